@@ -1,0 +1,143 @@
+"""The messages that the rules speak of: header fields, a target, a request, the head of a response.
+
+They are immutable, know nothing of sockets, and keep header lines exactly as they came (names in their own case,
+several lines of one name apart), because a proxy must pass on what it does not understand.
+"""
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Self
+from urllib.parse import urlsplit
+
+
+class Fields:
+    """Header fields in their order. Names compare without case; values are latin-1 text.
+
+    >>> f = Fields([("Vary", "a"), ("vary", "b")])
+    >>> f.values("VARY"), f.get("vary"), "age" in f
+    (('a', 'b'), 'a, b', False)
+    """
+
+    __slots__ = ("_index", "raw")
+
+    def __init__(self, raw: Iterable[tuple[str, str]] = ()) -> None:
+        self.raw: tuple[tuple[str, str], ...] = tuple(raw)
+        self._index: dict[str, list[str]] | None = None
+
+    def _lines(self) -> dict[str, list[str]]:
+        index = self._index
+        if index is None:
+            index = self._index = {}
+            for name, value in self.raw:
+                index.setdefault(name.lower(), []).append(value)
+        return index
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """The values of all lines of this name, in order."""
+        return tuple(self._lines().get(name.lower(), ()))
+
+    def get(self, name: str) -> str | None:
+        """All lines of this name joined with commas (RFC 9110 5.3), or None if there is none."""
+        lines = self._lines().get(name.lower())
+        return None if lines is None else lines[0] if len(lines) == 1 else ", ".join(lines)
+
+    def __contains__(self, name: str) -> bool:
+        return name.lower() in self._lines()
+
+    def names(self) -> frozenset[str]:
+        """The lower-case names that occur."""
+        return frozenset(self._lines())
+
+    def without(self, names: Collection[str]) -> Self:
+        """The same fields less those of the given lower-case names."""
+        return type(self)((n, v) for n, v in self.raw if n.lower() not in names)
+
+    def replaced(self, name: str, value: str) -> Self:
+        """The same fields with one line of this name, at the end, in place of any before."""
+        lower = name.lower()
+        return type(self)([*((n, v) for n, v in self.raw if n.lower() != lower), (name, value)])
+
+    def added(self, *lines: tuple[str, str]) -> Self:
+        """The same fields and these lines after them."""
+        return type(self)((*self.raw, *lines))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Fields) and self.raw == other.raw
+
+    def __hash__(self) -> int:
+        return hash(self.raw)
+
+    def __repr__(self) -> str:
+        return f"Fields({list(self.raw)!r})"
+
+
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a request asks for, after normalisation: scheme and host in lower case, a path that starts with `/`.
+
+    The path keeps its bytes (percent-encoding is not touched: two spellings may be two objects at the origin).
+    """
+
+    scheme: str
+    host: str
+    port: int
+    path: str
+    """Path and query, without fragment."""
+
+    @classmethod
+    def of(cls, scheme: str, host: str, port: int | None, path: str) -> "Target":
+        scheme = scheme.lower()
+        path = path.split("#", 1)[0]
+        return cls(
+            scheme,
+            host.lower().rstrip(".") or host,
+            port or DEFAULT_PORTS.get(scheme, 0),
+            path if path.startswith("/") else "/" + path,
+        )
+
+    @classmethod
+    def parse(cls, url: str) -> "Target":
+        """From an absolute http or https URL. Raises ValueError, which names the URL, for anything else."""
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError as e:
+            raise ValueError(f"{url!r} is not an http or https URL: {e}") from None
+        if parts.scheme.lower() not in DEFAULT_PORTS or not host:
+            raise ValueError(f"{url!r} is not an http or https URL")
+        return cls.of(parts.scheme, host, port, (parts.path or "/") + (f"?{parts.query}" if parts.query else ""))
+
+    @property
+    def authority(self) -> str:
+        """Host, and port unless it is the scheme's own; an IPv6 address in brackets."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == DEFAULT_PORTS.get(self.scheme) else f"{host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The name of the object."""
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """The head of a request as the engine sees it."""
+
+    method: str
+    target: Target
+    fields: Fields = field(default_factory=Fields)
+    has_body: bool = False
+    partition: str = ""
+    """Empty live; in a replay with one cache a client, the client. Part of the cache key, never of a history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Status line and fields of a response, without its body."""
+
+    status: int
+    fields: Fields = field(default_factory=Fields)
+    reason: str = ""

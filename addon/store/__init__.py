@@ -1,0 +1,1 @@
+"""What outlives the process: copies, histories, group counts, in Valkey or Redis or, without them, in memory."""

@@ -1,0 +1,4 @@
+"""How a decision is made: pure functions of what is known, without I/O, clock or logging.
+
+`models` says what is known of an object; `validation` says until when a copy may be served without asking.
+"""

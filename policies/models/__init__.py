@@ -1,0 +1,1 @@
+"""What is known of an object: its update history and what follows from it."""

@@ -1,0 +1,1 @@
+"""When a copy expires: one file a policy, listed in table.py."""
