@@ -1,0 +1,266 @@
+"""From observations to the update history of an object.
+
+What a proxy sees is censored: a contact tells whether the object changed since the last one, and perhaps when. The
+record keeps each update as it was learnt (exactly, or an interval), and the point history that the policies take is
+derived from it: the exact time, else the middle of the interval (`refresh` section 7.3).
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.policies.models.history import HOUR_S, History
+
+DETAILED_UPDATES = 1024
+"""How many updates of an object are kept one by one; older ones are kept as counts per hour."""
+VARIANTS_REMEMBERED = 16
+"""How many variants of an object have their last fingerprint kept; the longest unseen is forgotten first."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Update:
+    """One update: it happened in (after_s, by_s]; both are equal where its time is known exactly."""
+
+    after_s: float
+    by_s: float
+
+    @property
+    def exact(self) -> bool:
+        return self.after_s == self.by_s
+
+    @property
+    def point_s(self) -> float:
+        return self.by_s if self.exact else (self.after_s + self.by_s) / 2
+
+    def may_be(self, other: "Update") -> bool:
+        """Whether both can be one and the same update."""
+        if self.exact and other.exact:
+            return self.by_s == other.by_s
+        if self.exact or other.exact:
+            point, interval = (self, other) if self.exact else (other, self)
+            return interval.after_s < point.by_s <= interval.by_s
+        return max(self.after_s, other.after_s) < min(self.by_s, other.by_s)
+
+    def narrowed(self, other: "Update") -> "Update":
+        """The one update that both are."""
+        if self.exact:
+            return self
+        return other if other.exact else Update(max(self.after_s, other.after_s), min(self.by_s, other.by_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The last observation of one variant."""
+
+    t_s: float
+    fingerprint: Fingerprint
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """All that is remembered of one object. Immutable: `observe` makes the next one."""
+
+    url: str
+    since_s: float
+    """t_0: the first contact, or what the origin's own list of updates reaches back to."""
+    last_contact_s: float
+    contacts: int = 1
+    unchanged: int = 0
+    """Contacts that found the object as it was."""
+    updates: tuple[Update, ...] = field(default=())
+    """Ascending by their points."""
+    folded: tuple[tuple[int, int], ...] = field(default=())
+    """Older updates: (hours since the epoch, count), ascending."""
+    last_modified_s: float | None = None
+    """The Last-Modified of the first contact, if it lay before it."""
+    seen: Mapping[str, Seen] = field(default_factory=dict)
+    """The last observation of each variant."""
+    counted: bool = True
+    """Whether this object is a member of its group: it has shown a validator, or the rule learns without."""
+
+    def history(self) -> History:
+        """The point history, as the policies take it."""
+        return History.of((u.point_s for u in self.updates), self.since_s, self.last_modified_s, self.folded)
+
+    @property
+    def n_updates(self) -> int:
+        return len(self.updates) + sum(n for _, n in self.folded)
+
+
+@dataclass(frozen=True, slots=True)
+class Learnt:
+    """The record after an observation, and what the group's counts gain by it."""
+
+    record: Record
+    applied: bool
+    """False: this observation, or a later one, was known already; the record is unchanged."""
+    changed: bool | None
+    """Whether the object was found changed; None if this contact could not tell (a first one, say)."""
+    new_updates_s: tuple[float, ...] = ()
+    """Points that the group's counts gain: the updates learnt, or all of them when the object joins its group."""
+    dropped_updates_s: tuple[float, ...] = ()
+    """Points counted before that are now known to be elsewhere (an interval that became an exact time)."""
+    new_since_s: float | None = None
+    """A t_0 that enters the group's counts: of a new member, or the earlier one of a member."""
+    dropped_since_s: float | None = None
+
+
+def hour_of(t_s: float) -> int:
+    """The hour since the epoch in which t lies, as the group's counts are kept."""
+    return math.floor(t_s / HOUR_S)
+
+
+def observe(record: Record | None, seen: Observation) -> Learnt:
+    """Apply one observation to what is remembered of its object.
+
+    An observation that is not later than the last one of the object is dropped: a response with a large Age may be
+    older than what is known, and a write repeated after a timeout must count once.
+    """
+    if record is None:
+        record, changed, update = _first(seen), None, None
+    elif seen.t_s <= record.last_contact_s:
+        return Learnt(record, applied=False, changed=None)
+    else:
+        before = record.seen.get(seen.variant)
+        changed, update = _compare(before, seen)
+        record = replace(
+            record,
+            last_contact_s=seen.t_s,
+            contacts=record.contacts + 1,
+            unchanged=record.unchanged + (changed is False),
+            seen=_remember(record.seen, seen, before),
+        )
+    return _merged(record, seen, update, changed)
+
+
+def until(record: Record, now_s: float) -> Record:
+    """The record without what bears a time after now: the clock was ahead when it was made, and has been set back.
+
+    Without this such an object would learn nothing until the clock had caught up.
+    """
+    if record.last_contact_s <= now_s:
+        return record
+    return replace(
+        record,
+        since_s=min(record.since_s, now_s),
+        last_contact_s=now_s,
+        updates=tuple(u for u in record.updates if u.by_s <= now_s),
+        folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
+        seen={name: Seen(min(seen.t_s, now_s), seen.fingerprint) for name, seen in record.seen.items()},
+    )
+
+
+def _first(seen: Observation) -> Record:
+    modified_s = seen.fingerprint.last_modified_s if seen.fingerprint else None
+    return Record(
+        url=seen.url,
+        since_s=seen.t_s,
+        last_contact_s=seen.t_s,
+        last_modified_s=modified_s if modified_s is not None and modified_s <= seen.t_s else None,
+        seen=_remember({}, seen, None),
+        counted=False,
+    )
+
+
+def _merged(record: Record, seen: Observation, update: Update | None, changed: bool | None) -> Learnt:
+    """Add the updates that the contact showed and those that the origin reported, and say what the group gains."""
+    since_s = record.since_s
+    if seen.reported_since_s is not None:
+        since_s = min(since_s, seen.reported_since_s)
+    folded_until_s = (record.folded[-1][0] + 1) * HOUR_S if record.folded else since_s
+    found = [Update(t, t) for t in seen.reported_s if folded_until_s <= t <= seen.t_s]
+    if update is not None:
+        found.append(update)
+    updates, new, dropped = _merge(record.updates, found)
+    detailed, folded = _fold(updates, record.folded)
+    counted = record.counted or seen.counted
+    learnt = replace(record, since_s=since_s, updates=detailed, folded=folded, counted=counted)
+    if not counted:
+        return Learnt(learnt, applied=True, changed=changed)
+    if not record.counted:  # it joins its group, with all that is known of it
+        return Learnt(learnt, True, changed, tuple(u.point_s for u in updates), (), since_s)  # noqa: FBT003
+    moved = since_s != record.since_s
+    return Learnt(
+        learnt,
+        applied=True,
+        changed=changed,
+        new_updates_s=new,
+        dropped_updates_s=dropped,
+        new_since_s=since_s if moved else None,
+        dropped_since_s=record.since_s if moved else None,
+    )
+
+
+def _compare(before: Seen | None, seen: Observation) -> tuple[bool | None, Update | None]:
+    """Whether the variant changed since it was last seen, and the update that this shows."""
+    if seen.fingerprint is None:
+        return False, None
+    if before is None:
+        return None, None
+    same = before.fingerprint.same_content(seen.fingerprint)
+    if same is None:
+        return None, None
+    if same:
+        return False, None
+    return True, _dated(before, seen, seen.fingerprint.last_modified_s)
+
+
+def _dated(before: Seen, seen: Observation, modified_s: float | None) -> Update:
+    """The update between two observations: at its Last-Modified where that can be believed, else in the interval.
+
+    A Last-Modified counts whole seconds, so one up to a second before the last contact may still follow it; one in the
+    future, not later than the one before, or older than the last contact is not believed.
+    """
+    previous_s = before.fingerprint.last_modified_s
+    if (
+        modified_s is not None
+        and modified_s <= seen.t_s
+        and modified_s > before.t_s - 1.0
+        and (previous_s is None or modified_s > previous_s)
+    ):
+        return Update(modified_s, modified_s)
+    return Update(before.t_s, seen.t_s)
+
+
+def _merge(
+    known: tuple[Update, ...], found: Iterable[Update]
+) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
+    """Add updates to those known; one that may be a known one narrows it instead. Also the points gained and lost."""
+    updates = list(known)
+    exact_s = {u.by_s for u in known if u.exact}
+    for update in found:
+        if update.exact and update.by_s in exact_s:
+            continue
+        twin = next((i for i in range(len(updates) - 1, -1, -1) if updates[i].may_be(update)), None)
+        if twin is None:
+            updates.append(update)
+        else:
+            updates[twin] = updates[twin].narrowed(update)
+    before, after = {u.point_s for u in known}, {u.point_s for u in updates}
+    updates.sort(key=lambda u: u.point_s)
+    return tuple(updates), tuple(sorted(after - before)), tuple(sorted(before - after))
+
+
+def _fold(
+    updates: tuple[Update, ...], folded: tuple[tuple[int, int], ...]
+) -> tuple[tuple[Update, ...], tuple[tuple[int, int], ...]]:
+    """Keep the latest updates one by one, the others as counts per hour."""
+    surplus = len(updates) - DETAILED_UPDATES
+    if surplus <= 0:
+        return updates, folded
+    hours = dict(folded)
+    for update in updates[:surplus]:
+        hour = hour_of(update.point_s)
+        hours[hour] = hours.get(hour, 0) + 1
+    return updates[surplus:], tuple(sorted(hours.items()))
+
+
+def _remember(known: Mapping[str, Seen], seen: Observation, before: Seen | None) -> dict[str, Seen]:
+    fingerprint = seen.fingerprint or (before.fingerprint if before else None)
+    if fingerprint is None:
+        return dict(known)
+    variants = {**known, seen.variant: Seen(seen.t_s, fingerprint)}
+    if len(variants) > VARIANTS_REMEMBERED:
+        del variants[min(variants, key=lambda name: variants[name].t_s)]
+    return variants
