@@ -17,7 +17,8 @@ MAX_START_S = 1e11
 """Far below the year 9999, where dates end, so that a fast clock does not run into it."""
 
 _EXPECTED = (
-    f"expected START,FACTOR: START is `now`, Unix seconds or an ISO 8601 time in UTC; FACTOR is from 1 to {MAX_FACTOR:.0f}"
+    "expected START,FACTOR: START is `now`, Unix seconds or an ISO 8601 time in UTC; "
+    f"FACTOR is from 1 to {MAX_FACTOR:.0f}"
 )
 
 
@@ -103,8 +104,8 @@ class ManualClock:
 def clock_from_environment(environ: Mapping[str, str]) -> RealClock | FastClock:
     """The real clock, or the one that BESTBEFORE_CLOCK=START,FACTOR asks for.
 
-    START is `now`, Unix seconds in [0, 1e11], or an ISO 8601 time (UTC unless it bears an offset); FACTOR is in [1, 1e6].
-    Unset or empty: the real clock. Raises ValueError with a message for the user for anything else.
+    START is `now`, Unix seconds in [0, 1e11], or an ISO 8601 time (UTC unless it bears an offset); FACTOR is in
+    [1, 1e6]. Unset or empty: the real clock. Raises ValueError with a message for the user for anything else.
 
     Policy time begins anew at START with each process: give a restarted process the time that the last one reached.
     """
