@@ -1,1 +1,1 @@
-"""Holds bestbefore_addon.py, the file that mitmdump -s loads; alone here since mitmproxy puts this folder on sys.path."""
+"""Holds bestbefore_addon.py for mitmdump -s; alone here, since mitmproxy puts its folder on sys.path."""

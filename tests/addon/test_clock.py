@@ -2,9 +2,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
-from bestbefore.addon.clock import Clock, FastClock, ManualClock, RealClock, clock_from_environment
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from bestbefore.addon.clock import Clock, FastClock, ManualClock, RealClock, clock_from_environment
 
 
 def from_text(text: str) -> Clock:

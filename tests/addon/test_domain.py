@@ -1,7 +1,8 @@
 import pytest
-from bestbefore.addon.domain import registrable_domain
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from bestbefore.addon.domain import registrable_domain
 
 
 @pytest.mark.parametrize(

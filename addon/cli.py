@@ -1,0 +1,129 @@
+"""The command line: a table of commands, each imported only when it is run, and the one place where errors become text.
+
+Laziness is not only for speed. `--help` and `replay` never import mitmproxy (0.3 s), and the packages stay in layers:
+this module knows the commands of `bestbefore.replay` by name alone.
+"""
+
+import difflib
+import importlib
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import click
+
+
+@dataclass(frozen=True, slots=True)
+class LazyCommand:
+    """Where a command is, and its line in the list of `--help`."""
+
+    module: str
+    help: str
+
+    def load(self) -> click.Command:
+        loaded = importlib.import_module(self.module).command
+        assert isinstance(loaded, click.Command)
+        return loaded
+
+
+COMMANDS: Mapping[str, LazyCommand] = {
+    "proxy": LazyCommand("bestbefore.addon.commands.proxy", "Run the caching proxy."),
+    "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay recorded updates and requests under policies."),
+    "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt of a URL, or of the most requested."),
+    "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check a configuration file and sum it up."),
+    "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are those of `COMMANDS`; listing them imports none."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        entry = COMMANDS.get(cmd_name)
+        return None if entry is None else entry.load()
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in COMMANDS and not ctx.resilient_parsing:
+            nearest = difflib.get_close_matches(name, COMMANDS, n=1)
+            hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no such command {name!r}: {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("bestbefore"), prog_name="bestbefore", message="%(prog)s %(version)s")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """A caching forward proxy that learns when the web changes."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with the status that `run` returns."""
+    status = run(args)
+    try:
+        if sys.stdout is not None:  # it is None where the caller closed it
+            sys.stdout.flush()
+    except OSError:
+        # The reader is gone or the disk is full. The interpreter would try again at its end, and complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        status = status or 1
+    sys.exit(status)
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit status: 0 done, 2 the user's input is wrong, 130 interrupted, else 1.
+
+    Every error is one plain line on stderr (one for each thing that is wrong in a configuration). With
+    BESTBEFORE_DEBUG=1 an unexpected error is raised instead, to be seen with its traceback. A reader of our output
+    that goes away, as `head` does, is no reason for a message.
+    """
+    try:
+        status = cli.main(args, prog_name="bestbefore", standalone_mode=False)
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        _say(error.format_message(), _command_path(error))
+        return error.exit_code
+    except BrokenPipeError:
+        return 1
+    except Exception as error:
+        if os.environ.get("BESTBEFORE_DEBUG") == "1":
+            raise
+        _say(_in_one_line(error))
+        return 1
+    return status if isinstance(status, int) else 0
+
+
+def _say(message: str, command_path: str = "bestbefore") -> None:
+    with suppress(OSError):  # nobody is left to hear it
+        for line in message.splitlines():
+            click.echo(f"{command_path}: {line}", err=True)
+
+
+def _command_path(error: click.ClickException) -> str:
+    ctx = error.ctx if isinstance(error, click.UsageError) else None
+    return "bestbefore" if ctx is None else ctx.command_path
+
+
+def _in_one_line(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        name = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return name + error.strerror
+    text = " ".join(str(error).split())
+    return f"unexpected {type(error).__name__}: {text} (BESTBEFORE_DEBUG=1 shows where)"

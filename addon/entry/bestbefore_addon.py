@@ -1,0 +1,8 @@
+"""The addon as a script: `mitmdump -s "$(bestbefore addon-path)"`.
+
+It holds no state: mitmproxy runs it as a module of its own, and again whenever the file changes.
+"""
+
+from bestbefore.addon.proxy.hooks import BestBefore
+
+addons = [BestBefore()]
