@@ -1,0 +1,62 @@
+"""What is told of each answered request: one record, from which log line, metrics and summary are made."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Outcome(StrEnum):
+    """How a request was answered."""
+
+    HIT = "hit"
+    """From the store, without contact."""
+    VALIDATED = "validated"
+    """From the store, after the origin said that the copy is current."""
+    UPDATED = "updated"
+    """A copy was validated and the origin sent a new one."""
+    MISS = "miss"
+    """There was no copy to use."""
+    BYPASS = "bypass"
+    """Forwarded, neither answered from the store nor stored."""
+    STALE = "stale"
+    """From the store although stale, since the origin could not answer."""
+    REFUSED = "refused"
+    """Answered by the proxy itself with an error: not allowed, no copy and no contact wanted, or no origin."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """One request and how it was answered."""
+
+    time_s: float
+    """Policy time at which the request came."""
+    duration_s: float
+    """Real seconds from the request to the end of the answer."""
+    client: str
+    """The client's address."""
+    method: str
+    url: str
+    status: int
+    outcome: Outcome
+    reason: str
+    """The word of Cache-Status' detail: the policy or rule that decided."""
+    ttl_s: float | None = None
+    """For how long the copy may still be served without contact; negative: for how long it has been stale."""
+    sent_bytes: int = 0
+    """Bytes of content sent to the client."""
+    received_bytes: int = 0
+    """Bytes of content received from the origin."""
+    encoding: str = ""
+    """The Content-Encoding of what the origin sent."""
+    contact: bool = False
+    """Whether an origin was asked."""
+    validation: bool = False
+    """Whether the contact asked if a stored copy is current."""
+    unnecessary: bool = False
+    """A validation that found the object unchanged."""
+    update: bool = False
+    """Whether this contact taught an update of the object."""
+    stored: bool = False
+    complete: bool = True
+    """False: the answer was cut short."""
+    would_differ: str = ""
+    """What `shorten` or `override` would have done otherwise: `validated`, `hit`, or nothing."""

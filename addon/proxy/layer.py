@@ -1,0 +1,231 @@
+"""The place in mitmproxy's layer stack where a GET or HEAD is answered from the cache.
+
+mitmproxy's own `HttpStream` turns each request into a flow and walks it through the hooks of all addons. For a hit
+that is most of the time spent, so `CachingStream` asks the gateway as soon as the request is complete and sends the
+answer itself: no flow, no hooks, no connection to an origin, the same for HTTP/1 and HTTP/2, plain and intercepted.
+What is not GET or HEAD, bears a body or asks for an upgrade takes mitmproxy's way, where `hooks` sees it.
+"""
+
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Protocol
+
+import mitmproxy.http
+from mitmproxy.net.http import url as http_url
+from mitmproxy.proxy import events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import http as layers
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
+
+from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.translate import request_of, response_of
+from bestbefore.addon.proxy.wait import BestbeforeWait, Work
+from bestbefore.addon.rfc9111.message import Head, Request
+
+Commands = layer.CommandGenerator[Any]
+
+
+class Gateway(Protocol):
+    """What answers requests: the shell around the engine."""
+
+    announce: bool
+    """Whether other addons listen, so that each exchange must be shown to them as a flow."""
+
+    def takes(self, request: mitmproxy.http.Request) -> bool:
+        """Whether this request can be answered by the gateway rather than by mitmproxy."""
+
+    def hit(self, request: Request, client: mitmproxy.connection.Client) -> Answer | None:
+        """The answer, if it can be given at once from a copy in memory."""
+
+    async def answer(self, request: Request, client: mitmproxy.connection.Client) -> Answer:
+        """The answer, after asking the store or the origin."""
+
+    async def drained(self, client: mitmproxy.connection.Client) -> None:
+        """Wait until the client has taken most of what was sent to it."""
+
+    def now(self) -> float:
+        """Policy time, s."""
+
+
+class CachingHttpLayer(HttpLayer):
+    """mitmproxy's HTTP layer with streams that ask the gateway first."""
+
+    def __init__(self, context: Context, mode: HTTPMode, gateway: Gateway) -> None:
+        super().__init__(context, mode)
+        self._gateway = gateway
+
+    def make_stream(self, stream_id: int) -> Commands:
+        """As mitmproxy's, with our stream."""
+        stream = self.streams[stream_id] = CachingStream(self.context.fork(), stream_id, self._gateway)
+        yield from self.event_to_child(stream, events.Start())
+
+
+class CachingStream(HttpStream):
+    """One request and its response."""
+
+    def __init__(self, context: Context, stream_id: int, gateway: Gateway) -> None:
+        super().__init__(context, stream_id)
+        self._gateway = gateway
+        self._request: mitmproxy.http.Request | None = None
+
+    def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
+        """Decide who answers: we do once the request is complete, or mitmproxy."""
+        request = event.request
+        if (
+            not event.end_stream
+            or event.replay_flow
+            or not self._gateway.takes(request)
+            or layers.validate_request(self.mode, request, self.context.options.validate_inbound_headers) is not None
+            or not self._settle_destination(request)
+        ):
+            yield from super().state_wait_for_request_headers(event)
+            return
+        self._request = request
+        self.client_state = self.state_answer
+
+    def _settle_destination(self, request: mitmproxy.http.Request) -> bool:
+        """Set scheme, host and port as mitmproxy would; False if they cannot be known."""
+        if self.mode is HTTPMode.transparent:
+            if not self.context.server.address:
+                return False
+            request.data.host, request.data.port = self.context.server.address[:2]
+            request.scheme = "https" if self.context.server.tls else "http"
+        elif not request.host:
+            try:
+                host, port = http_url.parse_authority(request.host_header or "", check=True)
+            except ValueError:
+                return False
+            request.scheme = "https" if self.context.client.tls else "http"
+            request.data.host, request.data.port = host, port or (443 if self.context.client.tls else 80)
+        return True
+
+    def state_answer(self, event: events.Event) -> Commands:
+        """The request is complete: answer it."""
+        if not isinstance(event, layers.RequestEndOfMessage) or self._request is None:
+            return
+        self.client_state = self.state_errored  # whatever else arrives for this stream is of no interest
+        if self._gateway.announce:
+            yield from self._answer_with_hooks(self._request)
+            return
+        request = request_of(self._request, has_body=False)
+        answer = self._gateway.hit(request, self.context.client)
+        if answer is None:
+            answer = yield from self._wait(lambda: self._gateway.answer(request, self.context.client))
+        yield from self._send(answer, self._framed(answer.head))
+
+    def _answer_with_hooks(self, message: mitmproxy.http.Request) -> Commands:
+        """As `state_answer`, shown to the other addons of a stock mitmproxy as a flow."""
+        self.flow = mitmproxy.http.HTTPFlow(self.context.client, self.context.server, live=True)
+        self.flow.request = message
+        yield layers.HttpRequestHeadersHook(self.flow)
+        yield layers.HttpRequestHook(self.flow)
+        if (yield from self.check_killed(emit_error_hook=True)):
+            return
+        if self.flow.response is not None:  # another addon has answered
+            yield layers.HttpResponseHeadersHook(self.flow)
+            self.client_state = self.state_done
+            yield from self.send_response()
+            return
+        request = request_of(self.flow.request, has_body=False)
+        answer = self._gateway.hit(request, self.context.client) or (
+            yield from self._wait(lambda: self._gateway.answer(request, self.context.client))
+        )
+        response = self._framed(answer.head)
+        response.data.content = answer.body
+        self.flow.response = response
+        yield layers.HttpResponseHeadersHook(self.flow)
+        yield from self._send(answer, response)
+        self.flow.live = False
+        yield layers.HttpResponseHook(self.flow)
+
+    def _framed(self, head: Head) -> mitmproxy.http.Response:
+        """The head with the framing that this client's protocol needs."""
+        response = response_of(head, now_s=self._gateway.now())
+        request = self._request
+        bodiless = head.status in (204, 304) or head.status < 200
+        if bodiless or "content-length" in response.headers or request is None or request.is_http2:
+            return response
+        if request.http_version == "HTTP/1.0":
+            response.headers["Connection"] = "close"
+        elif request.method != "HEAD":
+            response.headers["Transfer-Encoding"] = "chunked"
+        return response
+
+    def _send(self, answer: Answer, response: mitmproxy.http.Response) -> Commands:
+        client, sent = self.context.client, 0
+        done = not answer.body and answer.chunks is None
+        yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response, done), client)
+        if answer.body:
+            yield layers.SendHttp(layers.ResponseData(self.stream_id, answer.body), client)
+            sent = len(answer.body)
+        elif answer.chunks is not None:
+            sent = yield from self._send_chunks(answer)
+            if sent < 0:
+                return
+        answer.finish(sent, complete=True)
+        yield layers.DropStream(self.stream_id)
+        yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), client)
+
+    def _send_chunks(self, answer: Answer) -> Commands:
+        """Pass the content on as it comes. Returns its size, or -1 if it was cut short at either end."""
+        assert answer.chunks is not None
+        chunks, client, sent = answer.chunks, self.context.client, 0
+
+        async def next_chunk() -> bytes | None:
+            await self._gateway.drained(client)
+            return await anext(chunks, None)
+
+        async def close() -> None:
+            async with aclosing(chunks):
+                pass
+
+        try:
+            while (chunk := (yield from self._wait(next_chunk))) is not None:
+                if self._client_is_gone():
+                    yield from self._wait(close)
+                    answer.finish(sent, complete=False)
+                    yield layers.DropStream(self.stream_id)
+                    return -1
+                yield layers.SendHttp(layers.ResponseData(self.stream_id, chunk), client)
+                sent += len(chunk)
+        except ConnectionError as error:
+            # The head is out, so the only honest end is a broken one: the client must not take this for the whole.
+            answer.finish(sent, complete=False)
+            yield layers.DropStream(self.stream_id)
+            code = layers.ErrorCode.GENERIC_SERVER_ERROR
+            yield layers.SendHttp(layers.ResponseProtocolError(self.stream_id, str(error), code), client)
+            return -1
+        return sent
+
+    def _wait[T](self, start: Callable[[], Awaitable[T]]) -> layer.CommandGenerator[T]:
+        work = Work(start)
+        yield BestbeforeWait(work)
+        return work.outcome()
+
+    def _client_is_gone(self) -> bool:
+        return any(isinstance(event, layers.RequestProtocolError) for event in self._paused_event_queue)
+
+    def handle_protocol_error(self, event: layers.RequestProtocolError | layers.ResponseProtocolError) -> Commands:
+        """A client that went away while we answer it: nothing is left to do. Else as mitmproxy's."""
+        if self._request is None:
+            yield from super().handle_protocol_error(event)
+        else:
+            yield layers.DropStream(self.stream_id)
+
+
+def install(next_layer: layer.NextLayer, gateway: Gateway) -> None:
+    """Put `CachingHttpLayer` in place of mitmproxy's HTTP layer, wherever in the new stack it stands."""
+    parent: layer.Layer | None = None
+    current = next_layer.layer
+    while current is not None and type(current) is not HttpLayer:
+        parent, current = current, getattr(current, "child_layer", None)
+    if current is None:
+        return
+    position = current.context.layers.index(current)
+    ours = CachingHttpLayer(current.context, current.mode, gateway)
+    ours.context.layers.pop()  # the constructor appended it; it takes the place of the layer it replaces
+    ours.context.layers[position] = ours
+    if parent is None:
+        next_layer.layer = ours
+    else:
+        parent.child_layer = ours  # type: ignore[attr-defined]

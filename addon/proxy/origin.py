@@ -1,0 +1,162 @@
+"""The contact with an origin: one request out, a head and a stream of content back.
+
+Our own fetch rather than mitmproxy's: a failed connection can be answered from the store, interim (1xx) responses do
+not end the exchange, connections are shared by all clients, and the same fetch will serve prefetching.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import aiohttp
+import certifi
+from yarl import URL
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+
+CONNECT_TIMEOUT_S = 10.0
+SILENCE_TIMEOUT_S = 60.0
+"""How long an origin may send nothing, before its head or in mid-body."""
+HEAD_LIMIT_BYTES = 64 * 1024
+CHUNK_BYTES = 64 * 1024
+
+
+class Failure(StrEnum):
+    """Why there is no answer from an origin, or only a part of one."""
+
+    UNREACHABLE = "origin-unreachable"
+    TIMEOUT = "origin-timeout"
+    TLS = "origin-tls"
+    MALFORMED = "origin-malformed"
+    RESET = "origin-reset"
+
+
+class OriginError(ConnectionError):
+    """The origin could not be asked, or stopped in mid-answer."""
+
+    def __init__(self, failure: Failure, detail: str) -> None:
+        super().__init__(detail)
+        self.failure = failure
+
+
+@dataclass(slots=True)
+class Fetched:
+    """The head of an origin's response, and its content still to be read."""
+
+    head: Head
+    request_time_s: float
+    """Policy time when the request was sent."""
+    response_time_s: float
+    """Policy time when the head was complete."""
+    chunks: AsyncGenerator[bytes]
+    """The content as it was transferred (no content coding is undone). Raises OriginError if it is cut short.
+    Must be closed, or read to its end."""
+    length: int | None
+    """The declared length of the content, bytes."""
+
+
+class Origin:
+    """Fetches through one pool of connections."""
+
+    def __init__(self, clock: Clock, *, upstream: str | None = None, verify: bool = True, ca_file: str | None = None):
+        self._clock = clock
+        self._upstream = upstream
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, limit_per_host=0, ssl=_tls(ca_file, verify=verify)),
+            timeout=aiohttp.ClientTimeout(
+                total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=SILENCE_TIMEOUT_S, ceil_threshold=1e9
+            ),
+            auto_decompress=False,
+            cookie_jar=aiohttp.DummyCookieJar(),
+            skip_auto_headers=("Accept", "Accept-Encoding", "User-Agent", "Content-Type"),
+            trust_env=False,
+            max_line_size=HEAD_LIMIT_BYTES,
+            max_field_size=HEAD_LIMIT_BYTES,
+            read_bufsize=CHUNK_BYTES,
+        )
+
+    async def fetch(self, request: Request) -> Fetched:
+        """Send the request (its fields are sent as they are, after Host) and wait for the head of the final response.
+
+        Raises OriginError if none comes.
+        """
+        host = ("Host", request.target.authority)
+        sent_s = self._clock.now()
+        try:
+            response = await self._session.request(
+                request.method,
+                URL(request.target.url, encoded=True),
+                headers=[host, *((n, _as_sent(v)) for n, v in request.fields.raw if n.lower() != "host")],
+                allow_redirects=False,
+                proxy=self._upstream,
+            )
+        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
+            raise _explained(error) from error
+        received_s = self._clock.now()
+        fields = Fields((n.decode("latin-1"), v.decode("latin-1")) for n, v in response.raw_headers)
+        head = Head(response.status, fields, response.reason or "")
+        return Fetched(head, sent_s, received_s, _content(response), response.content_length)
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+
+def carries(request: Request) -> bool:
+    """Whether the request reaches the origin byte for byte: the client library drops an empty query and speaks UTF-8.
+
+    What it cannot carry is left to mitmproxy.
+    """
+    path = request.target.path
+    return path.isascii() and not path.endswith("?") and all(v.isascii() or _is_utf8(v) for _, v in request.fields.raw)
+
+
+def _is_utf8(value: str) -> bool:
+    try:
+        value.encode("latin-1").decode("utf-8")
+    except UnicodeError:
+        return False
+    return True
+
+
+def _as_sent(value: str) -> str:
+    """A field value such that the client library, which encodes UTF-8, puts the original bytes on the wire."""
+    return value if value.isascii() else value.encode("latin-1").decode("utf-8", "replace")
+
+
+async def _content(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:
+    try:
+        async for chunk in response.content.iter_any():
+            yield chunk
+    except (aiohttp.ClientError, TimeoutError) as error:
+        raise _explained(error) from error
+    finally:
+        # At its end the connection has gone back to the pool already; before it, this closes the connection.
+        response.close()
+
+
+def _explained(error: Exception) -> OriginError:
+    if isinstance(error, (aiohttp.ClientSSLError, ssl.SSLError)):
+        return OriginError(Failure.TLS, f"the origin's TLS failed: {error}")
+    if isinstance(error, (TimeoutError, asyncio.TimeoutError)):
+        return OriginError(Failure.TIMEOUT, "the origin did not answer in time")
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return OriginError(Failure.UNREACHABLE, f"the origin cannot be reached: {error.os_error or error}")
+    if isinstance(error, (aiohttp.ServerDisconnectedError, aiohttp.ClientPayloadError, aiohttp.ClientOSError)):
+        return OriginError(Failure.RESET, "the origin broke off")
+    return OriginError(Failure.MALFORMED, f"the origin's answer could not be read: {error}")
+
+
+def _tls(ca_file: str | None, *, verify: bool) -> ssl.SSLContext:
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(ca_file)
+    elif not context.get_ca_certs() and ssl.get_default_verify_paths().cafile is None:
+        context.load_verify_locations(certifi.where())
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
