@@ -1,0 +1,94 @@
+"""Who may use the proxy, and for what.
+
+Loopback clients may do everything. Others need an address of `allow_clients` or, where `credentials` names a file,
+a user and password; they reach no loopback or link-local target and open tunnels only to `connect_ports`.
+"""
+
+import base64
+import binascii
+import hmac
+import ipaddress
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+
+REALM = 'Basic realm="bestbefore"'
+
+
+def address_of(text: str) -> Address | None:
+    """An IP address, without zone; one that maps IPv4 into IPv6 as the IPv4 address it is. None for a name."""
+    try:
+        address = ipaddress.ip_address(text.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return mapped or address
+
+
+def is_local(text: str) -> bool:
+    """Whether the address is loopback, link-local or unspecified, so that only this machine means it."""
+    address = address_of(text)
+    return address is not None and (address.is_loopback or address.is_link_local or address.is_unspecified)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The rules of access, made anew when the configuration changes."""
+
+    allow_clients: Sequence[Network] | None = None
+    connect_ports: Collection[int] = (443, 8443)
+    users: Mapping[str, str] = field(default_factory=dict)
+    """Passwords by user; empty: no credentials are asked for."""
+
+    def admits(self, client: str) -> bool:
+        """Whether this client may connect at all. With `credentials` alone every address may try."""
+        address = address_of(client)
+        if address is None or address.is_loopback:
+            return True
+        if self.allow_clients is None:
+            return bool(self.users)
+        return any(address in network for network in self.allow_clients if network.version == address.version)
+
+    def authorised(self, client: str, proxy_authorization: str | None) -> bool:
+        """Whether the request's credentials suffice; loopback clients need none."""
+        address = address_of(client)
+        if not self.users or (address is not None and address.is_loopback):
+            return True
+        scheme, _, encoded = (proxy_authorization or "").partition(" ")
+        if scheme.lower() != "basic":
+            return False
+        try:
+            user, _, password = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
+        except (binascii.Error, UnicodeError):
+            return False
+        expected = self.users.get(user, "")
+        return hmac.compare_digest(expected.encode(), password.encode()) and bool(expected)
+
+    def reaches(self, client: str, target: str) -> bool:
+        """Whether this client may be connected with a target (an address, as connected to)."""
+        address = address_of(client)
+        return address is None or address.is_loopback or not is_local(target)
+
+    def tunnels(self, client: str, port: int) -> bool:
+        """Whether this client may CONNECT to this port."""
+        address = address_of(client)
+        return address is None or address.is_loopback or port in self.connect_ports
+
+
+def read_credentials(path: Path) -> dict[str, str]:
+    """Users and passwords from a file of lines `user:password`; empty lines and those that start with # are skipped.
+
+    Raises ValueError, which names file and line (never the password), and OSError.
+    """
+    users: dict[str, str] = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        user, colon, password = line.partition(":")
+        if not (user and colon and password):
+            raise ValueError(f"{path}:{number}: expected USER:PASSWORD")
+        users[user] = password
+    return users
