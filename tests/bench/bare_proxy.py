@@ -1,0 +1,58 @@
+"""The floor for a hit: a lean mitmproxy whose addon answers every request in its `request` hook from memory.
+
+`python tests/bench/bare_proxy.py PORT SIZE` prints `listening` when it is ready and serves until it is stopped.
+"""
+
+import asyncio
+import signal
+import sys
+import tempfile
+
+import mitmproxy.http
+from mitmproxy import options
+from mitmproxy.addons import core, disable_h2c, errorcheck, next_layer, proxyserver, tlsconfig
+from mitmproxy.master import Master
+
+
+class Constant:
+    """Answers each request with the same response."""
+
+    def __init__(self, size: int) -> None:
+        self._body = b"x" * size
+
+    def request(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook."""
+        headers = mitmproxy.http.Headers(
+            (
+                (b"Date", b"Fri, 20 Nov 2026 12:00:00 GMT"),
+                (b"Content-Type", b"text/plain"),
+                (b"Content-Length", str(len(self._body)).encode()),
+                (b"ETag", b'"1"'),
+                (b"Cache-Control", b"max-age=3600"),
+                (b"Age", b"1"),
+            )
+        )
+        flow.response = mitmproxy.http.Response(b"HTTP/1.1", 200, b"OK", headers, self._body, None, 0.0, 0.0)
+
+
+async def serve(port: int, size: int) -> None:
+    """Run until SIGTERM."""
+    settings = options.Options(listen_host="127.0.0.1", listen_port=port, confdir=tempfile.mkdtemp())
+    master = Master(settings)
+    master.addons.add(
+        core.Core(),
+        proxyserver.Proxyserver(),
+        next_layer.NextLayer(),
+        tlsconfig.TlsConfig(),
+        disable_h2c.DisableH2C(),
+        errorcheck.ErrorCheck(),
+        Constant(size),
+    )
+    settings.update(connection_strategy="lazy", upstream_cert=False)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, master.shutdown)
+    asyncio.get_running_loop().call_later(0.5, sys.stdout.write, "listening\n")
+    await master.run()
+
+
+if __name__ == "__main__":
+    asyncio.run(serve(int(sys.argv[1]), int(sys.argv[2])))
