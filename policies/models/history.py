@@ -1,10 +1,11 @@
 """The update history of one object, as a policy sees it.
 
-Units: times are Unix seconds (UTC, float64); counts are numbers of updates.
+Units: times are Unix seconds (UTC, float64, 0 or more); counts are numbers of updates.
 """
 
+import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 import numpy as np
@@ -23,6 +24,9 @@ class History:
 
     `times_s` may reach beyond the moment t of a decision; every method looks only at updates <= t.
     Two updates at the same instant are one; the order in which they are given does not matter.
+
+    Of a folded hour only its number of updates is known: they all count where the start of the hour lies in the
+    interval asked for, and the start of the hour stands for their time.
     """
 
     times_s: FloatArray
@@ -30,13 +34,63 @@ class History:
     since_s: float
     """t_0: from when on no update can have been missed."""
     last_modified_s: float | None = None
-    """An update known to lie before t_0 (a Last-Modified). It is u_n while nothing later is known, and is never counted."""
+    """An update known to lie before t_0 (a Last-Modified). It is u_n while nothing later is known; it never counts."""
     folded: tuple[tuple[int, int], ...] = field(default=())
     """Updates older than those of `times_s`: (hours since the epoch, count), ascending."""
+    counted_after_s: float = -math.inf
+    """Updates up to this moment are not counted, nor is the time before it as time observed; u_n may still be one."""
+    least_exposure_h: float = 0.0
+    """An hour bin observed for less than this is given the mean rate (0: each bin has its own)."""
+    _bins: NDArray[np.intp] = field(init=False, repr=False)
+    """(n,) the hour bin of each update, since every decision counts by it."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_bins", (self.times_s % DAY_S // HOUR_S).astype(np.intp))
 
     @classmethod
     def of(cls, times_s: Iterable[float], since_s: float, last_modified_s: float | None = None,
            folded: Iterable[tuple[int, int]] = ()) -> Self:
         """From updates in any order, with or without repetitions; those before `since_s` are left out."""
-        times = np.unique(np.asarray(list(times_s) if not isinstance(times_s, np.ndarray) else times_s, dtype=np.float64))
+        given = times_s if isinstance(times_s, np.ndarray) else list(times_s)
+        times = np.unique(np.asarray(given, dtype=np.float64))
         return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)))
+
+    def through(self, counted_after_s: float, least_exposure_h: float) -> Self:
+        """The same history as a policy sees it that forgets, or that distrusts bins it has hardly observed."""
+        return replace(self, counted_after_s=counted_after_s, least_exposure_h=least_exposure_h)
+
+    @property
+    def observed_since_s(self) -> float:
+        """From when on updates are counted: t_0, or later where the policy forgets."""
+        return max(self.since_s, self.counted_after_s)
+
+    def last_update_s(self, t: float) -> float | None:
+        """u_n, the latest update up to t, counted or not; None if none is known."""
+        known = int(self.times_s.searchsorted(t, side="right"))
+        if known:
+            return float(self.times_s[known - 1])
+        for hour, _ in reversed(self.folded):
+            if hour * HOUR_S <= t:
+                return hour * HOUR_S
+        if self.last_modified_s is not None and self.last_modified_s <= t:
+            return self.last_modified_s
+        return None
+
+    def count(self, after_s: float, until_s: float) -> int:
+        """The number of updates in (after_s, until_s]; after_s <= until_s."""
+        first, last = self._between(after_s, until_s)
+        return last - first + sum(n for hour, n in self.folded if after_s < hour * HOUR_S <= until_s)
+
+    def counts(self, after_s: float, until_s: float) -> list[int]:
+        """The number of updates in (after_s, until_s] for each of the 24 hour bins; after_s <= until_s."""
+        first, last = self._between(after_s, until_s)
+        counts: list[int] = np.bincount(self._bins[first:last], minlength=BINS).tolist()
+        for hour, n in self.folded:
+            if after_s < hour * HOUR_S <= until_s:
+                counts[hour % BINS] += n
+        return counts
+
+    def _between(self, after_s: float, until_s: float) -> tuple[int, int]:
+        """The first of `times_s` in (after_s, until_s], and the first after them."""
+        first, last = self.times_s.searchsorted((after_s, until_s), side="right").tolist()
+        return first, max(first, last)

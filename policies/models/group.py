@@ -1,0 +1,127 @@
+"""What is known of all updates of a group of objects: those that AggHist takes to have similar update patterns."""
+
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Self
+
+import numpy as np
+
+from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How much happened up to a moment, for a count that grows at given moments."""
+
+    moments_s: Sequence[float]
+    """(n,) ascending."""
+    totals: Sequence[int]
+    """(n + 1,) the count after the first i moments."""
+
+    @classmethod
+    def of(cls, counts: Mapping[float, int]) -> Self:
+        """From how much is added at each moment, in any order."""
+        moments = sorted(counts)
+        return cls(moments, [0, *accumulate(counts[moment] for moment in moments)])
+
+    def between(self, after_s: float, until_s: float) -> int:
+        """How much happened in (after_s, until_s]; after_s <= until_s."""
+        return self.totals[bisect_right(self.moments_s, until_s)] - self.totals[bisect_right(self.moments_s, after_s)]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The updates of the members of a group, and since when each member has been observed.
+
+    Like a `History` it may reach beyond the moment of a decision; every method looks only at what lies in the interval
+    asked for. Updates of two members at the same instant are two. Evaluation costs O(K log n) for K segments of the
+    day and n updates, so that one group serves all decisions of a replay; building costs O(n log n).
+    """
+
+    edges_s: Sequence[float]
+    """(K + 1,) the segments of the day by which updates are counted, as `intensity` defines them."""
+    updates: tuple[Tally, ...]
+    """(K,) the updates in each segment."""
+    starts: Tally
+    """The members, each at its t_0."""
+    start_offsets_s: Sequence[float]
+    """(n + 1,) over the first i moments of `starts`, the sum over the members of t_0 less that of the group."""
+
+    @classmethod
+    def of_updates(
+        cls, times_s: FloatArray, starts_s: Iterable[float], edges_s: Sequence[float] = HOURLY_S
+    ) -> Self:
+        """From the times of all updates of all members, in any order, and the t_0 of each member."""
+        times = np.sort(times_s)
+        segments = np.searchsorted(np.asarray(edges_s), times % DAY_S, side="right") - 1
+        moments = [times[segments == k].tolist() for k in range(len(edges_s) - 1)]
+        updates = tuple(Tally(m, range(len(m) + 1)) for m in moments)
+        starts: dict[float, int] = {}
+        for start_s in starts_s:
+            starts[start_s] = starts.get(start_s, 0) + 1
+        return cls._with_starts(edges_s, updates, starts)
+
+    @classmethod
+    def of_hours(cls, updates: Mapping[int, int], starts: Mapping[int, int]) -> Self:
+        """From how many updates, and how many t_0 of members, lie in each hour since the epoch.
+
+        What happened in an hour counts whole from the start of the hour on.
+        """
+        by_bin: list[dict[float, int]] = [{} for _ in HOURLY_S[1:]]
+        for hour, n in updates.items():
+            by_bin[hour % len(by_bin)][hour * HOUR_S] = n
+        return cls._with_starts(
+            HOURLY_S, tuple(Tally.of(counts) for counts in by_bin), {hour * HOUR_S: n for hour, n in starts.items()}
+        )
+
+    @classmethod
+    def _with_starts(cls, edges_s: Sequence[float], updates: tuple[Tally, ...], starts: Mapping[float, int]) -> Self:
+        members = Tally.of(starts)
+        offsets = accumulate((s - members.moments_s[0]) * starts[s] for s in members.moments_s)
+        return cls(edges_s, updates, members, [0.0, *offsets])
+
+    @property
+    def since_s(self) -> float | None:
+        """t_0 of the group, the earliest of its members'; None for a group without members."""
+        return self.starts.moments_s[0] if self.starts.moments_s else None
+
+    def counts(self, after_s: float, until_s: float) -> list[int]:
+        """N_k: the updates of all members in (after_s, until_s] for each segment; after_s <= until_s."""
+        return [tally.between(after_s, until_s) for tally in self.updates]
+
+    def members(self, t: float) -> int:
+        """The number of members observed at t."""
+        return self.starts.totals[bisect_right(self.starts.moments_s, t)]
+
+    def member_hours(self, after_s: float, t: float) -> float:
+        """The hours in (after_s, t] over which the members were observed, summed over the members; after_s <= t."""
+        earlier = bisect_right(self.starts.moments_s, after_s)
+        known = bisect_right(self.starts.moments_s, t)
+        if not known:
+            return 0.0
+        since_s = self.starts.moments_s[0]
+        before, during = self.starts.totals[earlier], self.starts.totals[known] - self.starts.totals[earlier]
+        seconds = during * (t - since_s) - (self.start_offsets_s[known] - self.start_offsets_s[earlier])
+        if before:
+            seconds += before * (t - after_s)
+        return seconds / HOUR_S
+
+    def pattern(self, after_s: float, t: float, least_exposure_h: float) -> list[float] | None:
+        """s_k = (N_k / E_k) / (N / h_g): the intensity in each segment over the mean, from the updates in (after_s, t].
+
+        h_g are the hours for which the group was observed since then; a segment observed for less than
+        `least_exposure_h` is taken to be at the mean. None without any update or any time observed.
+        """
+        counts = self.counts(after_s, t)
+        total = sum(counts)
+        if self.since_s is None or total == 0:
+            return None
+        since_s = max(self.since_s, after_s)
+        if since_s >= t:
+            return None
+        rates_per_hour = observed_rates_per_hour(counts, exposure_h(self.edges_s, since_s, t), least_exposure_h)
+        mean_per_hour = total / ((t - since_s) / HOUR_S)
+        return [rate / mean_per_hour for rate in rates_per_hour]

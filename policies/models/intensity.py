@@ -1,0 +1,113 @@
+"""A recurrent piecewise-constant update intensity lambda(t), period one day, and what follows from it.
+
+The day is cut into K segments by `edges_s`: K+1 ascending seconds since midnight UTC, from 0 to 86400. `HOURLY_S` cuts
+it into the 24 hour bins. In segment k the intensity is `rates_per_hour[k]` >= 0, the same on each day.
+
+These are plain loops over floats and sequences of them, so that a compiler of numeric loops can take them as they are.
+
+Source: Bright, Gal, Raschid, "Adaptive pull-based data freshness policies for diverse update patterns", section 3.2
+and equations 1 and 2 (printed there without its sum sign between the first, middle and last segments).
+"""
+
+import math
+from collections.abc import Sequence
+
+from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S
+
+HOURLY_S: tuple[float, ...] = tuple(k * HOUR_S for k in range(BINS + 1))
+"""The edges of the 24 hour bins."""
+TOLERANCE = 1e-9
+"""Of two compared masses, the relative difference that is none. Where the mass stands still at the value compared
+with, the order of a sum would otherwise move an expiry by hours."""
+FOREVER_DAYS = 1e9
+"""What takes longer than this never happens."""
+
+
+def exposure_h(edges_s: Sequence[float], start_s: float, end_s: float) -> list[float]:
+    """E_k: the hours of [start_s, end_s] that lie in each segment; start_s <= end_s.
+
+    Whole days are taken at once, so the cost does not depend on the length of the interval.
+    """
+    days = end_s // DAY_S - start_s // DAY_S
+    start_clock_s = start_s % DAY_S
+    end_clock_s = end_s % DAY_S
+    hours = [0.0] * (len(edges_s) - 1)
+    lower_s = edges_s[0]
+    for k in range(len(hours)):
+        upper_s = edges_s[k + 1]
+        seconds = days * (upper_s - lower_s)
+        if end_clock_s > lower_s:
+            seconds += (end_clock_s if end_clock_s < upper_s else upper_s) - lower_s
+        if start_clock_s > lower_s:
+            seconds -= (start_clock_s if start_clock_s < upper_s else upper_s) - lower_s
+        hours[k] = seconds / HOUR_S
+        lower_s = upper_s
+    return hours
+
+
+def observed_rates_per_hour(counts: Sequence[int], hours: Sequence[float], least_h: float) -> list[float]:
+    """lambda_k = n_k / E_k, updates per hour, for each segment.
+
+    A segment that was not observed (E_k = 0) has the rate 0; with `least_h` > 0, one observed for less than that many
+    hours has the mean rate over all segments, as a short glimpse says little.
+    """
+    total_h = 0.0
+    n = 0
+    for k in range(len(counts)):
+        total_h += hours[k]
+        n += counts[k]
+    mean = n / total_h if total_h > 0.0 and least_h > 0.0 else 0.0
+    rates = [mean] * len(counts)
+    for k in range(len(counts)):
+        if hours[k] > 0.0 and hours[k] >= least_h:
+            rates[k] = counts[k] / hours[k]
+    return rates
+
+
+def mass(edges_s: Sequence[float], rates_per_hour: Sequence[float], start_s: float, end_s: float) -> float:
+    """Lambda(start_s, end_s): the updates expected in (start_s, end_s]; start_s <= end_s."""
+    hours = exposure_h(edges_s, start_s, end_s)
+    total = 0.0
+    for k in range(len(hours)):
+        total += rates_per_hour[k] * hours[k]
+    return total
+
+
+def first_passage_s(edges_s: Sequence[float], rates_per_hour: Sequence[float], start_s: float, theta: float) -> float:
+    """The first t' >= start_s with Lambda(start_s, t') >= theta, up to `TOLERANCE`; infinite if there is none.
+
+    Whole days are skipped in closed form, then at most one day is walked.
+    """
+    needed = theta * (1.0 - TOLERANCE)
+    if needed <= 0.0:
+        return start_s
+    segments = len(rates_per_hour)
+    per_day = 0.0
+    k = 0
+    clock_s = start_s % DAY_S
+    for i in range(segments):
+        per_day += rates_per_hour[i] * (edges_s[i + 1] - edges_s[i]) / HOUR_S
+        if edges_s[i] <= clock_s:
+            k = i
+    if per_day * FOREVER_DAYS < needed:
+        return math.inf
+    # One day fewer than fit, so that what is left is more than nothing: a passage at the end of a whole number of
+    # days is at the end of the last segment with updates, which may lie hours before the same time of day.
+    days = math.ceil(needed / per_day) - 1
+    needed -= days * per_day
+    midnight_s = start_s - clock_s + days * DAY_S
+    passage_s = start_s
+    for _ in range(segments + 1):
+        rate_per_s = rates_per_hour[k] / HOUR_S
+        if rate_per_s > 0.0:
+            passage_s = midnight_s + clock_s + needed / rate_per_s
+            needed -= rate_per_s * (edges_s[k + 1] - clock_s)
+            if needed <= 0.0:
+                break
+        k += 1
+        clock_s = edges_s[k]
+        if k == segments:
+            k = 0
+            clock_s = 0.0
+            midnight_s += DAY_S
+    return passage_s

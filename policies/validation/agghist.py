@@ -1,0 +1,43 @@
+"""AggHist: as IndHist, with the daily pattern of a group at the object's share of its updates."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import HOUR_S, History
+from bestbefore.policies.models.intensity import first_passage_s
+from bestbefore.policies.validation.ranges import check_range
+from bestbefore.policies.validation.verdict import Reason, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class AggHist:
+    """expiry = the first t' with Lambda(t, t') >= theta, where lambda_k = (n_o / h_o) * (N_k / E_k) / (N / h_g).
+
+    n_o updates of the object were counted in h_o hours; N of the group in h_g hours, N_k of them in the E_k hours of
+    segment k. With h_o = h_g this is f_o * N_k / E_k, the object's share f_o = n_o / N of the group's intensity.
+    Never, if the object or its group has no update.
+
+    Source: Bright, Gal, Raschid, sections 3.3.1 and 4.2. Objects observed for different times are ours.
+    """
+
+    name: ClassVar[str] = "agghist"
+    wants_fallback: ClassVar[bool] = False
+
+    theta: float = 0.1
+    """Expected updates that are tolerated, 0 or more."""
+
+    def __post_init__(self) -> None:
+        check_range("theta", self.theta)
+
+    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:
+        hours = (t - history.observed_since_s) / HOUR_S
+        updates = history.count(history.counted_after_s, t)
+        if group is None or updates == 0 or hours <= 0.0:
+            return Verdict(math.inf, Reason.AGGHIST)
+        pattern = group.pattern(history.counted_after_s, t, history.least_exposure_h)
+        if pattern is None:
+            return Verdict(math.inf, Reason.AGGHIST)
+        rates_per_hour = [updates / hours * relative for relative in pattern]
+        return Verdict(first_passage_s(group.edges_s, rates_per_hour, t, self.theta), Reason.AGGHIST)

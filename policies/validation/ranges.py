@@ -1,0 +1,20 @@
+"""The ranges of the parameters of policies, and the message for what lies outside."""
+
+import math
+
+
+def check_range(key: str, value: float, least: float = 0.0, most: float = math.inf, *,
+                infinite: bool = False) -> None:
+    """Raise ValueError unless least <= value <= most, and value is finite or may be `infinite`.
+
+    `key` is the parameter as the user writes it.
+    """
+    if least <= value <= most and (infinite or math.isfinite(value)):
+        return
+    if most < math.inf:
+        expected = f"a number from {least:g} to {most:g}"
+    elif infinite:
+        expected = f"a number of {least:g} or more, or inf"
+    else:
+        expected = f"a finite number of {least:g} or more"
+    raise ValueError(f"{key} must be {expected}, not {value:g}")

@@ -1,0 +1,30 @@
+"""TTL: a copy stays fresh for a share of the time since its object last changed."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.ranges import check_range
+from bestbefore.policies.validation.verdict import Reason, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Ttl:
+    """expiry = t + alpha * (t - u_n), with the last update u_n; t_0 stands for it where none is known.
+
+    Source: Bright, Gal, Raschid, section 4.1. The time since t_0 for an object without updates is ours.
+    """
+
+    name: ClassVar[str] = "ttl"
+    wants_fallback: ClassVar[bool] = False
+
+    alpha: float = 0.1
+    """Share of the time since the last update, 0 or more."""
+
+    def __post_init__(self) -> None:
+        check_range("alpha", self.alpha)
+
+    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:  # noqa: ARG002
+        last_s = history.last_update_s(t)
+        return Verdict(t + self.alpha * (t - (history.since_s if last_s is None else last_s)), Reason.TTL)
