@@ -1,0 +1,61 @@
+"""What policies know in a replay with complete histories: at each contact, all updates up to that moment."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+import numpy as np
+
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import History
+from bestbefore.replay.traces.columns import Updates
+
+
+class Grouping(StrEnum):
+    """Which objects are one group."""
+
+    ALL = "all"
+    PREFIX = "prefix"
+    """Those whose names have the same part before the first `/`; without one, the whole name is the part."""
+
+    def group_of(self, object_: str) -> str:
+        """The name of the group of an object."""
+        return object_.partition("/")[0] if self is Grouping.PREFIX else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteHistories:
+    """The history of each object and of each group, over the whole trace.
+
+    They reach beyond the moment of any decision; policies look only at what lies before it.
+    """
+
+    histories: Mapping[str, History]
+    groups: Mapping[str, Group]
+    grouping: Grouping
+
+    @classmethod
+    def of(cls, updates: Updates, requested: Iterable[str], origin_s: float, grouping: Grouping) -> Self:
+        """Of all objects that were updated or requested, each observed since the origin.
+
+        `updates` holds those at or after the origin.
+        """
+        times = updates.times_by_object()
+        nothing = np.empty(0)
+        names = sorted({*updates.objects, *requested})
+        histories = {name: History(times.get(name, nothing), origin_s) for name in names}
+        members: dict[str, list[History]] = {}
+        for name, history in histories.items():
+            members.setdefault(grouping.group_of(name), []).append(history)
+        groups = {
+            name: Group.of_updates(np.concatenate([h.times_s for h in group]), [h.since_s for h in group])
+            for name, group in members.items()
+        }
+        return cls(histories, groups, grouping)
+
+    def history(self, object_: str) -> History:
+        return self.histories[object_]
+
+    def group(self, object_: str) -> Group:
+        return self.groups[self.grouping.group_of(object_)]

@@ -1,0 +1,67 @@
+"""What is replayed, apart from the policy."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from bestbefore.replay.complete import CompleteHistories, Grouping
+from bestbefore.replay.traces.columns import Requests, Updates
+
+
+class Cache(StrEnum):
+    """Who shares a cache. Each cache is unlimited."""
+
+    CLIENT = "client"
+    """Each client has its own."""
+    SHARED = "shared"
+    """All clients have one."""
+
+    def partition_of(self, client: str) -> str:
+        """What separates the copies of this client from others'."""
+        return client if self is Cache.CLIENT else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """Updates since the origin, requests since the test start, and what policies know.
+
+    All caches are empty at the test start. Histories begin at the origin and go on growing during the test.
+    """
+
+    updates: Updates
+    requests: Requests
+    known: CompleteHistories
+    cache: Cache
+
+    @classmethod
+    def of(
+        cls,
+        updates: Updates,
+        requests: Requests,
+        *,
+        origin_s: float | None = None,
+        test_start_s: float | None = None,
+        cache: Cache = Cache.CLIENT,
+        grouping: Grouping = Grouping.ALL,
+        warn: Callable[[str], None],
+    ) -> Self:
+        """From a whole trace. The origin is its earliest event unless given, the test start the origin unless given.
+
+        Raises ValueError if the test start lies before the origin. Calls `warn` with one line if updates lie before
+        the origin (they are dropped), and with one if no request is left to replay.
+        """
+        if origin_s is None:
+            origin_s = min((float(t.times_s[0]) for t in (updates, requests) if len(t)), default=0.0)
+        if test_start_s is None:
+            test_start_s = origin_s
+        if test_start_s < origin_s:
+            raise ValueError(f"the test start, {test_start_s:.17g}, must not lie before the origin, {origin_s:.17g}")
+        observed = updates.since(origin_s)
+        if len(observed) < len(updates):
+            warn(f"{len(updates) - len(observed)} updates before the origin, {origin_s:.17g}, dropped")
+        replayed = requests.since(test_start_s)
+        if not len(replayed):
+            warn(f"no request at or after the test start, {test_start_s:.17g}")
+        known = CompleteHistories.of(observed, replayed.requested(), origin_s, grouping)
+        return cls(observed, replayed, known, cache)

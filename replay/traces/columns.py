@@ -1,0 +1,101 @@
+"""A recorded trace in memory: columns of numbers, and the names that the numbers stand for.
+
+Units: times are Unix seconds (UTC, float64), ascending; ids index into the names beside them.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.policies.models.history import FloatArray
+
+IdArray = NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Updates:
+    """When which object changed; no object twice at the same instant."""
+
+    times_s: FloatArray
+    object_ids: IdArray
+    objects: tuple[str, ...]
+
+    @classmethod
+    def of(cls, times_s: FloatArray, object_ids: IdArray, objects: tuple[str, ...]) -> Self:
+        """From rows in any order, with or without repetitions."""
+        order = np.lexsort((object_ids, times_s))
+        times, ids = times_s[order], object_ids[order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = (np.diff(times) != 0.0) | (np.diff(ids) != 0)
+        return cls(times[new], ids[new], objects)
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    def since(self, t: float) -> "Updates":
+        """Those at or after t."""
+        first = int(self.times_s.searchsorted(t, side="left"))
+        return Updates(self.times_s[first:], self.object_ids[first:], self.objects)
+
+    def rows(self) -> Iterator[tuple[float, str]]:
+        """(time, object) in order of time."""
+        return zip(self.times_s.tolist(), _named(self.object_ids, self.objects), strict=True)
+
+    def times_by_object(self) -> dict[str, FloatArray]:
+        """The times of each object that has updates, ascending."""
+        order = self.object_ids.argsort(kind="stable")
+        ids, firsts = np.unique(self.object_ids[order], return_index=True)
+        starts = firsts.tolist()
+        times = self.times_s[order]
+        ends = [*starts[1:], len(times)]
+        return {self.objects[i]: times[a:b] for i, a, b in zip(ids.tolist(), starts, ends, strict=False)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Requests:
+    """Who asked for which object when. Those at the same instant are in the order in which they were given."""
+
+    times_s: FloatArray
+    client_ids: IdArray
+    object_ids: IdArray
+    clients: tuple[str, ...]
+    objects: tuple[str, ...]
+
+    @classmethod
+    def of(
+        cls,
+        times_s: FloatArray,
+        client_ids: IdArray,
+        object_ids: IdArray,
+        clients: tuple[str, ...],
+        objects: tuple[str, ...],
+    ) -> Self:
+        """From rows in any order."""
+        order = times_s.argsort(kind="stable")
+        return cls(times_s[order], client_ids[order], object_ids[order], clients, objects)
+
+    def __len__(self) -> int:
+        return len(self.times_s)
+
+    def since(self, t: float) -> "Requests":
+        """Those at or after t."""
+        kept = slice(int(self.times_s.searchsorted(t, side="left")), None)
+        return Requests(
+            self.times_s[kept], self.client_ids[kept], self.object_ids[kept], self.clients, self.objects
+        )
+
+    def rows(self) -> Iterator[tuple[float, str, str]]:
+        """(time, client, object) in order of time."""
+        clients, objects = _named(self.client_ids, self.clients), _named(self.object_ids, self.objects)
+        return zip(self.times_s.tolist(), clients, objects, strict=True)
+
+    def requested(self) -> frozenset[str]:
+        """The objects that were asked for."""
+        return frozenset(self.objects[i] for i in np.unique(self.object_ids).tolist())
+
+
+def _named(ids: IdArray, names: tuple[str, ...]) -> Iterator[str]:
+    return map(names.__getitem__, ids.tolist())
