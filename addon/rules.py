@@ -1,0 +1,171 @@
+"""The records that configuration is parsed into: what each domain gets, and how a request finds its rule."""
+
+import ipaddress
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal, Self
+
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.policies.validation.bounds import Bounded
+
+type Obey = Literal["strict", "shorten", "override"]
+"""Whose lifetime rules: the origin's alone; the shorter of the two; the policy's (at the user's own risk)."""
+
+OBEY: tuple[Obey, ...] = ("strict", "shorten", "override")
+
+OVERRIDABLE = ("must-revalidate", "no-cache", "proxy-revalidate", "s-maxage")
+"""The directives that a rule may name in `override`. no-store and private can never be overridden."""
+
+_LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?")
+
+# Hosts come from clients, who can invent them; beyond this many, those not asked for lately are looked up again.
+_HOSTS_REMEMBERED = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class HostPattern:
+    """Which hosts are meant.
+
+    Grammar: `*` | [`*.`] NAME | IPv4 | IPv6 | `[` IPv6 `]`. A NAME is labels of letters, digits, `-` and `_`, joined
+    by dots; other letters are taken as their IDNA form. Case and one final dot do not matter. `*` is every host.
+    `*.example.org` is every host that ends in `.example.org`, at any depth, and so not `example.org` itself.
+    """
+
+    text: str
+    """In lower case, without brackets and final dot."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises ValueError, which says what is wrong, for what the grammar does not allow."""
+        bare = text.lower()
+        if bare == "*":
+            return cls(bare)
+        if bare.startswith("[") and bare.endswith("]"):
+            bare = bare[1:-1]
+        try:
+            return cls(str(ipaddress.ip_address(bare)))
+        except ValueError:
+            name = bare.removesuffix(".")
+        wildcard, name = ("*.", name[2:]) if name.startswith("*.") else ("", name)
+        try:
+            name = name if name.isascii() else name.encode("idna").decode("ascii")
+        except UnicodeError:
+            raise ValueError(f"{text!r} is not a host name") from None
+        if not all(_LABEL.fullmatch(label) for label in name.split(".")):
+            raise ValueError(f"{text!r} is not a host pattern: expected a host, *.DOMAIN or *")
+        return cls(wildcard + name)
+
+    def matches(self, host: str) -> bool:
+        """Whether the host, in any case, is meant."""
+        if self.text == "*":
+            return True
+        name = host.lower().removesuffix(".")
+        return name.endswith(self.text[1:]) if self.text.startswith("*.") else name == self.text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """Which objects are meant: a host pattern and, after it, optionally a path pattern, as in `example.org/feeds/*`.
+
+    A path pattern starts with `/` and must match the whole path, in the case given; each `*` in it is any text,
+    slashes too. If it has a `?` it is compared with path and query, else with the path alone: `/feed` matches
+    `/feed?page=2`, and `/search?q=*` only a search. There is no scheme and no port.
+    """
+
+    host: HostPattern
+    path: str | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Raises ValueError, which says what is wrong, for what the grammar does not allow."""
+        host, slash, path = text.partition("/")
+        if host.endswith(":") and path.startswith("/"):
+            raise ValueError(f"{text!r} has a scheme: expected HOST or HOST/PATH alone")
+        return cls(HostPattern.parse(host), "/" + path if slash else None)
+
+    def matches_path(self, path: str) -> bool:
+        """Whether the path (with the query, if there is one) of a request to a matching host is meant.
+
+        Takes time linear in the path for each `*`: clients choose the paths, so there is no backtracking.
+        """
+        if self.path is None:
+            return True
+        if "?" not in self.path:
+            path = path.partition("?")[0]
+        first, *pieces = self.path.split("*")
+        if not pieces:
+            return path == first
+        last = pieces.pop()
+        at, end = len(first), len(path) - len(last)
+        if not (at <= end and path.startswith(first) and path.endswith(last)):
+            return False
+        for piece in pieces:
+            at = path.find(piece, at, end)
+            if at < 0:
+                return False
+            at += len(piece)
+        return True
+
+    def __str__(self) -> str:
+        return f"{self.host}{self.path or ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What the objects of one pattern get."""
+
+    match: Pattern
+    policy: Bounded
+    obey: Obey = "strict"
+    override: frozenset[str] = frozenset()
+    """Directives, of `OVERRIDABLE`, that `obey = "override"` may lengthen."""
+    group: str | None = None
+    """The group whose intensity AggHist uses, instead of the registrable domain."""
+    learn_without_validator: bool = False
+    """Whether objects without ETag and Last-Modified count in their group, and may have learned freshness."""
+    trust_piggyback: bool = False
+    """Whether the origin's Update-History is believed."""
+    honour_client_cc: bool = True
+    """Whether the Cache-Control of requests (no-cache, max-age) is obeyed."""
+    stale_if_down_s: float | None = None
+    """For how many seconds past its expiry a copy may be served while the origin is down; None: not at all."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """All rules, in their order. The first that matches wins; the default's own pattern is not looked at."""
+
+    default: Rule
+    domains: tuple[Rule, ...] = ()
+    _candidates: Callable[[str], tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Frozen, and the only mutable part is this cache: every request, a hit too, asks for its rule.
+        object.__setattr__(self, "_candidates", lru_cache(_HOSTS_REMEMBERED)(self._find_candidates))
+
+    def _find_candidates(self, host: str) -> tuple[Rule, ...]:
+        """The rules that can apply to this host, in order; the last of them applies to all its paths."""
+        found: list[Rule] = []
+        for rule in self.domains:
+            if rule.match.host.matches(host):
+                found.append(rule)
+                if rule.match.path is None:
+                    return tuple(found)
+        return (*found, self.default)
+
+    def rule_for(self, host: str, path: str) -> Rule:
+        """The rule of an object, by its host (any case) and its path, with the query if it has one."""
+        candidates = self._candidates(host)
+        for rule in candidates[:-1]:
+            if rule.match.matches_path(path):
+                return rule
+        return candidates[-1]
+
+    def group_of(self, host: str, path: str = "/") -> str:
+        """The name of an object's group: what its rule names, else the registrable domain of its host."""
+        return self.rule_for(host, path).group or registrable_domain(host)
