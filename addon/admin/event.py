@@ -46,7 +46,7 @@ class Answered:
     received_bytes: int = 0
     """Bytes of content received from the origin."""
     encoding: str = ""
-    """The Content-Encoding of what the origin sent."""
+    """The Content-Encoding of the content, as sent and as received: the proxy never changes it."""
     contact: bool = False
     """Whether an origin was asked."""
     validation: bool = False
