@@ -1,0 +1,127 @@
+"""What is counted for Prometheus. Neither URLs nor host names occur in it: whoever reads metrics need not know them.
+
+Every label has few values: outcomes, reasons and content codings are closed sets, and a guard keeps them so.
+"""
+
+from collections.abc import Callable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.status import StoreStatus
+
+DURATION_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+REASONS_LIMIT = 200
+"""Pairs of outcome and reason that are counted apart. There are far fewer; beyond it the reason is `other`."""
+
+_CODINGS = {"": "identity", "x-gzip": "gzip", "x-compress": "compress"} | {
+    name: name for name in ("identity", "gzip", "compress", "deflate", "br", "zstd")
+}
+
+
+class Metrics:
+    """The counters of one proxy, in a registry of their own."""
+
+    def __init__(self, store_status: Callable[[], StoreStatus]) -> None:
+        """`store_status` is asked once for each scrape."""
+        self._registry = registry = CollectorRegistry()
+
+        def counter(name: str, documentation: str, *labels: str) -> Counter:
+            return Counter(f"bestbefore_{name}", documentation, labels, registry=registry)
+
+        self._requests = counter("requests", "Requests answered, by how and why.", "outcome", "reason")
+        self._contacts = counter("contacts", "Requests for which an origin was asked.")
+        self._validations = counter("validations", "Contacts that asked whether a stored copy is still current.")
+        self._unnecessary = counter("unnecessary_validations", "Validations that found the object unchanged.")
+        self._updates = counter("updates", "Contacts that showed an update of the object.")
+        self._cut_short = counter("cut_short_responses", "Responses of which the client did not get all.")
+        self._sent = counter("sent_bytes", "Content sent to clients, by Content-Encoding.", "encoding")
+        self._received = counter("received_bytes", "Content received from origins, by Content-Encoding.", "encoding")
+        self._tunnelled_hosts = counter(
+            "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
+        )
+        self._reload_failures = counter("config_reload_failures", "Changed configuration files that were refused.")
+        durations = Histogram(
+            "bestbefore_request_duration_seconds",
+            "Real time from the request to the end of the response, by whether an origin was asked.",
+            ["contact"],
+            buckets=DURATION_BUCKETS_S,
+            registry=registry,
+        )
+        registry.register(_StoreCollector(store_status))
+        # `labels` takes longer than all else that a hit costs here, so what it returns is kept.
+        self._durations = {asked: durations.labels("yes" if asked else "no") for asked in (False, True)}
+        self._requests_by: dict[tuple[Outcome, str], Counter] = {}
+        self._bytes_by: dict[str, tuple[Counter, Counter]] = {}
+
+    def add(self, answered: Answered) -> None:
+        """Count one request."""
+        key = (answered.outcome, answered.reason)
+        (self._requests_by.get(key) or self._requests_child(*key)).inc()
+        self._durations[answered.contact].observe(answered.duration_s)
+        if answered.sent_bytes or answered.received_bytes:
+            encoding = answered.encoding
+            sent, received = self._bytes_by.get(encoding) or self._bytes_children(encoding)
+            sent.inc(answered.sent_bytes)
+            if answered.received_bytes:
+                received.inc(answered.received_bytes)
+        if answered.contact:
+            self._add_contact(answered)
+        if not answered.complete:
+            self._cut_short.inc()
+
+    def tunnelled(self) -> None:
+        """Count a host that is tunnelled because a client refuses our certificate."""
+        self._tunnelled_hosts.inc()
+
+    def reload_failed(self) -> None:
+        """Count a changed configuration that was refused."""
+        self._reload_failures.inc()
+
+    def exposition(self, accept: str) -> tuple[bytes, str]:
+        """All metrics in the format that an Accept field asks for, and its media type."""
+        encode, content_type = choose_encoder(accept)
+        return encode(self._registry), content_type
+
+    def _add_contact(self, answered: Answered) -> None:
+        self._contacts.inc()
+        if answered.validation:
+            self._validations.inc()
+        if answered.unnecessary:
+            self._unnecessary.inc()
+        if answered.update:
+            self._updates.inc()
+
+    def _requests_child(self, outcome: Outcome, reason: str) -> Counter:
+        if len(self._requests_by) >= REASONS_LIMIT:
+            return self._requests.labels(outcome, "other")
+        child = self._requests_by[outcome, reason] = self._requests.labels(outcome, reason)
+        return child
+
+    def _bytes_children(self, encoding: str) -> tuple[Counter, Counter]:
+        """Of what is sent and of what is received under this Content-Encoding, which may be any text."""
+        label = _CODINGS.get(encoding.strip().lower(), "other")
+        children = self._sent.labels(label), self._received.labels(label)
+        if encoding in _CODINGS:
+            self._bytes_by[encoding] = children
+        return children
+
+
+class _StoreCollector(Collector):
+    """Asks the store for its state once for each scrape."""
+
+    def __init__(self, status: Callable[[], StoreStatus]) -> None:
+        self._status = status
+
+    def collect(self) -> Iterator[Metric]:
+        status = self._status()
+        gauge, counter = GaugeMetricFamily, CounterMetricFamily
+        yield gauge("bestbefore_store_away", "1 while the store cannot be reached, else 0.", value=status.away)
+        yield gauge("bestbefore_copies", "Copies stored.", value=status.copies)
+        yield gauge("bestbefore_copies_bytes", "Bytes of content of the copies stored.", value=status.copy_bytes)
+        yield gauge("bestbefore_hot_bytes", "Bytes of the copies held in the process.", value=status.hot_bytes)
+        yield gauge("bestbefore_queued_writes", "Writes that wait for the store.", value=status.queued_writes)
+        yield counter("bestbefore_dropped_writes", "Writes given up: the queue was full.", value=status.dropped_writes)

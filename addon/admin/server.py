@@ -1,0 +1,130 @@
+"""The admin address: GET /metrics and GET /healthz over HTTP, and nothing else."""
+
+import errno
+import ipaddress
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Self
+
+from aiohttp import web
+
+from bestbefore.addon.admin.metrics import Metrics
+
+PORTS_TRIED = 100
+"""How many ports from the wanted one on are tried where any free one will do."""
+
+type Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+type Health = Callable[[], dict[str, object]]
+"""What /healthz tells beside `"status": "ok"`: an object for JSON."""
+
+_logger = logging.getLogger(__name__)
+
+
+class AdminAddressError(OSError):
+    """The admin address cannot be listened on. The message is for the user."""
+
+
+class AdminServer:
+    """A running server of metrics and health. Must be closed."""
+
+    def __init__(self, runner: web.AppRunner, host: str, port: int) -> None:
+        self._runner = runner
+        self.host = host
+        self.port = port
+        """The one that it listens on; not the one asked for, if that was taken or 0."""
+
+    @classmethod
+    async def start(cls, host: str, port: int, metrics: Metrics, health: Health, *, next_free: bool) -> Self:
+        """Listen on this address, or with `next_free` on the first free port from `port` on.
+
+        Raises AdminAddressError if that is not possible.
+        """
+        runner = web.AppRunner(
+            _application(host, metrics, health), access_log=None, logger=_logger, shutdown_timeout=1.0
+        )
+        await runner.setup()
+        last = port if port == 0 or not next_free else min(port + PORTS_TRIED - 1, 65_535)
+        for candidate in range(port, last + 1):
+            try:
+                site = web.TCPSite(runner, host, candidate)
+                await site.start()
+            except OSError as error:
+                if error.errno == errno.EADDRINUSE and candidate < last:
+                    continue
+                await runner.cleanup()
+                raise _explained(error, host, candidate) from None
+            break
+        return cls(runner, host, runner.addresses[0][1])
+
+    @property
+    def url(self) -> str:
+        """Where it is, such as http://127.0.0.1:8081."""
+        return f"http://{_authority(self.host, self.port)}"
+
+    async def close(self) -> None:
+        """Stop listening and close all connections, within a second."""
+        await self._runner.cleanup()
+
+
+def _application(host: str, metrics: Metrics, health: Health) -> web.Application:
+    async def show_metrics(request: web.Request) -> web.Response:
+        body, content_type = metrics.exposition(request.headers.get("Accept", ""))
+        return web.Response(body=body, headers={"Content-Type": content_type, "Cache-Control": "no-store"})
+
+    async def show_health(request: web.Request) -> web.Response:  # noqa: ARG001
+        return web.json_response({"status": "ok", **health()}, headers={"Cache-Control": "no-store"})
+
+    @web.middleware
+    async def check_host(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not is_host_allowed(request.headers.getall("Host", []), host):
+            raise web.HTTPForbidden(text="403: the Host field names neither this address nor localhost\n")
+        return await handler(request)
+
+    async def hide_versions(request: web.Request, response: web.StreamResponse) -> None:  # noqa: ARG001
+        response.headers["Server"] = "bestbefore"
+
+    application = web.Application(middlewares=[check_host])
+    application.router.add_get("/metrics", show_metrics, allow_head=False)
+    application.router.add_get("/healthz", show_health, allow_head=False)
+    application.on_response_prepare.append(hide_versions)
+    return application
+
+
+def is_host_allowed(values: list[str], configured: str) -> bool:
+    """Whether a request that bears these Host fields is meant for us: exactly one, which is an IP address, localhost
+    or the configured name, with or without port.
+
+    A web page can make its own name resolve to 127.0.0.1 and read, as of its own origin, what answers there (DNS
+    rebinding). The browser then sends that name.
+    """
+    if len(values) != 1:
+        return False
+    value = values[0].strip().lower()
+    host = value[1:].partition("]")[0] if value.startswith("[") else value.partition(":")[0].removesuffix(".")
+    if host in ("localhost", configured.lower()):
+        return True
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _explained(error: OSError, host: str, port: int) -> AdminAddressError:
+    reason = "the port is in use" if error.errno == errno.EADDRINUSE else (error.strerror or str(error))
+    return AdminAddressError(f"cannot listen on the admin address {_authority(host, port)}: {reason}")
+
+
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _without_traceback(record: logging.LogRecord) -> bool:
+    """A filter: aiohttp logs each malformed request with a traceback, and a line is enough."""
+    if record.exc_info and record.exc_info[0]:
+        record.msg, record.args = f"admin address: {record.getMessage()}: {record.exc_info[0].__name__}", ()
+        record.exc_info = None
+    return True
+
+
+_logger.addFilter(_without_traceback)

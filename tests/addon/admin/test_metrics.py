@@ -1,0 +1,124 @@
+from dataclasses import replace
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
+from prometheus_client.parser import text_string_to_metric_families
+
+from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.metrics import REASONS_LIMIT, Metrics
+from bestbefore.addon.admin.status import StoreStatus
+
+HIT = Answered(
+    time_s=1706227238.5, duration_s=0.0004, client="192.0.2.7", method="GET", url="http://www.example.org/secret",
+    status=200, outcome=Outcome.HIT, reason="indttl", ttl_s=60.0, sent_bytes=2000, encoding="gzip",
+)
+MISS = replace(HIT, outcome=Outcome.MISS, reason="uri-miss", received_bytes=2000, contact=True, duration_s=0.3)
+CURRENT = replace(
+    HIT, outcome=Outcome.VALIDATED, contact=True, validation=True, unnecessary=True, duration_s=0.2, sent_bytes=0
+)
+UPDATED = replace(CURRENT, outcome=Outcome.UPDATED, received_bytes=100, encoding="", unnecessary=False, update=True)
+
+Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
+
+
+def scraped(metrics: Metrics) -> Samples:
+    """All samples as Prometheus reads them, by name and labels."""
+    text = metrics.exposition("")[0].decode()
+    return {
+        (sample.name, frozenset(sample.labels.items())): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def value(samples: Samples, name: str, **labels: str) -> float:
+    return samples[f"bestbefore_{name}", frozenset(labels.items())]
+
+
+@pytest.fixture
+def metrics() -> Metrics:
+    return Metrics(lambda: StoreStatus(True, 7, 7000, 500, 3, 2))
+
+
+def test_each_request_is_counted_by_outcome_and_reason(metrics: Metrics) -> None:
+    for answered in (MISS, HIT, HIT, CURRENT, UPDATED):
+        metrics.add(answered)
+    samples = scraped(metrics)
+    assert value(samples, "requests_total", outcome="hit", reason="indttl") == 2
+    assert value(samples, "requests_total", outcome="miss", reason="uri-miss") == 1
+    assert value(samples, "contacts_total") == 3
+    assert value(samples, "validations_total") == 2
+    assert value(samples, "unnecessary_validations_total") == 1
+    assert value(samples, "updates_total") == 1
+
+
+def test_bytes_are_counted_by_content_coding(metrics: Metrics) -> None:
+    for answered in (MISS, HIT, UPDATED, replace(MISS, encoding=" X-GZIP "), replace(MISS, encoding="my-own, br")):
+        metrics.add(answered)
+    samples = scraped(metrics)
+    assert value(samples, "sent_bytes_total", encoding="gzip") == 6000
+    assert value(samples, "received_bytes_total", encoding="gzip") == 4000
+    assert value(samples, "received_bytes_total", encoding="identity") == 100
+    assert value(samples, "received_bytes_total", encoding="other") == 2000
+
+
+def test_durations_of_hits_and_contacts_are_apart(metrics: Metrics) -> None:
+    for answered in (HIT, HIT, MISS):
+        metrics.add(answered)
+    samples = scraped(metrics)
+    assert value(samples, "request_duration_seconds_count", contact="no") == 2
+    assert value(samples, "request_duration_seconds_bucket", contact="no", le="0.0005") == 2
+    assert value(samples, "request_duration_seconds_bucket", contact="yes", le="0.25") == 0
+    assert value(samples, "request_duration_seconds_bucket", contact="yes", le="0.5") == 1
+    assert value(samples, "request_duration_seconds_sum", contact="yes") == pytest.approx(0.3)
+
+
+def test_the_store_is_asked_when_metrics_are_read(metrics: Metrics) -> None:
+    samples = scraped(metrics)
+    assert value(samples, "store_away") == 1
+    assert value(samples, "copies") == 7
+    assert value(samples, "copies_bytes") == 7000
+    assert value(samples, "hot_bytes") == 500
+    assert value(samples, "queued_writes") == 3
+    assert value(samples, "dropped_writes_total") == 2
+
+
+def test_tunnels_refused_reloads_and_broken_answers_are_counted(metrics: Metrics) -> None:
+    metrics.tunnelled()
+    metrics.reload_failed()
+    metrics.reload_failed()
+    metrics.add(replace(HIT, complete=False))
+    samples = scraped(metrics)
+    assert value(samples, "tunnelled_hosts_total") == 1
+    assert value(samples, "config_reload_failures_total") == 2
+    assert value(samples, "cut_short_responses_total") == 1
+
+
+def test_neither_reasons_nor_codings_can_grow_without_bound(metrics: Metrics) -> None:
+    for i in range(2 * REASONS_LIMIT):
+        metrics.add(replace(HIT, reason=f"invented-{i}", encoding=f"invented-{i}"))
+    samples = scraped(metrics)
+    assert sum(name == "bestbefore_requests_total" for name, _ in samples) == REASONS_LIMIT + 1
+    assert value(samples, "requests_total", outcome="hit", reason="other") == REASONS_LIMIT
+    assert value(samples, "sent_bytes_total", encoding="other") == 2 * REASONS_LIMIT * 2000
+    assert len(metrics._bytes_by) == 0
+
+
+def test_no_url_host_or_client_is_told(metrics: Metrics) -> None:
+    for answered in (HIT, MISS, replace(HIT, outcome=Outcome.REFUSED)):
+        metrics.add(answered)
+    text = metrics.exposition("")[0].decode()
+    assert not any(word in text for word in ("example", "secret", "192.0.2.7"))
+
+
+def test_two_proxies_in_one_process_count_apart(metrics: Metrics) -> None:
+    other = Metrics(lambda: StoreStatus(False, 0, 0, 0, 0, 0))
+    other.add(MISS)
+    assert value(scraped(metrics), "contacts_total") == 0
+
+
+def test_openmetrics_is_spoken_where_it_is_asked_for(metrics: Metrics) -> None:
+    metrics.add(HIT)
+    body, content_type = metrics.exposition("application/openmetrics-text; version=1.0.0")
+    assert content_type.startswith("application/openmetrics-text")
+    assert "bestbefore_requests" in {family.name for family in openmetrics_families(body.decode())}
