@@ -1,0 +1,66 @@
+"""The bundle of certificate authorities for clients of the proxy: the system's roots, and ours.
+
+A tool that takes one file of roots in place of the system's (curl --cacert, SSL_CERT_FILE) needs both: ours for the
+hosts that are intercepted, the others for those that are tunnelled.
+"""
+
+import re
+import ssl
+from collections.abc import Iterable
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+import certifi
+
+BUNDLE_NAME = "ca-bundle.pem"
+
+_CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----\s[\sA-Za-z0-9+/=]+-----END CERTIFICATE-----")
+
+
+def certificates(pem: bytes) -> list[bytes]:
+    """The certificates of a PEM file in their order, each once; comments and private keys are left out."""
+    return list(dict.fromkeys(block.replace(b"\r\n", b"\n") for block in _CERTIFICATE.findall(pem)))
+
+
+def write_ca_bundle(state: Path, ca_pem: bytes) -> Path:
+    """Write STATE/ca-bundle.pem, the system's roots and our certificate, and return its path.
+
+    The file is replaced at once, so that a client never reads half of it. Raises OSError if it cannot be written.
+    """
+    path = state / BUNDLE_NAME
+    ours = certificates(ca_pem)
+    bundle = list(dict.fromkeys([*_system_roots(path), *ours]))
+    with NamedTemporaryFile(dir=state, prefix=BUNDLE_NAME, delete=False) as file:
+        written = Path(file.name)
+        try:
+            file.write(b"\n".join(bundle) + b"\n")
+            file.flush()
+            written.chmod(0o644)
+            written.replace(path)
+        except OSError:
+            written.unlink(missing_ok=True)
+            raise
+    return path
+
+
+def _system_roots(bundle: Path) -> list[bytes]:
+    """The roots of the first place that has any: the file that OpenSSL reads, its folder, the package certifi.
+
+    SSL_CERT_FILE, which OpenSSL obeys, may name our own bundle, as the certificate page advises; then it is no source.
+    """
+    places = ssl.get_default_verify_paths()
+    file = [] if places.cafile is None or Path(places.cafile).resolve() == bundle.resolve() else [Path(places.cafile)]
+    folder = [] if places.capath is None else sorted(Path(places.capath).iterdir())
+    for paths in (file, folder, [Path(certifi.where())]):
+        found = certificates(b"\n".join(_readable(paths)))
+        if found:
+            return found
+    return []
+
+
+def _readable(paths: Iterable[Path]) -> Iterable[bytes]:
+    for path in paths:
+        try:
+            yield path.read_bytes()
+        except OSError:  # a dangling link, a subfolder
+            continue
