@@ -112,7 +112,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
 def _say(message: str, command_path: str = "bestbefore") -> None:
     with suppress(OSError):  # nobody is left to hear it
-        for line in message.splitlines():
+        for line in message.split("\n"):
             click.echo(f"{command_path}: {line}", err=True)
 
 

@@ -1,0 +1,120 @@
+"""`bestbefore check-config FILE`: is a configuration right, and what does it come to?"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.config.domain_sections import BOUNDS
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.problems import shown
+from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.rules import Rule, Rules
+from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.validation.bounds import Bounded
+from bestbefore.policies.validation.spec import params
+
+_DURATIONS = BOUNDS - {"fallback"} | {"window"}
+
+_RARE_KEYS = ("override", "group", "learn_without_validator", "trust_piggyback", "honour_client_cc")
+"""Keys of a rule that are shown only where they differ from what they are without a word."""
+
+_WHEN_NONE: Mapping[str, str] = {
+    "mode": "forward",
+    "admin": "off",
+    "store_max": "a quarter of the memory, at most 1GiB",
+    "stale_if_down": "off",
+    "allow_clients": "loopback only, or any with credentials",
+    "credentials": "none asked for",
+    "upstream": "none",
+}
+
+
+@click.command("check-config")
+@click.argument("file", type=click.Path(path_type=Path))
+def command(file: Path) -> None:
+    """Check a configuration FILE and sum up what it comes to.
+
+    If anything is wrong, each error is printed with its line, and the exit status is 2.
+    """
+    config = load_config(file)
+    click.echo(f"{file}: ok")
+    for warning in config.warnings:
+        click.echo(f"{file}: warning: {warning}")
+    for line in (*_settings_shown(config.settings), *_rules_shown(config.rules)):
+        click.echo(line)
+
+
+def _settings_shown(settings: Settings) -> Iterator[str]:
+    yield "proxy"
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        text = _WHEN_NONE[field.name] if value is None else _setting_shown(value)
+        if field.name == "mode" and value is not None:
+            text = f"reverse:{text}"
+        yield f"  {field.name:<16} {text}"
+
+
+def _setting_shown(value: object) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return _size_shown(value)
+        case float():
+            return _duration_shown(value)
+        case str():
+            return shown(value).strip('"')
+        case tuple():
+            return ", ".join(map(str, value)) or "none"
+        case frozenset():
+            return _setting_shown(tuple(sorted(value)))
+        case _:
+            return str(value)
+
+
+def _rules_shown(rules: Rules) -> Iterator[str]:
+    yield "rules, of which the first that matches wins"
+    for number, rule in enumerate(rules.domains, 1):
+        yield f"  {number}. {rule.match}"
+        yield from _rule_shown(rule)
+    yield f"  {len(rules.domains) + 1}. everything else"
+    yield from _rule_shown(rules.default)
+
+
+def _rule_shown(rule: Rule) -> Iterator[str]:
+    yield f"     policy = {_policy_shown(rule.policy)}"
+    yield f"     obey = {rule.obey}"
+    for field in fields(rule):
+        value = getattr(rule, field.name)
+        if field.name in _RARE_KEYS and value != field.default:
+            yield f"     {field.name} = {_setting_shown(value)}"
+
+
+def _policy_shown(policy: Bounded) -> str:
+    """As the SPEC that a replay takes."""
+    shown_params = (f"{key}={_parameter_shown(key, value)}" for key, value in params(policy).items())
+    return f"{policy.name}:{','.join(shown_params)}"
+
+
+def _parameter_shown(key: str, value: float | str | list[str]) -> str:
+    if isinstance(value, list):
+        return "+".join(value) or "none"
+    if isinstance(value, str):
+        return value
+    return _duration_shown(value) if key in _DURATIONS else f"{value:.12g}"
+
+
+def _duration_shown(seconds: float) -> str:
+    for unit, unit_s in (("d", DAY_S), ("h", HOUR_S), ("m", 60.0)):
+        if seconds and seconds % unit_s == 0:
+            return f"{seconds / unit_s:.0f}{unit}"
+    return f"{seconds:.12g}s"
+
+
+def _size_shown(size: int) -> str:
+    for unit, unit_bytes in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size and size % unit_bytes == 0:
+            return f"{size // unit_bytes}{unit}"
+    return f"{size} bytes"

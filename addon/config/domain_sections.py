@@ -1,0 +1,125 @@
+"""How [default] and the [[domain]] tables become rules."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from bestbefore.addon.config import values
+from bestbefore.addon.config.lines import KeyPath
+from bestbefore.addon.config.problems import Problems
+from bestbefore.addon.config.values import Reader
+from bestbefore.addon.rules import OBEY, OVERRIDABLE, HostPattern, Pattern, Rule, Rules
+from bestbefore.policies.validation.bounds import LIVE_DEFAULTS, Bounded
+from bestbefore.policies.validation.spec import make_policy, params
+from bestbefore.policies.validation.table import POLICIES
+
+DEFAULT_POLICY = "indttl"
+
+PARAMETERS = frozenset(key for name in POLICIES for key in params(make_policy(name, {})))
+"""The parameters of all policies. A rule that names a policy takes none of them from [default]."""
+
+BOUNDS = frozenset(LIVE_DEFAULTS)
+"""What bounds any policy. A rule takes those that it does not set from [default], whatever its policy."""
+
+
+def _pattern(value: object) -> Pattern:
+    return Pattern.parse(values.text(value))
+
+
+_FIELDS: Mapping[str, Reader[Any]] = {
+    "obey": values.one_of(OBEY),
+    "override": lambda value: frozenset(values.list_of(values.one_of(OVERRIDABLE))(value)),
+    "group": values.text,
+    "learn_without_validator": values.boolean,
+    "trust_piggyback": values.boolean,
+    "honour_client_cc": values.boolean,
+}
+
+_DEFAULT_READERS: Mapping[str, Reader[Any]] = {
+    "policy": values.one_of(POLICIES),
+    **dict.fromkeys(sorted(PARAMETERS | BOUNDS), values.as_it_is),
+    "max_ttl": values.duration_s,  # finite: what would never expire is validated in the end, too
+    **_FIELDS,
+}
+_DOMAIN_READERS: Mapping[str, Reader[Any]] = {"match": _pattern, **_DEFAULT_READERS}
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The policy of a table as it is written, so that a table below can change a part of it."""
+
+    name: str = DEFAULT_POLICY
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    bounds: Mapping[str, Any] = field(default_factory=lambda: LIVE_DEFAULTS)
+
+    def changed_by(self, table: Mapping[str, Any]) -> "_Choice":
+        own = {key: table[key] for key in table if key in PARAMETERS}
+        return _Choice(
+            table.get("policy", self.name),
+            own if "policy" in table else {**self.parameters, **own},
+            {**self.bounds, **{key: table[key] for key in table if key in BOUNDS}},
+        )
+
+    def make(self) -> Bounded:
+        """Raises ValueError as `make_policy` does."""
+        policy = make_policy(self.name, {**self.parameters, **self.bounds})
+        assert isinstance(policy, Bounded)
+        return policy
+
+
+def read_rules(
+    default: Mapping[str, object],
+    domains: Sequence[Mapping[str, object]],
+    stale_if_down_s: float | None,
+    problems: Problems,
+) -> Rules:
+    """The rules, in their order. What is wrong is added to the problems and left as it would be without."""
+    read = problems.read_keys(("default",), default, _DEFAULT_READERS)
+    choice = _choose(("default",), default, read, _Choice(), problems)
+    everything = Rule(
+        Pattern(HostPattern("*")), choice.make(), stale_if_down_s=stale_if_down_s, **_without_policy(read)
+    )
+    rules = []
+    for number, table in enumerate(domains):
+        path: KeyPath = ("domain", number)
+        read = problems.read_keys(path, table, _DOMAIN_READERS)
+        if "match" not in table:
+            problems.add(path, 'match is missing: expected a pattern, such as "*.example.org"')
+        policy = _choose(path, table, read, choice, problems).make()
+        rules.append(replace(everything, policy=policy, **_without_policy(read)))
+    return Rules(everything, tuple(rules))
+
+
+def _without_policy(read: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: read[key] for key in read if key in _FIELDS or key == "match"}
+
+
+def _choose(
+    path: KeyPath, table: Mapping[str, object], read: Mapping[str, Any], inherited: _Choice, problems: Problems
+) -> _Choice:
+    """The choice of the table at `path`; if that cannot be, what it inherits, and the problems say why."""
+    if "policy" in table and "policy" not in read:
+        read = {**read, "policy": DEFAULT_POLICY}  # it takes every parameter, so that what is wrong with those is said
+    chosen = inherited.changed_by(read)
+    try:
+        chosen.make()
+    except ValueError as error:
+        together = str(error)
+    else:
+        return chosen
+    keys = [key for key in read if key in PARAMETERS | BOUNDS]
+    wrong = {key: message for key in keys if (message := _wrong_alone(chosen.name, key, read[key]))}
+    for key, message in wrong.items():
+        problems.add_value((*path, key), read[key], message)
+    if not wrong:
+        problems.add((*path, *keys[:1]), together)
+    return inherited
+
+
+def _wrong_alone(policy: str, key: str, value: Any) -> str | None:
+    """What make_policy has against one parameter, whatever the others are."""
+    try:
+        make_policy(policy, {key: value})
+    except ValueError as error:
+        return str(error)
+    return None

@@ -1,0 +1,104 @@
+"""What is wrong with a configuration: all of it at once, one line each."""
+
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from bestbefore.addon.config.lines import KeyLines, KeyPath
+from bestbefore.addon.config.values import Reader, nearest
+from bestbefore.addon.errors import InputError
+
+type Readers = Mapping[str, Reader[Any]]
+
+_SHOWN_CHARACTERS = 80
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+_USER_INFO = re.compile(r"//\S*@")
+
+
+class ConfigError(InputError):
+    """A configuration that cannot be used. Each of `problems` is a line for the user."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = tuple(problems)
+
+
+class Problems:
+    """Collects what is wrong with one file, and with the options, while they are read to their end."""
+
+    def __init__(self, file: str, lines: KeyLines) -> None:
+        self._file = file
+        self._lines = lines
+        self._in_file: list[tuple[int, str]] = []
+        self._in_options: list[str] = []
+
+    @property
+    def found(self) -> list[str]:
+        """A line for each: those of the file in the order of its lines, then those of the options."""
+        in_order = sorted(self._in_file, key=itemgetter(0))
+        return [f"{self._file}:{line}: {message}" for line, message in in_order] + self._in_options
+
+    def add(self, path: KeyPath, message: str) -> None:
+        """Say that what stands at `path` is wrong."""
+        self._in_file.append((self._lines.line_of(path), _table_shown(path) + message))
+
+    def add_value(self, path: KeyPath, value: object, expected: str) -> None:
+        """Say that the value of the key at `path` is wrong."""
+        self.add(path, f"{key_shown(path[-1])} = {shown(value)}: {expected}")
+
+    def add_option(self, key: str, value: object, expected: str) -> None:
+        """Say that the value of an option is wrong."""
+        self._in_options.append(f"option {key} = {shown(value)}: {expected}")
+
+    def read_keys(self, path: KeyPath, table: Mapping[str, object], readers: Readers) -> dict[str, Any]:
+        """The values of the keys of the table at `path`, less those that are wrong, which are added here."""
+        values = {}
+        for key, value in table.items():
+            try:
+                values[key] = _read(key, value, readers)
+            except ValueError as error:
+                self.add_value((*path, key), value, str(error))
+        return values
+
+    def read_options(self, options: Mapping[str, object], readers: Readers) -> dict[str, Any]:
+        """The values of options, less those that are wrong, which are added here."""
+        values = {}
+        for key, value in options.items():
+            try:
+                values[key] = _read(key, value, readers)
+            except ValueError as error:
+                self.add_option(key, value, str(error))
+        return values
+
+
+def _read(key: str, value: object, readers: Readers) -> Any:
+    if key not in readers:
+        raise ValueError(unknown("key", key, readers))
+    return readers[key](value)
+
+
+def unknown(kind: str, name: str, names: Collection[str]) -> str:
+    """That there is no key or section of this name, and which was perhaps meant or else what they all are."""
+    meant = nearest(name, names)
+    return f"there is no such {kind}, " + (f"did you mean {meant}?" if meant else f"expected one of {', '.join(names)}")
+
+
+def shown(value: object) -> str:
+    """A value as the file has it, on one line, shortened, and without the user and password of a URL."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    if not text.isprintable():
+        text = json.dumps(value, default=str)
+    text = _USER_INFO.sub("//***@", text)
+    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+
+
+def key_shown(key: str | int) -> str:
+    return shown(key) if isinstance(key, str) and not _BARE_KEY.fullmatch(key) else str(key)
+
+
+def _table_shown(path: KeyPath) -> str:
+    if len(path) < 2:
+        return ""
+    return f"[[{path[0]}]] " if isinstance(path[1], int) else f"[{path[0]}] "

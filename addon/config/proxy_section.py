@@ -1,0 +1,66 @@
+"""How [proxy], under the options of the command line, becomes the settings."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bestbefore.addon.config import values
+from bestbefore.addon.config.problems import Problems
+from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.config.values import Reader
+
+_SMALLEST_STORE_BYTES = 1 << 20
+
+
+def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
+    """How each key of [proxy] is read; a relative path is seen from `folder`."""
+    return {
+        "listen": values.address,
+        "mode": values.mode,
+        "state": values.path_from(folder),
+        "store": values.store,
+        "admin": values.address_or_off,
+        "store_max": values.size_bytes(_SMALLEST_STORE_BYTES),
+        "hot_max": values.size_bytes(),
+        "max_cached_body": values.size_bytes(),
+        "keep": values.duration_s,
+        "stale_if_down": values.duration_s,
+        "offline": values.boolean,
+        "targeted": values.list_of(values.field_name),
+        "via_request": values.boolean,
+        "passthrough": values.list_of(values.host_pattern),
+        "allow_clients": values.list_of(values.network),
+        "credentials": values.readable_file_from(folder),
+        "connect_ports": lambda value: frozenset(values.list_of(values.port)(value)),
+        "upstream": values.server,
+    }
+
+
+def read_settings(
+    table: Mapping[str, object],
+    folder: Path,
+    options: Mapping[str, object],
+    environ: Mapping[str, str],
+    problems: Problems,
+) -> Settings:
+    """The settings: an option goes before the file, the file before the default. What is wrong takes the default."""
+    given = {key: value for key, value in options.items() if value is not None}
+    read = problems.read_keys(("proxy",), table, _readers(folder)) | problems.read_options(given, _readers(Path()))
+    if "state" not in read:
+        read["state"] = _default_state(environ)
+    settings = Settings(**read)
+    if not settings.listen.is_loopback and not {"allow_clients", "credentials"} & {*table, *given}:
+        message = "beyond loopback, anyone could use the proxy: set allow_clients or credentials too"
+        if "listen" in given:
+            problems.add_option("listen", given["listen"], message)
+        else:
+            problems.add_value(("proxy", "listen"), table["listen"], message)
+    return settings
+
+
+def _default_state(environ: Mapping[str, str]) -> Path:
+    """$XDG_STATE_HOME/bestbefore; as the XDG base directory specification asks, a relative one is not regarded."""
+    home = Path(environ.get("XDG_STATE_HOME", ""))
+    if not home.is_absolute():
+        home = Path(environ.get("HOME") or "/", ".local", "state")
+    return home / "bestbefore"

@@ -1,0 +1,110 @@
+"""What [proxy] says, parsed: the settings of a process, as opposed to the rules of domains."""
+
+import ipaddress
+from dataclasses import dataclass
+from pathlib import Path
+
+from bestbefore.addon.rules import HostPattern
+
+DAY_S = 86400.0
+MIB = 1 << 20
+
+type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where to listen. Port 0 lets the system choose one."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can connect. A name other than localhost may mean any address: no."""
+        return self.host == "localhost" or _is_loopback(self.host)
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """An origin or a parent proxy: scheme (http or https), host in lower case, port."""
+
+    scheme: str
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.scheme}://{Address(self.host, self.port)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Each field is the key of [proxy] of the same name; the values here are the defaults."""
+
+    listen: Address = Address("127.0.0.1", 8080)
+    mode: Server | None = None
+    """The origin in front of which the proxy stands (reverse); None: a forward proxy."""
+    state: Path
+    """The folder of everything kept: store, certificate authority, bodies."""
+    store: str = "embedded"
+    """`embedded`, or the URL of a Redis server: redis://, rediss:// or unix://."""
+    admin: Address | None = Address("127.0.0.1", 8081)
+    """Where metrics are served; None: nowhere."""
+    store_max: int | None = None
+    """Memory of the embedded store, bytes; None: the lesser of 1 GiB and a quarter of the machine's."""
+    hot_max: int = 64 * MIB
+    """Copies held in the process, bytes."""
+    max_cached_body: int = 8 * MIB
+    """The largest body that is stored, bytes."""
+    keep: float = 7 * DAY_S
+    """For how long a copy is kept after its expiry, seconds."""
+    stale_if_down: float | None = None
+    """For how long past its expiry a copy may be served while the origin is down, seconds; None: not at all."""
+    offline: bool = False
+    """Serve everything stored, contact nothing."""
+    targeted: tuple[str, ...] = ()
+    """Targeted cache-control fields that are obeyed (RFC 9213), in lower case, the first that is present winning."""
+    via_request: bool = True
+    """Whether requests to the origin bear Via."""
+    passthrough: tuple[HostPattern, ...] = ()
+    """Hosts whose TLS is tunnelled, never intercepted."""
+    allow_clients: tuple[Network, ...] | None = None
+    """Networks beyond loopback whose clients may connect; None: none, or with `credentials` any."""
+    credentials: Path | None = None
+    """The file of users and passwords that clients beyond loopback must show one of."""
+    connect_ports: frozenset[int] = frozenset({443, 8443})
+    """Ports to which clients beyond loopback may CONNECT."""
+    upstream: Server | None = None
+    """A parent proxy."""
+
+    def is_passthrough(self, host: str) -> bool:
+        """Whether the host is tunnelled, never intercepted."""
+        return any(pattern.matches(host) for pattern in self.passthrough)
+
+    def is_client_allowed(self, client_ip: str) -> bool:
+        """Whether a client at this address may connect at all. Loopback always may; what is no IP address may not."""
+        try:
+            address = ipaddress.ip_address(client_ip)
+        except ValueError:
+            return False
+        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
+            address = address.ipv4_mapped
+        if address.is_loopback:
+            return True
+        if self.allow_clients is None:
+            return self.credentials is not None
+        return any(address in network for network in self.allow_clients)
+
+
+HOT_KEYS = frozenset({"allow_clients", "credentials", "passthrough", "offline", "max_cached_body"})
+"""The settings that change while the proxy runs; the others take effect at its next start."""
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,213 @@
+"""How one configured value is read. Each function returns the value or raises ValueError: what was expected."""
+
+import difflib
+import ipaddress
+import math
+import os
+import re
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from pathlib import Path
+from urllib.parse import SplitResult, urlsplit
+
+from bestbefore.addon.config.settings import Address, Network, Server
+from bestbefore.addon.rules import HostPattern
+from bestbefore.policies.validation.spec import parse_duration
+
+type Reader[T] = Callable[[object], T]
+
+_UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_MAX_BYTES = 1 << 50
+_SIZE = re.compile(r"([0-9]{1,16}) ?([A-Za-z]*)", re.ASCII)
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_DATABASE = re.compile(r"/?[0-9]*", re.ASCII)
+_NETWORK = 'expected a network or an address, such as "192.0.2.0/24"'
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+
+
+def nearest(name: str, names: Collection[str]) -> str | None:
+    """The one of the names that was perhaps meant."""
+    return next(iter(difflib.get_close_matches(name, names, n=1)), None)
+
+
+def as_it_is(value: object) -> object:
+    """For what is checked later, by who knows more."""
+    return value
+
+
+def boolean(value: object) -> bool:
+    if isinstance(value, bool):
+        return value
+    raise ValueError("expected true or false")
+
+
+def text(value: object) -> str:
+    if isinstance(value, str) and value.strip() and value.isprintable():
+        return value
+    raise ValueError("expected a text that is not empty")
+
+
+def one_of[T: str](names: Collection[T]) -> Reader[T]:
+    def read(value: object) -> T:
+        for name in names:
+            if name == value:
+                return name
+        meant = nearest(str(value), names)
+        raise ValueError(f"expected one of {', '.join(names)}" + (f"; did you mean {meant}?" if meant else ""))
+
+    return read
+
+
+def list_of[T](read_item: Reader[T]) -> Reader[tuple[T, ...]]:
+    def read(value: object) -> tuple[T, ...]:
+        if not isinstance(value, list):
+            raise ValueError("expected a list, such as [...]")  # noqa: TRY004
+        items = []
+        for number, item in enumerate(value, 1):
+            try:
+                items.append(read_item(item))
+            except ValueError as error:
+                raise ValueError(f"item {number}: {error}") from None
+        return tuple(items)
+
+    return read
+
+
+def size_bytes(minimum: int = 0) -> Reader[int]:
+    """A number of bytes, plain or with KiB, MiB, GiB or TiB."""
+
+    def read(value: object) -> int:
+        match = _SIZE.fullmatch(str(value)) if isinstance(value, int | str) else None
+        if match and match[2] in _UNITS:
+            size = int(match[1]) * _UNITS[match[2]]
+            if minimum <= size <= _MAX_BYTES:
+                return size
+        raise ValueError(f'expected a size from {minimum} bytes to 1024TiB, such as "64KiB", "8MiB" or "1GiB"')
+
+    return read
+
+
+def duration_s(value: object) -> float:
+    """Seconds, from a number or a text such as `6h`. Neither infinite nor negative."""
+    with suppress(ValueError):
+        if isinstance(value, str | int | float) and math.isfinite(seconds := parse_duration(value)):
+            return seconds
+    raise ValueError('expected a duration, such as "90s", "15m", "6h", "7d" or a number of seconds')
+
+
+def address(value: object) -> Address:
+    if isinstance(value, str):
+        host, colon, port = value.rpartition(":")
+        if colon and _is_port(port) and (":" not in host or host.startswith("[")):
+            return Address(_host(host), int(port))
+    raise ValueError('expected HOST:PORT, such as "127.0.0.1:8080" or "[::1]:8080"')
+
+
+def address_or_off(value: object) -> Address | None:
+    return None if value == "off" else address(value)
+
+
+def server(value: object) -> Server:
+    """An http or https URL of a server: without user, path and query."""
+    parts = _split_url(value)
+    bare = parts is not None and not (parts.username or parts.password or parts.query or parts.fragment)
+    if parts is None or not bare or parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.path.strip("/"):
+        raise ValueError('expected http://HOST:PORT or https://HOST:PORT, without user and path')
+    return Server(parts.scheme, _host(parts.hostname), parts.port or _DEFAULT_PORTS[parts.scheme])
+
+
+def mode(value: object) -> Server | None:
+    """None for a forward proxy, the origin of a reverse one."""
+    if value == "forward":
+        return None
+    if isinstance(value, str) and value.startswith("reverse:"):
+        return server(value.removeprefix("reverse:"))
+    raise ValueError('expected "forward" or "reverse:URL", such as "reverse:http://127.0.0.1:8000"')
+
+
+def store(value: object) -> str:
+    """`embedded`, or the URL of a Redis server as redis-py reads it."""
+    parts = _split_url(value)
+    if value == "embedded" or (parts is not None and _is_redis(parts)):
+        return str(value)
+    raise ValueError('expected "embedded", redis://HOST:PORT/DB, rediss://HOST:PORT/DB or unix:///PATH')
+
+
+def _is_redis(parts: SplitResult) -> bool:
+    if parts.scheme == "unix":
+        return not parts.netloc and parts.path.startswith("/")
+    return parts.scheme in {"redis", "rediss"} and bool(parts.hostname) and _DATABASE.fullmatch(parts.path) is not None
+
+
+def path_from(folder: Path) -> Reader[Path]:
+    """A path; a relative one is seen from `folder`, and `~` is the home folder."""
+
+    def read(value: object) -> Path:
+        try:
+            return folder / Path(text(value)).expanduser()
+        except (ValueError, RuntimeError):
+            raise ValueError("expected a path") from None
+
+    return read
+
+
+def readable_file_from(folder: Path) -> Reader[Path]:
+    read_path = path_from(folder)
+
+    def read(value: object) -> Path:
+        path = read_path(value)
+        if os.access(path, os.R_OK) and path.is_file():
+            return path
+        raise ValueError("expected a file that can be read")
+
+    return read
+
+
+def network(value: object) -> Network:
+    if not isinstance(value, str):
+        raise ValueError(f"{_NETWORK}, as a text")  # noqa: TRY004
+    try:
+        found = ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        raise ValueError(_NETWORK) from None
+    if found.prefixlen < found.max_prefixlen and ipaddress.ip_interface(value).ip != found.network_address:
+        raise ValueError(f'expected the network itself, "{found}", or one address without /')
+    return found
+
+
+def port(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 65535:
+        return value
+    raise ValueError("expected a port, 1 to 65535")
+
+
+def field_name(value: object) -> str:
+    if isinstance(value, str) and _TOKEN.fullmatch(value):
+        return value.lower()
+    raise ValueError('expected the name of a header field, such as "CDN-Cache-Control"')
+
+
+def host_pattern(value: object) -> HostPattern:
+    return HostPattern.parse(text(value))
+
+
+def _is_port(digits: str) -> bool:
+    return digits.isascii() and digits.isdigit() and int(digits[:6]) <= 65535
+
+
+def _host(text: str) -> str:
+    host = HostPattern.parse(text).text
+    if "*" in host:
+        raise ValueError("expected a host, not a pattern")
+    return host
+
+
+def _split_url(value: object) -> SplitResult | None:
+    if not isinstance(value, str) or not value.isprintable() or " " in value:
+        return None
+    try:
+        parts = urlsplit(value)
+        parts.port  # noqa: B018 (raises for a port that is no port)
+    except ValueError:
+        return None
+    return parts

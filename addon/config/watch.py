@@ -1,0 +1,107 @@
+"""Hot reload: a configuration that follows its file, and is never worse than the last good one."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from bestbefore.addon.config.load import Config, load_config
+from bestbefore.addon.config.problems import ConfigError
+from bestbefore.addon.config.settings import HOT_KEYS, Settings
+from bestbefore.addon.rules import Rules
+
+
+class _FileState(NamedTuple):
+    """What tells one state of the file from another."""
+
+    modified_ns: int
+    changed_ns: int
+    """Also moves when owner or permissions are mended."""
+    size_bytes: int
+    inode: int
+    """Another one tells of a file moved into place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reloaded:
+    """The file has changed and its configuration rules from now on."""
+
+    config: Config
+    need_restart: tuple[str, ...]
+    """The keys of [proxy] that were changed in the file and take effect only at the next start."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The file has changed and cannot be used; the configuration before it stays."""
+
+    message: str
+    """One line for each thing that is wrong."""
+
+
+class ConfigWatch:
+    """The configuration in force. `poll` is to be called about once a second.
+
+    A changed file is read when it has kept still from one call to the next, so that one still being written is let
+    finish. Each change is answered once.
+    """
+
+    def __init__(self, path: Path | None, options: Mapping[str, object] | None = None) -> None:
+        """Loads the configuration; raises ConfigError if it cannot be used. Without a path nothing ever changes."""
+        self._path = path
+        self._options = options
+        self._seen = self._answered = self._file_state()
+        self._refused = False
+        self.config = load_config(path, options)
+        """The configuration in force."""
+
+    def poll(self) -> Reloaded | Refused | None:
+        """What a change of the file has led to; None if there was none, or it makes no difference."""
+        state = self._file_state()
+        keeps_still = state == self._seen
+        self._seen = state
+        if state == self._answered or not keeps_still:
+            return None
+        self._answered = state
+        if isinstance(state, _FileState) and state.size_bytes == 0:
+            return self._refuse(f"{self._path}: empty, as if it were still being written")
+        try:
+            new = load_config(self._path, self._options)
+        except ConfigError as error:
+            return self._refuse(error.message)
+        effective = _effective(self.config, new)
+        need_restart = tuple(
+            field.name
+            for field in fields(Settings)
+            if getattr(new.settings, field.name) != getattr(effective.settings, field.name)
+        )
+        if effective == self.config and not need_restart and not self._refused:
+            return None
+        self._refused = False
+        self.config = effective
+        return Reloaded(effective, need_restart)
+
+    def _refuse(self, why: str) -> Refused:
+        self._refused = True
+        return Refused(f"{why}\nthe configuration before this change stays in force")
+
+    def _file_state(self) -> _FileState | str:
+        """The state of the file, or why it cannot be looked at."""
+        if self._path is None:
+            return "there is no file"
+        try:
+            stat = self._path.stat()
+        except OSError as error:
+            return error.strerror or str(error)
+        return _FileState(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+
+
+def _effective(running: Config, new: Config) -> Config:
+    """The new configuration with what cannot change while the proxy runs as it is."""
+    hot = {key: getattr(new.settings, key) for key in HOT_KEYS}
+    settings = replace(running.settings, **hot)
+    # The rules bear one setting that is not hot.
+    rules = [
+        replace(rule, stale_if_down_s=settings.stale_if_down) for rule in (new.rules.default, *new.rules.domains)
+    ]
+    return Config(settings, Rules(rules[0], tuple(rules[1:])), new.warnings)

@@ -1,0 +1,84 @@
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bestbefore.addon.cli import cli
+
+GOOD = """
+[proxy]
+store = "redis://me:secret@localhost:6379/0"
+mode = "reverse:http://127.0.0.1:8000"
+allow_clients = ["192.0.2.0/24"]
+hot_max = 100
+
+[default]
+policy = "indttl"
+threshold = inf
+
+[[domain]]
+match = "*.example.org/feeds/*"
+policy = "ttl"
+alpha = 0.2
+max_ttl = "6h"
+obey = "override"
+override = ["no-cache"]
+group = "feeds"
+
+[prefetch]
+enabled = true
+"""
+
+
+def check(path: Path) -> Result:
+    return CliRunner().invoke(cli, ["check-config", str(path)], standalone_mode=False)
+
+
+def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(GOOD)
+    result = check(path)
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    assert lines[0] == f"{path}: ok"
+    assert "does not prefetch" in lines[1]
+    for line in (
+        "  listen           127.0.0.1:8080",
+        "  mode             reverse:http://127.0.0.1:8000",
+        "  store            redis://***@localhost:6379/0",
+        "  hot_max          100 bytes",
+        "  keep             7d",
+        "  connect_ports    443, 8443",
+        "  offline          false",
+    ):
+        assert line in lines
+    assert lines[lines.index("rules, of which the first that matches wins") :] == [
+        "rules, of which the first that matches wins",
+        "  1. *.example.org/feeds/*",
+        "     policy = ttl:alpha=0.2,min_ttl=0s,max_ttl=6h,fallback=none,bootstrap=1m,history_window=28d",
+        "     obey = override",
+        "     override = no-cache",
+        "     group = feeds",
+        "  2. everything else",
+        "     policy = indttl:theta=0.1,alpha=0.1,window=1d,threshold=inf,min_ttl=0s,max_ttl=1d,fallback=ttl+group,"
+        "bootstrap=1m,history_window=28d",
+        "     obey = strict",
+    ]
+
+
+def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.touch()
+    result = check(path)
+    assert "  mode             forward" in result.output
+    assert "  allow_clients    loopback only, or any with credentials" in result.output
+
+
+@pytest.mark.parametrize("toml", ["[proxy]\nlisen = 1\nkeep = 'x'", None])
+def test_a_bad_or_missing_file_is_the_users_error(tmp_path: Path, toml: str | None) -> None:
+    path = tmp_path / "c.toml"
+    if toml is not None:
+        path.write_text(toml)
+    result = check(path)
+    assert result.output == ""
+    assert getattr(result.exception, "exit_code", None) == 2

@@ -1,0 +1,351 @@
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from bestbefore.addon.config.load import Config, load_config
+from bestbefore.addon.config.problems import ConfigError
+from bestbefore.addon.config.settings import Address, Settings
+from bestbefore.policies.validation.agghist import AggHist
+from bestbefore.policies.validation.indagg import IndAgg
+from bestbefore.policies.validation.indttl import IndTtl
+from bestbefore.policies.validation.ttl import Ttl
+
+HOUR_S, DAY_S = 3600.0, 86400.0
+
+type Load = Callable[..., Config]
+type Problems = Callable[..., list[str]]
+
+
+@pytest.fixture
+def load(tmp_path: Path) -> Load:
+    """Loads a configuration from its text."""
+
+    def load(toml: str | bytes, **options: object) -> Config:
+        path = tmp_path / "c.toml"
+        path.write_bytes(toml if isinstance(toml, bytes) else toml.encode())
+        return load_config(path, options)
+
+    return load
+
+
+@pytest.fixture
+def problems(load: Load, tmp_path: Path) -> Problems:
+    """What is wrong with a configuration, each line without the folder of the file."""
+
+    def problems(toml: str | bytes, **options: object) -> list[str]:
+        with pytest.raises(ConfigError) as error:
+            load(toml, **options)
+        return [problem.removeprefix(f"{tmp_path}/") for problem in error.value.problems]
+
+    return problems
+
+
+def test_without_file_and_options_everything_has_its_default() -> None:
+    config = load_config(None, environ={"XDG_STATE_HOME": "/var/state"})
+    assert config.settings == Settings(state=Path("/var/state/bestbefore"))
+    policy = config.rules.default.policy
+    assert policy.policy == IndTtl(theta=0.1, alpha=0.1, window_s=DAY_S, threshold=2)
+    assert (policy.max_ttl_s, policy.min_ttl_s, policy.bootstrap_s) == (DAY_S, 0, 60)
+    assert policy.history_window_s == 28 * DAY_S
+    assert [rule.name for rule in policy.fallback or ()] == ["ttl", "group"]
+    assert config.rules.default.obey == "strict"
+    assert config.rules.default.honour_client_cc
+    assert config.rules.domains == ()
+
+
+def test_an_empty_file_is_the_defaults(load: Load) -> None:
+    assert load("") == load_config(None)
+
+
+@pytest.mark.parametrize("environ", [{"HOME": "/home/u"}, {"HOME": "/home/u", "XDG_STATE_HOME": "relative"}])
+def test_the_state_is_in_the_home_folder_where_the_environment_names_no_place(environ: dict[str, str]) -> None:
+    assert load_config(None, environ=environ).settings.state == Path("/home/u/.local/state/bestbefore")
+
+
+def test_an_option_goes_before_the_file_and_the_file_before_the_default(load: Load) -> None:
+    config = load('[proxy]\nlisten = "127.0.0.1:1"\nadmin = "off"', listen="127.0.0.1:2", store=None)
+    assert config.settings.listen == Address("127.0.0.1", 2)
+    assert config.settings.admin is None
+    assert config.settings.store == "embedded"
+
+
+def test_every_setting_can_be_read_from_the_file(load: Load, tmp_path: Path) -> None:
+    (tmp_path / "users").touch()
+    toml = """
+[proxy]
+listen = "[::]:3128"
+mode = "reverse:https://origin.example"
+state = "state"
+store = "redis://localhost:6379/1"
+admin = "off"
+store_max = "2GiB"
+hot_max = 1048576
+max_cached_body = "16MiB"
+keep = "14d"
+stale_if_down = "1d"
+offline = true
+targeted = ["CDN-Cache-Control"]
+via_request = false
+passthrough = ["*.bank.example", "bank.example"]
+allow_clients = ["192.0.2.0/24", "2001:db8::/32"]
+credentials = "users"
+connect_ports = [443]
+upstream = "http://parent:3128"
+"""
+    settings = load(toml).settings
+    defaults = Settings(state=load_config(None).settings.state)
+    assert [f.name for f in fields(Settings) if getattr(settings, f.name) == getattr(defaults, f.name)] == []
+    assert settings.state == tmp_path / "state"
+    assert settings.targeted == ("cdn-cache-control",)
+    assert settings.stale_if_down == DAY_S
+
+
+def test_the_settings_that_rules_bear_are_in_each_rule(load: Load) -> None:
+    rules = load('[proxy]\nstale_if_down = "1h"\n[[domain]]\nmatch = "a.org"').rules
+    assert rules.default.stale_if_down_s == HOUR_S
+    assert rules.rule_for("a.org", "/").stale_if_down_s == HOUR_S
+
+
+INHERITANCE = """
+[default]
+policy = "indagg"
+theta = 0.3
+threshold = 0.7
+max_ttl = "6h"
+obey = "shorten"
+group = "all"
+
+[[domain]]
+match = "same.org"
+
+[[domain]]
+match = "theta.org"
+theta = 0.05
+min_ttl = "1m"
+
+[[domain]]
+match = "other.org"
+policy = "agghist"
+obey = "override"
+override = ["no-cache"]
+
+[[domain]]
+match = "again.org"
+policy = "indagg"
+"""
+
+
+def test_a_rule_inherits_everything_from_the_default(load: Load) -> None:
+    rules = load(INHERITANCE).rules
+    same = rules.rule_for("same.org", "/")
+    assert same.policy == rules.default.policy
+    assert same.policy.policy == IndAgg(theta=0.3, threshold=0.7)
+    assert (same.obey, same.group) == ("shorten", "all")
+
+
+def test_a_rule_that_names_no_policy_changes_single_parameters(load: Load) -> None:
+    policy = load(INHERITANCE).rules.rule_for("theta.org", "/").policy
+    assert policy.policy == IndAgg(theta=0.05, threshold=0.7)
+    assert (policy.min_ttl_s, policy.max_ttl_s) == (60, 6 * HOUR_S)
+
+
+@pytest.mark.parametrize(("host", "policy"), [("other.org", AggHist(theta=0.1)), ("again.org", IndAgg())])
+def test_a_rule_that_names_a_policy_inherits_bounds_but_no_parameters(load: Load, host: str, policy: object) -> None:
+    rule = load(INHERITANCE).rules.rule_for(host, "/")
+    assert rule.policy.policy == policy
+    assert rule.policy.max_ttl_s == 6 * HOUR_S
+
+
+def test_the_keys_of_a_rule_that_are_not_of_its_policy(load: Load) -> None:
+    rule = load(
+        '[[domain]]\nmatch = "a.org"\ngroup = "g"\nlearn_without_validator = true\ntrust_piggyback = true\n'
+        'honour_client_cc = false\nfallback = ["group"]\nobey = "override"\noverride = ["no-cache", "s-maxage"]'
+    ).rules.rule_for("a.org", "/")
+    assert (rule.group, rule.learn_without_validator, rule.trust_piggyback) == ("g", True, True)
+    assert not rule.honour_client_cc
+    assert rule.override == {"no-cache", "s-maxage"}
+    assert [fallback.name for fallback in rule.policy.fallback or ()] == ["group"]
+
+
+def test_rules_may_stand_in_an_inline_array(load: Load) -> None:
+    rules = load('domain = [{match = "a.org", policy = "ttl", alpha = 0.5}]').rules
+    assert rules.rule_for("a.org", "/").policy.policy == Ttl(alpha=0.5)
+
+
+def test_prefetch_that_is_enabled_is_warned_of(load: Load) -> None:
+    config = load('[prefetch]\nenabled = true\nbudget = "5000/day"')
+    assert len(config.warnings) == 1
+    assert "does not prefetch" in config.warnings[0]
+    assert load("[prefetch]\nenabled = false").warnings == ()
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "proxy.lan:8080"])
+def test_listening_beyond_loopback_needs_clients_or_credentials(load: Load, problems: Problems, listen: str) -> None:
+    told = "beyond loopback, anyone could use the proxy: set allow_clients or credentials too"
+    assert problems(f'[proxy]\nlisten = "{listen}"') == [f'c.toml:2: [proxy] listen = "{listen}": {told}']
+    assert problems("", listen=listen) == [f'option listen = "{listen}": {told}']
+    assert load(f'[proxy]\nlisten = "{listen}"\nallow_clients = ["192.0.2.0/24"]')
+    assert load(f'[proxy]\nlisten = "{listen}"\ncredentials = "c.toml"')
+
+
+def test_all_errors_come_at_once_in_the_order_of_their_lines(problems: Problems) -> None:
+    toml = """\
+[proxy]
+lisen = "127.0.0.1:8080"
+max_cached_body = "8MB"
+
+[[domain]]
+match = "*.example.org"
+policy = "indtl"
+theta = -1
+obey = "overide"
+
+[[domain]]
+alpha = "much"
+
+[defaults]
+"""
+    found = problems(toml, admin="8081")
+    assert [problem.partition(": ")[0] for problem in found] == [
+        "c.toml:2", "c.toml:3", "c.toml:7", "c.toml:8", "c.toml:9", "c.toml:11", "c.toml:12", "c.toml:14",
+        'option admin = "8081"',
+    ]
+
+
+@pytest.mark.parametrize(
+    ("toml", "line"),
+    [
+        ('[proxy]\nlisen = "x"', 'c.toml:2: [proxy] lisen = "x": there is no such key, did you mean listen?'),
+        ("[default]\ntheat = 0.1", "c.toml:2: [default] theat = 0.1: there is no such key, did you mean theta?"),
+        (
+            '[default]\npolicy = "indtl"',
+            'c.toml:2: [default] policy = "indtl": expected one of ttl, indhist, agghist, indagg, indttl; '
+            "did you mean indttl?",
+        ),
+        ("[domian]", "c.toml:1: domian: there is no such section, did you mean domain?"),
+        ("zzz = 1", "c.toml:1: zzz: there is no such section, expected one of proxy, default, domain, prefetch"),
+        (
+            '[[domain]]\npolicy = "ttl"',
+            'c.toml:1: [[domain]] match is missing: expected a pattern, such as "*.example.org"',
+        ),
+        ("[domain]", "c.toml:1: expected sections that each begin with the line [[domain]]"),
+        ("proxy = 1", "c.toml:1: expected a section that begins with the line [proxy]"),
+        (
+            '[[domain]]\nmatch = "a"\nmin_ttl = "2d"',
+            "c.toml:3: [[domain]] min_ttl (172800 s) must not exceed max_ttl (86400 s)",
+        ),
+        (
+            '[default]\nmax_ttl = "inf"',
+            'c.toml:2: [default] max_ttl = "inf": expected a duration, such as "90s", "15m", "6h", "7d" or a number of '
+            "seconds",
+        ),
+        (
+            '[[domain]]\nmatch = "a"\noverride = ["no-store"]',
+            'c.toml:3: [[domain]] override = ["no-store"]: item 1: expected one of must-revalidate, no-cache, '
+            "proxy-revalidate, s-maxage",
+        ),
+        ("[prefetch]\nbugdet = 1", "c.toml:2: [prefetch] bugdet = 1: there is no such key, did you mean budget?"),
+        ("[proxy]\noffline = 1", "c.toml:2: [proxy] offline = 1: expected true or false"),
+    ],
+)
+def test_an_error_names_file_line_key_value_and_what_was_expected(problems: Problems, toml: str, line: str) -> None:
+    assert problems(toml) == [line]
+
+
+def test_a_parameter_of_another_policy_is_refused_at_its_line(problems: Problems) -> None:
+    (found,) = problems('[[domain]]\nmatch = "a"\npolicy = "ttl"\ntheta = 0.1')
+    assert found.startswith("c.toml:4: [[domain]] theta = 0.1: unknown parameter of ttl 'theta'")
+
+
+def test_a_wrong_default_is_not_said_again_for_each_rule(problems: Problems) -> None:
+    found = problems('[default]\ntheta = -1\n[[domain]]\nmatch = "a"\n[[domain]]\nmatch = "b"\nalpha = 1')
+    assert len(found) == 1
+
+
+def test_the_password_of_a_url_is_not_shown(problems: Problems) -> None:
+    (found,) = problems('[proxy]\nstore = "redis://me:secret/@redis:port"')
+    assert "secret" not in found
+    assert '"redis://***@redis:port"' in found
+
+
+def test_a_key_or_value_with_line_breaks_stays_on_one_line(problems: Problems) -> None:
+    found = problems('[proxy]\n"a\\nb\\u2028c" = "d\\ne\\u2028f"')
+    assert len(found) == len("\n".join(found).splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"[proxy", "c.toml:1: not valid TOML: "),
+        (b"\n\na = ", "c.toml:3: not valid TOML: Invalid value at the end of the file"),
+        (b"a = 1\nb = 2 3", "c.toml:2: not valid TOML: "),
+        (b"a = 1\nb = '\xff'", "c.toml:2: byte 0xff is not UTF-8"),
+        (b"a = " + b"[" * 100_000, "c.toml: not valid TOML: nested too deeply"),
+        (b"a = " + b"1" * 5000, "c.toml: not valid TOML: "),
+        (b"#" * (1 << 20) + b"#", "c.toml: larger than 1 MiB"),
+        (b"\x00" * 10, "c.toml:1: not valid TOML: "),
+    ],
+)
+def test_what_is_not_toml_is_refused_in_one_line(problems: Problems, content: bytes, message: str) -> None:
+    (found,) = problems(content)
+    assert found.startswith(message)
+
+
+def test_a_byte_order_mark_does_not_matter(load: Load) -> None:
+    assert load(b'\xef\xbb\xbf[proxy]\nadmin = "off"').settings.admin is None
+
+
+def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    for path, why in ((tmp_path / "none", "No such file or directory"), (tmp_path, "Is a directory")):
+        with pytest.raises(ConfigError) as error:
+            load_config(path)
+        assert error.value.problems == (f"{path}: cannot be read: {why}",)
+
+
+KEYS = st.sampled_from(
+    ["match", "policy", "theta", "alpha", "window", "threshold", "max_ttl", "min_ttl", "fallback", "history_window",
+     "bootstrap", "obey", "override", "group", "honour_client_cc", "enabled", "budget", "q", '"a b"',
+     *(f.name for f in fields(Settings))]
+)
+SCALARS = st.sampled_from(
+    ["0", "-1", "1e400", "nan", "-inf", "0.5", "true", "''", "'ttl'", "'indttl'", "'agghist'", "'1d'", "'inf'",
+     "'8MiB'", "'a.org'", "'*.org/x*'", "'127.0.0.1:80'", "'0.0.0.0:80'", "'override'", "'no-cache'", "'group'",
+     "'off'",
+     "1979-05-27", "07:32:00", "'http://h:1'", '"\\u0000"', "9999999999999999999999"]
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=2).map(lambda items: f"[{', '.join(items)}]")
+    | st.tuples(KEYS, inner).map(lambda pair: f"{{{pair[0]} = {pair[1]}}}"),
+    max_leaves=3,
+)
+SECTIONS = st.sampled_from(["[proxy]", "[default]", "[[domain]]", "[domain]", "[prefetch]", "[x]", "[[proxy]]"])
+LINES = SECTIONS | st.tuples(KEYS, VALUES).map(" = ".join)
+PLAUSIBLE = st.lists(LINES, max_size=6).map(lambda lines: "\n".join(lines).encode())
+
+
+@given(PLAUSIBLE | st.binary(max_size=40) | st.text(max_size=40).map(str.encode))
+@example(b"[default]\npolicy = 'agghist'\nfallback = [[]]")
+@settings(
+    max_examples=500, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_whatever_the_file_holds_only_the_error_for_the_user_is_raised(load: Load, content: bytes) -> None:
+    with suppress(ConfigError):
+        load(content)
+
+
+def test_each_prefix_of_a_good_file_is_accepted_or_refused_in_lines_with_its_name(load: Load, tmp_path: Path) -> None:
+    whole = INHERITANCE.encode()
+    for length in range(len(whole)):
+        try:
+            load(whole[:length])
+        except ConfigError as error:
+            for problem in error.problems:
+                assert re.match(rf"{re.escape(os.fspath(tmp_path))}/c\.toml(:\d+)?: ", problem)
