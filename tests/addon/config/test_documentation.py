@@ -1,0 +1,58 @@
+"""docs/configuration.md says what the code does."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from bestbefore.addon.config.domain_sections import BOUNDS, PARAMETERS
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.problems import ConfigError
+from bestbefore.addon.config.settings import HOT_KEYS, Settings
+from bestbefore.addon.rules import OVERRIDABLE, Rule
+from bestbefore.policies.validation.table import POLICIES
+
+TEXT = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
+
+
+def section(title: str) -> str:
+    return TEXT.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def documented_keys(title: str) -> set[str]:
+    return set(re.findall(r"^\| `(\w+)` \|", section(title), re.MULTILINE))
+
+
+def test_the_example_is_accepted(tmp_path: Path) -> None:
+    (example,) = re.findall(r"```toml\n(.*?)```", TEXT, re.DOTALL)
+    path = tmp_path / "proxy.toml"
+    path.write_text(example)
+    config = load_config(path)
+    assert len(config.rules.domains) == 3
+    assert config.warnings == ()
+
+
+def test_the_errors_shown_are_those_that_are_printed(tmp_path: Path) -> None:
+    path = tmp_path / "proxy.toml"
+    path.write_text('[proxy]\nlisen = "127.0.0.1:3128"\n\n\n[[domain]]\nmatch = "a"\nmax_ttl = "6 hours"')
+    with pytest.raises(ConfigError) as error:
+        load_config(path)
+    for problem in error.value.problems:
+        assert f"    bestbefore: {problem.removeprefix(f'{tmp_path}/')}\n" in TEXT
+
+
+def test_each_setting_is_documented() -> None:
+    assert documented_keys("[proxy]") == {field.name for field in fields(Settings)}
+
+
+def test_each_key_of_a_rule_is_documented() -> None:
+    of_rules = {field.name for field in fields(Rule)} - {"stale_if_down_s"}
+    assert documented_keys("[default] and [[domain]]") == of_rules | PARAMETERS | BOUNDS
+
+
+def test_each_policy_directive_and_hot_key_is_named() -> None:
+    for name in (*POLICIES, *OVERRIDABLE):
+        assert f'`"{name}"`' in section("[default] and [[domain]]")
+    for key in HOT_KEYS:
+        assert f"`{key}`" in section("Changes while the proxy runs")
