@@ -1,0 +1,103 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import History
+from bestbefore.policies.models.intensity import HOURLY_S, exposure_h
+
+HOUR = 3600.0
+DAY = 86400.0
+few = settings(max_examples=50, derandomize=True, deadline=None)
+members = st.lists(st.lists(st.integers(0, 10 * 86400).map(float), max_size=15), min_size=1, max_size=5)
+
+
+def of(*times: list[float], since_s: float = 0.0) -> Group:
+    return Group.of_updates(np.concatenate([np.array(t, dtype=float) for t in times]), [since_s] * len(times))
+
+
+@given(members, st.integers(-1, 11 * 86400), st.integers(-1, 11 * 86400))
+@few
+def test_the_counts_are_the_sums_of_the_members(times: list[list[float]], a: int, b: int) -> None:
+    histories = [History.of(t, 0.0) for t in times]
+    group = of(*(h.times_s.tolist() for h in histories))
+    each = [h.counts(min(a, b), max(a, b)) for h in histories]
+    assert group.counts(min(a, b), max(a, b)) == [sum(counts) for counts in zip(*each, strict=True)]
+
+
+def test_updates_of_two_members_at_one_instant_are_two() -> None:
+    assert sum(of([500.0], [500.0]).counts(-math.inf, 500.0)) == 2
+
+
+@given(st.dictionaries(st.integers(0, 200), st.integers(1, 9)), st.integers(-1, 201), st.integers(-1, 201))
+@few
+def test_counts_by_hour_are_those_of_updates_at_the_starts_of_the_hours(
+    hours: dict[int, int], a: int, b: int
+) -> None:
+    live = Group.of_hours(hours, {0: 1})
+    exact = of([h * HOUR for h, n in hours.items() for _ in range(n)])
+    interval = (min(a, b) * HOUR, max(a, b) * HOUR)
+    assert live.counts(*interval) == exact.counts(*interval)
+
+
+def test_members_are_observed_from_their_own_starts() -> None:
+    group = Group.of_updates(np.array([]), [10 * HOUR, 0.0, 10 * HOUR])
+    assert group.since_s == 0.0
+    assert [group.members(t) for t in (-1.0, 0.0, 9 * HOUR, 10 * HOUR)] == [0, 1, 1, 3]
+    assert group.member_hours(-math.inf, 12 * HOUR) == 12 + 2 + 2
+    assert group.member_hours(-math.inf, 5 * HOUR) == 5
+    assert group.member_hours(11 * HOUR, 12 * HOUR) == 3
+    assert group.member_hours(6 * HOUR, 12 * HOUR) == 6 + 2 + 2
+
+
+@given(st.lists(st.integers(0, 500_000).map(float), max_size=12), st.integers(0, 600_000), st.integers(0, 600_000))
+@few
+def test_member_hours_are_the_sum_over_the_members(starts: list[float], a: int, b: int) -> None:
+    after, t = min(a, b), max(a, b)
+    hours = sum(t - max(start, after) for start in starts if start <= t) / HOUR
+    assert Group.of_updates(np.array([]), starts).member_hours(after, t) == pytest.approx(hours, abs=1e-6)
+
+
+def test_starts_by_hour_are_members() -> None:
+    group = Group.of_hours({}, {100: 2, 103: 1})
+    assert group.since_s == 100 * HOUR
+    assert group.members(102 * HOUR) == 2
+    assert group.member_hours(-math.inf, 104 * HOUR) == 4 + 4 + 1
+
+
+def test_a_group_of_nobody_knows_nothing() -> None:
+    group = Group.of_hours({}, {})
+    assert group.since_s is None
+    assert group.members(1e9) == 0
+    assert group.member_hours(0.0, 1e9) == 0.0
+    assert group.pattern(-math.inf, 1e9, 0.0) is None
+
+
+def test_the_pattern_is_the_intensity_over_its_mean() -> None:
+    group = of([12.5 * HOUR, 13.5 * HOUR], [12.75 * HOUR, DAY + 12.5 * HOUR])
+    pattern = group.pattern(-math.inf, 2 * DAY, 0.0)
+    assert pattern is not None
+    assert {k: s for k, s in enumerate(pattern) if s} == pytest.approx({12: 3 / 4 * 24, 13: 1 / 4 * 24})
+
+
+@given(members, st.integers(1, 11 * 86400), st.integers(-1, 11 * 86400))
+@few
+def test_the_mean_of_the_pattern_is_one(times: list[list[float]], t: int, after: int) -> None:
+    group = of(*times)
+    pattern = group.pattern(after, t, 0.0) if after < t else None
+    if pattern is None:
+        assert after >= t or sum(group.counts(after, t)) == 0
+        return
+    hours = exposure_h(HOURLY_S, max(0.0, after), t)
+    assert sum(s * h for s, h in zip(pattern, hours, strict=True)) == pytest.approx(sum(hours))
+
+
+def test_updates_count_in_unequal_segments_of_the_day_too() -> None:
+    night_and_day = [0.0, 7 * HOUR, DAY]
+    times = np.array([6.9 * HOUR, 7 * HOUR, 23 * HOUR, DAY])
+    group = Group.of_updates(times, [0.0], night_and_day)
+    assert group.counts(-math.inf, DAY) == [2, 2]
+    assert group.pattern(-math.inf, DAY, 0.0) == pytest.approx([2 / 7 * 6, 2 / 17 * 6])

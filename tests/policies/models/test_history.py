@@ -1,0 +1,77 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestbefore.policies.models.history import DAY_S, HOUR_S, History
+
+times = st.lists(st.integers(0, 40 * 86400).map(float), max_size=30)
+
+
+def bins(counts: list[int]) -> dict[int, int]:
+    return {k: n for k, n in enumerate(counts) if n}
+
+
+@given(times.flatmap(lambda t: st.tuples(st.just(t), st.permutations(t + t[:3]))))
+@settings(max_examples=50, derandomize=True)
+def test_updates_in_any_order_or_given_twice_are_the_same_history(given_times: tuple[list[float], list[float]]) -> None:
+    plain, shuffled = (History.of(t, 1000.0) for t in given_times)
+    assert plain.times_s.tolist() == shuffled.times_s.tolist() == sorted({t for t in given_times[0] if t >= 1000.0})
+
+
+def test_updates_count_after_the_start_of_an_interval_up_to_and_with_its_end() -> None:
+    history = History.of([100.0, 200.0, 300.0], 0.0)
+    assert history.count(100.0, 300.0) == 2
+    assert history.count(99.0, 299.0) == 2
+    assert history.count(300.0, 400.0) == 0
+    assert history.count(400.0, 100.0) == 0
+
+
+def test_updates_count_in_the_utc_hour_of_their_day() -> None:
+    history = History.of([0.0, HOUR_S - 1, HOUR_S, 5 * DAY_S + 23.5 * HOUR_S], 0.0)
+    assert bins(history.counts(-1.0, 6 * DAY_S)) == {0: 2, 1: 1, 23: 1}
+    assert bins(history.counts(-1.0, DAY_S)) == {0: 2, 1: 1}
+
+
+@given(times, st.integers(0, 40 * 86400), st.integers(0, 40 * 86400))
+@settings(max_examples=50, derandomize=True)
+def test_the_bins_add_up_to_the_count(given_times: list[float], a: int, b: int) -> None:
+    history = History.of(given_times, 0.0, folded=[(3, 2), (30, 5)])
+    counts = history.counts(min(a, b), max(a, b))
+    assert len(counts) == 24
+    assert sum(counts) == history.count(min(a, b), max(a, b))
+
+
+def test_a_folded_hour_counts_whole_where_its_start_is_inside() -> None:
+    history = History.of([5 * DAY_S], 0.0, folded=[(25, 7)])
+    assert bins(history.counts(-1.0, 25 * HOUR_S)) == {1: 7}
+    assert history.count(-1.0, 25 * HOUR_S - 1) == 0
+    assert history.count(25 * HOUR_S, 6 * DAY_S) == 1
+
+
+def test_the_last_update_is_the_latest_that_is_not_after_t() -> None:
+    history = History.of([100.0, 200.0], 0.0)
+    assert history.last_update_s(99.0) is None
+    assert history.last_update_s(100.0) == 100.0
+    assert history.last_update_s(199.0) == 100.0
+    assert history.last_update_s(1e9) == 200.0
+
+
+def test_without_a_later_update_a_folded_hour_then_last_modified_is_the_last_update() -> None:
+    history = History.of([50 * HOUR_S], 20 * HOUR_S, last_modified_s=7.0, folded=[(30, 1), (40, 2)])
+    assert history.last_update_s(45 * HOUR_S) == 40 * HOUR_S
+    assert history.last_update_s(35 * HOUR_S) == 30 * HOUR_S
+    assert history.last_update_s(25 * HOUR_S) == 7.0
+    assert history.last_update_s(6.0) is None
+
+
+def test_last_modified_is_never_counted() -> None:
+    history = History.of([], 100.0, last_modified_s=50.0)
+    assert history.count(-1.0, 1000.0) == 0
+    assert sum(history.counts(-1.0, 1000.0)) == 0
+
+
+def test_a_history_seen_through_a_window_keeps_its_last_update() -> None:
+    history = History.of([100.0], 0.0).through(500.0, 1.0)
+    assert history.last_update_s(1000.0) == 100.0
+    assert history.since_s == 0.0
+    assert history.observed_since_s == 500.0
+    assert History.of([100.0], 700.0).through(500.0, 0.0).observed_since_s == 700.0
