@@ -28,6 +28,10 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
+DEFAULT_ADMIN = Address("127.0.0.1", 8081)
+"""Where metrics are served unless the user says otherwise; then the next free port will do as well."""
+
+
 @dataclass(frozen=True, slots=True)
 class Server:
     """An origin or a parent proxy: scheme (http or https), host in lower case, port."""
@@ -51,7 +55,7 @@ class Settings:
     """The folder of everything kept: store, certificate authority, bodies."""
     store: str = "embedded"
     """`embedded`, or the URL of a Redis server: redis://, rediss:// or unix://."""
-    admin: Address | None = Address("127.0.0.1", 8081)
+    admin: Address | None = DEFAULT_ADMIN
     """Where metrics are served; None: nowhere."""
     store_max: int | None = None
     """Memory of the embedded store, bytes; None: the lesser of 1 GiB and a quarter of the machine's."""
@@ -74,7 +78,7 @@ class Settings:
     allow_clients: tuple[Network, ...] | None = None
     """Networks beyond loopback whose clients may connect; None: none, or with `credentials` any."""
     credentials: Path | None = None
-    """The file of users and passwords that clients beyond loopback must show one of."""
+    """The file of users and passwords, one of which clients beyond loopback must show."""
     connect_ports: frozenset[int] = frozenset({443, 8443})
     """Ports to which clients beyond loopback may CONNECT."""
     upstream: Server | None = None
@@ -83,20 +87,6 @@ class Settings:
     def is_passthrough(self, host: str) -> bool:
         """Whether the host is tunnelled, never intercepted."""
         return any(pattern.matches(host) for pattern in self.passthrough)
-
-    def is_client_allowed(self, client_ip: str) -> bool:
-        """Whether a client at this address may connect at all. Loopback always may; what is no IP address may not."""
-        try:
-            address = ipaddress.ip_address(client_ip)
-        except ValueError:
-            return False
-        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
-            address = address.ipv4_mapped
-        if address.is_loopback:
-            return True
-        if self.allow_clients is None:
-            return self.credentials is not None
-        return any(address in network for network in self.allow_clients)
 
 
 HOT_KEYS = frozenset({"allow_clients", "credentials", "passthrough", "offline", "max_cached_body"})
