@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -54,29 +54,26 @@ class Problems:
 
     def read_keys(self, path: KeyPath, table: Mapping[str, object], readers: Readers) -> dict[str, Any]:
         """The values of the keys of the table at `path`, less those that are wrong, which are added here."""
-        values = {}
-        for key, value in table.items():
-            try:
-                values[key] = _read(key, value, readers)
-            except ValueError as error:
-                self.add_value((*path, key), value, str(error))
-        return values
+        return _read(table, readers, lambda key, value, expected: self.add_value((*path, key), value, expected))
 
     def read_options(self, options: Mapping[str, object], readers: Readers) -> dict[str, Any]:
         """The values of options, less those that are wrong, which are added here."""
-        values = {}
-        for key, value in options.items():
-            try:
-                values[key] = _read(key, value, readers)
-            except ValueError as error:
-                self.add_option(key, value, str(error))
-        return values
+        return _read(options, readers, self.add_option)
 
 
-def _read(key: str, value: object, readers: Readers) -> Any:
-    if key not in readers:
-        raise ValueError(unknown("key", key, readers))
-    return readers[key](value)
+def _read(
+    table: Mapping[str, object], readers: Readers, refuse: Callable[[str, object, str], None]
+) -> dict[str, Any]:
+    values = {}
+    for key, value in table.items():
+        if key not in readers:
+            refuse(key, value, unknown("key", key, readers))
+            continue
+        try:
+            values[key] = readers[key](value)
+        except ValueError as error:
+            refuse(key, value, str(error))
+    return values
 
 
 def unknown(kind: str, name: str, names: Collection[str]) -> str:
@@ -95,6 +92,7 @@ def shown(value: object) -> str:
 
 
 def key_shown(key: str | int) -> str:
+    """A key as the file has it: in quotes where it needs them."""
     return shown(key) if isinstance(key, str) and not _BARE_KEY.fullmatch(key) else str(key)
 
 
