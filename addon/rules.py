@@ -1,5 +1,6 @@
 """The records that configuration is parsed into: what each domain gets, and how a request finds its rule."""
 
+import hashlib
 import ipaddress
 import re
 from collections.abc import Callable
@@ -134,6 +135,12 @@ class Rule:
     """Whether the Cache-Control of requests (no-cache, max-age) is obeyed."""
     stale_if_down_s: float | None = None
     """For how many seconds past its expiry a copy may be served while the origin is down; None: not at all."""
+    key: str = field(init=False, repr=False, compare=False)
+    """Names what enters a verdict: a copy judged under another key is judged anew at its next use."""
+
+    def __post_init__(self) -> None:
+        text = repr((self.policy, self.group))
+        object.__setattr__(self, "key", hashlib.blake2b(text.encode(), digest_size=6).hexdigest())
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ class Gateway(Protocol):
     announce: bool
     """Whether other addons listen, so that each exchange must be shown to them as a flow."""
 
-    def takes(self, request: mitmproxy.http.Request) -> bool:
-        """Whether this request can be answered by the gateway rather than by mitmproxy."""
+    def takes(self, request: mitmproxy.http.Request, client: mitmproxy.connection.Client) -> bool:
+        """Whether this request is answered by the gateway rather than by mitmproxy."""
 
     def hit(self, request: Request, client: mitmproxy.connection.Client) -> Answer | None:
         """The answer, if it can be given at once from a copy in memory."""
@@ -74,7 +74,7 @@ class CachingStream(HttpStream):
         if (
             not event.end_stream
             or event.replay_flow
-            or not self._gateway.takes(request)
+            or not self._gateway.takes(request, self.context.client)
             or layers.validate_request(self.mode, request, self.context.options.validate_inbound_headers) is not None
             or not self._settle_destination(request)
         ):

@@ -5,16 +5,19 @@ not end the exchange, connections are shared by all clients, and the same fetch 
 """
 
 import asyncio
+import socket
 import ssl
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
 import aiohttp
 import certifi
+from aiohttp.abc import ResolveResult
 from yarl import URL
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.proxy.access import is_local
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 CONNECT_TIMEOUT_S = 10.0
@@ -58,14 +61,42 @@ class Fetched:
     """The declared length of the content, bytes."""
 
 
-class Origin:
-    """Fetches through one pool of connections."""
+type Respond = Callable[[Request, float], tuple[Head, bytes]]
+"""Answers a request at a moment of policy time without any network."""
 
-    def __init__(self, clock: Clock, *, upstream: str | None = None, verify: bool = True, ca_file: str | None = None):
+
+class _PublicOnly(aiohttp.ThreadedResolver):
+    """Resolves no name to an address that only this machine means. Names are resolved at each connection, so that a
+    name whose address changes is looked at again."""
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        found = [entry for entry in await super().resolve(host, port, family) if not is_local(entry["host"])]
+        if not found:
+            raise OSError(f"{host} is an address of this machine")
+        return found
+
+
+class Origin:
+    """Fetches through one pool of connections; clients that may not reach this machine's own addresses have another."""
+
+    def __init__(
+        self, clock: Clock, *, upstream: str | None = None, verify: bool = True, ca_file: str | None = None
+    ) -> None:
         self._clock = clock
         self._upstream = upstream
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, limit_per_host=0, ssl=_tls(ca_file, verify=verify)),
+        self._own: dict[str, Respond] = {}
+        tls = _tls(ca_file, verify=verify)
+        self._unrestricted = self._session_with(aiohttp.TCPConnector(limit=0, ssl=tls))
+        self._restricted = self._session_with(
+            aiohttp.TCPConnector(limit=0, ssl=tls, resolver=_PublicOnly(), use_dns_cache=False)
+        )
+
+    @staticmethod
+    def _session_with(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
+        return aiohttp.ClientSession(
+            connector=connector,
             timeout=aiohttp.ClientTimeout(
                 total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=SILENCE_TIMEOUT_S, ceil_threshold=1e9
             ),
@@ -78,15 +109,25 @@ class Origin:
             read_bufsize=CHUNK_BYTES,
         )
 
-    async def fetch(self, request: Request) -> Fetched:
+    def answer_for(self, host: str, respond: Respond) -> None:
+        """Let requests for this host be answered here, as if by an origin."""
+        self._own[host] = respond
+
+    async def fetch(self, request: Request, *, restricted: bool = False) -> Fetched:
         """Send the request (its fields are sent as they are, after Host) and wait for the head of the final response.
 
-        Raises OriginError if none comes.
+        `restricted`: for a client that reaches no loopback or link-local address, whatever its name resolves to.
+        Raises OriginError if no response comes.
         """
-        host = ("Host", request.target.authority)
         sent_s = self._clock.now()
+        if request.target.host in self._own:
+            head, body = self._own[request.target.host](request, sent_s)
+            return Fetched(head, sent_s, sent_s, _whole(body), len(body))
+        if restricted and self._upstream is None and is_local(request.target.host):
+            raise OriginError(Failure.UNREACHABLE, f"{request.target.host} is an address of this machine")
+        host = ("Host", request.target.authority)
         try:
-            response = await self._session.request(
+            response = await (self._restricted if restricted else self._unrestricted).request(
                 request.method,
                 URL(request.target.url, encoded=True),
                 headers=[host, *((n, _as_sent(v)) for n, v in request.fields.raw if n.lower() != "host")],
@@ -102,29 +143,18 @@ class Origin:
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._session.close()
-
-
-def carries(request: Request) -> bool:
-    """Whether the request reaches the origin byte for byte: the client library drops an empty query and speaks UTF-8.
-
-    What it cannot carry is left to mitmproxy.
-    """
-    path = request.target.path
-    return path.isascii() and not path.endswith("?") and all(v.isascii() or _is_utf8(v) for _, v in request.fields.raw)
-
-
-def _is_utf8(value: str) -> bool:
-    try:
-        value.encode("latin-1").decode("utf-8")
-    except UnicodeError:
-        return False
-    return True
+        await self._unrestricted.close()
+        await self._restricted.close()
 
 
 def _as_sent(value: str) -> str:
     """A field value such that the client library, which encodes UTF-8, puts the original bytes on the wire."""
     return value if value.isascii() else value.encode("latin-1").decode("utf-8", "replace")
+
+
+async def _whole(body: bytes) -> AsyncGenerator[bytes]:
+    if body:
+        yield body
 
 
 async def _content(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes]:

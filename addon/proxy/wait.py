@@ -35,7 +35,7 @@ class Work[T]:
 
 
 @dataclass
-class BestbeforeWait(commands.StartHook):  # type: ignore[no-untyped-call]
+class BestbeforeWait(commands.StartHook):
     """Run this work; the layer that sent it goes on afterwards. Its handler in the addon is `bestbefore_wait`."""
 
     name = "bestbefore_wait"

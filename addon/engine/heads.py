@@ -1,0 +1,43 @@
+"""The heads of the responses that we send."""
+
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.answer import answer
+from bestbefore.addon.rfc9111.connection import end_to_end
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+
+
+def from_copy(request: Request, copy: Copy, now_s: float, status_member: str, site: Site) -> Head:
+    """A copy as the answer to a request: with its Age, or as a 304 where the client has it already.
+
+    `status_member` is our member of Cache-Status.
+    """
+    head = answer(request, copy, copy.age_s(now_s))
+    fields = head.fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member))
+    return Head(head.status, fields, head.reason)
+
+
+def passed_on(head: Head, now_s: float, status_member: str, site: Site) -> Head:
+    """A response of the origin on its way to the client; a Date is added where there is none (RFC 9110 6.6.1)."""
+    fields = end_to_end(head.fields)
+    if "date" not in fields:
+        fields = fields.added(("Date", format_http_date(now_s)))
+    return Head(
+        head.status, fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member)), head.reason
+    )
+
+
+def of_our_own(status: int, now_s: float, status_member: str, size: int, *lines: tuple[str, str]) -> Head:
+    """A short plain text of our own, such as an error; never stored by anyone."""
+    return Head(
+        status,
+        Fields((
+            ("Date", format_http_date(now_s)),
+            ("Content-Type", "text/plain; charset=utf-8"),
+            ("Content-Length", str(size)),
+            ("Cache-Control", "no-store"),
+            *lines,
+            ("Cache-Status", status_member),
+        )),
+    )

@@ -1,0 +1,167 @@
+"""A request comes in: serve a copy, ask the origin, or refuse."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bestbefore.addon.engine import piggyback
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
+from bestbefore.addon.rfc9111.cache_status import Fwd
+from bestbefore.addon.rfc9111.connection import end_to_end, has_passed, with_via
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.directives import CacheControl, of_request
+from bestbefore.addon.rfc9111.message import Fields, Request
+from bestbefore.addon.rfc9111.personal import cookie_hash
+from bestbefore.addon.rfc9111.reuse import Action, Reuse, decide, expiry
+from bestbefore.addon.rfc9111.validation import conditional
+from bestbefore.addon.rfc9111.vary import accepted_encodings, choose
+from bestbefore.addon.rules import Rule
+
+HOST_MISMATCH = "host-mismatch"
+"""Host names another server than the connection leads to: what comes back must not be stored under either name."""
+OFFLINE = "offline"
+ONLY_IF_CACHED = "only-if-cached"
+LOOP = "loop"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Send a request to the origin."""
+
+    request: Request
+    """As the client sent it."""
+    sent: Request
+    """As the origin gets it."""
+    fwd: Fwd
+    detail: str
+    chosen: Copy | None = None
+    """The copy that would have answered, had it not expired."""
+    candidates: tuple[Copy, ...] = ()
+    """The copies whose validators are sent: the answer may be that one of them is current."""
+    bypass: bool = False
+    """What comes back is neither stored nor learnt from."""
+    override_would_serve: bool = False
+    """Whether `obey = "override"` would have served the copy without asking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Answer with a copy, without contact."""
+
+    copy: Copy
+    reuse: Reuse
+    refresh: Ask | None = None
+    """Ask this in the background (stale-while-revalidate)."""
+    shorten_would_validate: bool = False
+    """Whether `obey = "shorten"` would have asked the origin first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Answer with an error of our own."""
+
+    status: int
+    detail: str
+
+
+def on_request(request: Request, copies: Sequence[Copy], rule: Rule, site: Site, now_s: float) -> Serve | Ask | Refuse:
+    """What to do with a request, given all copies of its URL and partition."""
+    if has_passed(request.fields, site.name):
+        return Refuse(508, LOOP)
+    asked = of_request(request.fields, honour=rule.honour_client_cc)
+    bypass = bypass_reason(request) or (HOST_MISMATCH if _names_another_host(request) else None)
+    if bypass is not None:
+        return _no_contact(asked, site) or _bypassing(request, bypass, site)
+    copy = choose(copies, request.fields, site.salt)
+    if copy is None:
+        fwd = Fwd.VARY_MISS if copies else Fwd.URI_MISS
+        return _no_contact(asked, site) or _asking(request, rule, site, fwd, "")
+    reuse = decide(request, asked, copy, now_s, rule)
+    if reuse.action in (Action.FRESH, Action.STALE):
+        return Serve(copy, reuse, shorten_would_validate=_shorten_would_validate(copy, rule, now_s))
+    if site.offline:
+        return Serve(copy, reuse._replace(action=Action.STALE, reason=OFFLINE))
+    if asked.only_if_cached:
+        return Refuse(504, ONLY_IF_CACHED)
+    candidates = (copy, *_others(copies, copy, request, site.salt))
+    ask = _asking(request, rule, site, reuse.fwd or Fwd.STALE, reuse.reason, copy, candidates)
+    if reuse.action is Action.STALE_WHILE_REVALIDATE:
+        return Serve(copy, reuse, refresh=ask)
+    return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))
+
+
+def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:
+    if site.offline:
+        return Refuse(504, OFFLINE)
+    return Refuse(504, ONLY_IF_CACHED) if asked.only_if_cached else None
+
+
+def _names_another_host(request: Request) -> bool:
+    hosts = request.fields.values("host")
+    return len(hosts) > 1 or (bool(hosts) and hosts[0].strip().lower() not in _names_of(request))
+
+
+def _names_of(request: Request) -> tuple[str, ...]:
+    target = request.target
+    bare = f"[{target.host}]" if ":" in target.host else target.host
+    return target.authority, f"{bare}:{target.port}", target.authority + "."
+
+
+def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes) -> tuple[Copy, ...]:
+    """Further copies whose entity tags may be offered: not those that are bound to another person's cookie."""
+    return tuple(
+        copy
+        for copy in copies
+        if copy is not chosen
+        and copy.etag is not None
+        and (not copy.personal or copy.personal == cookie_hash(request.fields, salt))
+    )
+
+
+def _asking(
+    request: Request,
+    rule: Rule,
+    site: Site,
+    fwd: Fwd,
+    detail: str,
+    chosen: Copy | None = None,
+    candidates: tuple[Copy, ...] = (),
+) -> Ask:
+    fields = end_to_end(request.fields)
+    if candidates:
+        fields = conditional(fields, candidates)
+    encodings = accepted_encodings(request.fields)
+    fields = fields.without({"accept-encoding", "want-update-history"})
+    if encodings is not None:
+        fields = fields.added(("Accept-Encoding", encodings))
+    if rule.trust_piggyback:
+        fields = fields.added((piggyback.WANT, "?1"))
+    return Ask(request, replace(request, fields=_onward(fields, site)), fwd, detail, chosen, candidates)
+
+
+def _bypassing(request: Request, why: str, site: Site) -> Ask:
+    sent = replace(request, fields=_onward(end_to_end(request.fields), site))
+    # A request for a part may be answered with the whole, which may be stored.
+    return Ask(request, sent, Fwd.BYPASS, why, bypass=why != Bypass.RANGE)
+
+
+def _onward(fields: Fields, site: Site) -> Fields:
+    return with_via(fields, "1.1", site.name) if site.via_request else fields
+
+
+def unconditional(ask: Ask) -> Ask:
+    """The same question without conditions: the origin's 304 was about none of the copies that we named."""
+    fields = ask.sent.fields.without({"if-none-match", "if-modified-since"})
+    return replace(ask, sent=replace(ask.sent, fields=fields), candidates=())
+
+
+def _shorten_would_validate(copy: Copy, rule: Rule, now_s: float) -> bool:
+    ruled_by_origin = rule.obey == "strict" and copy.lifetime is not None and not copy.cache_control.immutable
+    return ruled_by_origin and copy.expiry_s is not None and copy.expiry_s <= now_s
+
+
+def _override_would_serve(request: Request, copy: Copy, rule: Rule, now_s: float) -> bool:
+    if rule.obey == "override" or copy.lifetime is None:
+        return False
+    overridden = expiry(request, copy, replace(rule, obey="override")).expiry_s
+    return overridden is not None and overridden > now_s

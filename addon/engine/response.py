@@ -1,0 +1,195 @@
+"""The origin has answered: what is passed on, what is kept, what is learnt."""
+
+from dataclasses import dataclass, replace
+
+from bestbefore.addon.engine import piggyback
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.piggyback import Reported
+from bestbefore.addon.engine.request import Ask
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.directives import of_request
+from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rfc9111.reuse import Reuse, without_origin
+from bestbefore.addon.rfc9111.storing import NoStore, copy_of, is_truncated, why_not_store
+from bestbefore.addon.rfc9111.validation import confirmed, freshened, updated
+from bestbefore.addon.rfc9111.vary import variant_key
+from bestbefore.addon.rules import Rule
+
+TOO_LARGE = "too-large"
+GONE = frozenset((404, 410))
+NO_BODY = BodyRef("", 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Of one exchange with an origin, policy time."""
+
+    request_s: float
+    response_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmed:
+    """The copy is current: serve it, with the fields that the origin has renewed."""
+
+    copy: Copy
+    others: tuple[Copy, ...]
+    """Further copies that the same answer is about."""
+    storable: bool
+    """False: the renewed fields forbid to keep it."""
+    reported: Reported | None
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """The answer is about no copy that we have: ask again without conditions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fallback:
+    """The origin failed; a copy may be served instead."""
+
+    copy: Copy
+    reuse: Reuse
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """Pass the response on as it comes."""
+
+    head: Head
+    why_not_stored: str = ""
+    """Empty: it will be stored once its content is complete."""
+    draft: Copy | None = None
+    """What the content completes: a copy to store or, if it may not be stored, an exchange that still teaches."""
+    reported: Reported | None = None
+    replaces: tuple[Copy, ...] = ()
+    """Copies that this answer renews without content (a HEAD)."""
+    drops: bool = False
+    """Whether the copies of the URL are of no use any more."""
+
+
+def on_response(
+    ask: Ask, head: Head, times: Times, rule: Rule, site: Site
+) -> Confirmed | Again | Fallback | Relay:
+    """What to do with the head of the origin's answer to a question."""
+    reported = piggyback.read(head.fields, times.response_s) if rule.trust_piggyback else None
+    head = replace(head, fields=head.fields.without({piggyback.UPDATES.lower()}))
+    if ask.bypass:
+        return Relay(head, why_not_stored=NoStore.REQUEST)
+    if head.status == 304 and ask.candidates:
+        return _on_not_modified(ask, head, times, site, reported)
+    if head.status >= 500:
+        fallback = on_failure(ask, rule, times.response_s)
+        if fallback is not None:
+            return fallback
+    if ask.request.method == "HEAD":
+        return _on_head(ask, head, times, site)
+    without_validator = rule.learn_without_validator or bool(rule.stale_if_down_s)
+    why = why_not_store(ask.request, head, times.response_s, without_validator=without_validator)
+    draft = copy_of(
+        ask.request, head, NO_BODY, request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt
+    )
+    if why is None and _announced_size(head) > site.max_cached_body:
+        return Relay(head, TOO_LARGE, draft, reported)
+    if why in (None, NoStore.NEVER_USABLE):
+        return Relay(head, why or "", draft, reported)
+    if head.status == 304 and _teaches_by_clients_validator(ask.request, head, times.response_s):
+        return Relay(head, why or "", draft, reported)
+    return Relay(head, why or "", drops=ask.chosen is not None and head.status < 500)
+
+
+def on_failure(ask: Ask, rule: Rule, now_s: float) -> Fallback | None:
+    """The copy to serve when there is no answer from the origin, or only a 5xx; None if there is none that may."""
+    if ask.chosen is None:
+        return None
+    asked = of_request(ask.request.fields, honour=rule.honour_client_cc)
+    reuse = without_origin(ask.request, asked, ask.chosen, now_s, rule)
+    return None if reuse is None else Fallback(ask.chosen, reuse)
+
+
+def _on_not_modified(ask: Ask, head: Head, times: Times, site: Site, reported: Reported | None) -> Confirmed | Again:
+    found = confirmed(head, ask.candidates)
+    if not found:
+        return Again()
+    renewed = [
+        updated(
+            copy, ask.request, head,
+            request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt,
+        )
+        for copy in found
+    ]
+    serving = next((new for new, old in zip(renewed, found, strict=True) if old is ask.chosen), renewed[0])
+    storable = why_not_store(ask.request, serving.head, times.response_s, without_validator=True) in (
+        None,
+        NoStore.METHOD,  # a HEAD may confirm what a GET has stored
+    )
+    return Confirmed(serving, tuple(copy for copy in renewed if copy is not serving), storable, reported)
+
+
+def _on_head(ask: Ask, head: Head, times: Times, site: Site) -> Relay:
+    if ask.chosen is None or head.status != 200:
+        return Relay(head, why_not_stored=NoStore.METHOD)
+    renewed = freshened(
+        ask.chosen, ask.request, head,
+        request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt,
+    )
+    return Relay(head, why_not_stored=NoStore.METHOD, replaces=(renewed,))
+
+
+def _announced_size(head: Head) -> int:
+    length = head.fields.first("content-length") or ""
+    return int(length) if length.isascii() and length.isdigit() else 0
+
+
+def _teaches_by_clients_validator(request: Request, head: Head, now_s: float) -> bool:
+    """A 304 to the client's own validator counts as a 200 that bears it."""
+    return why_not_store(request, replace(head, status=200), now_s) is None
+
+
+def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
+    """The copy to store now that the content is there; None if it may not be (cut short, say)."""
+    if relay.draft is None or relay.why_not_stored or not complete or is_truncated(relay.head.fields, body.size):
+        return None
+    fields = relay.draft.head.fields
+    if relay.draft.head.status != 204:
+        fields = fields.without({"content-length"}).added(("Content-Length", str(body.size)))
+    return replace(relay.draft, body=body, head=replace(relay.draft.head, fields=fields))
+
+
+def observed(
+    request: Request, copy: Copy, digest: str, rule: Rule, site: Site, reported: Reported | None
+) -> Observation:
+    """What an answer with content shows; `copy` is the one made of it, stored or not.
+
+    `digest` is that of its content, empty if there was none (a 304 to the client's own validator).
+    """
+    location = copy.head.fields.first("location")
+    fingerprint = Fingerprint(
+        etag=str(copy.etag) if copy.etag is not None and not copy.etag.weak else "",
+        body=f"{digest} {location}" if digest and location else digest,
+        last_modified_s=copy.last_modified_s,
+        gone=copy.head.status in GONE,
+    )
+    return _observation(request, copy, fingerprint, rule, site, reported)
+
+
+def observed_unchanged(request: Request, copy: Copy, rule: Rule, site: Site, reported: Reported | None) -> Observation:
+    """What a 304 to our own validator shows."""
+    return _observation(request, copy, None, rule, site, reported)
+
+
+def _observation(
+    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: Rule, site: Site, reported: Reported | None
+) -> Observation:
+    return Observation(
+        url=request.target.url,
+        t_s=copy.current_s,
+        proxy=site.name,
+        variant=variant_key(copy) if copy.selecting or copy.personal else "",
+        fingerprint=fingerprint,
+        counted=copy.has_validator or rule.learn_without_validator,
+        reported_s=() if reported is None else reported.times_s,
+        reported_since_s=None if reported is None else reported.since_s,
+    )

@@ -1,0 +1,218 @@
+"""The mitmproxy addon: its options, and the hooks through which mitmproxy asks.
+
+GET and HEAD are answered by the layer (`layer`); what mitmproxy handles itself (other methods, bodies, upgrades,
+tunnels) passes these hooks, which say who may use the proxy, stream everything, tidy the fields and tell the store
+what an unsafe request has changed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+import mitmproxy.http
+from mitmproxy import connection, ctx, exceptions, tls
+from mitmproxy.addonmanager import Loader
+from mitmproxy.proxy import layer, layers, server_hooks
+
+from bestbefore.addon.proxy.access import REALM
+from bestbefore.addon.proxy.forwarded import Passing, sent_fields
+from bestbefore.addon.proxy.layer import install
+from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.proxy.translate import fields_of, pairs_of, request_of
+from bestbefore.addon.proxy.tunnels import Refusals
+from bestbefore.addon.proxy.wait import Work
+from bestbefore.addon.rfc9111.message import Fields, Head
+
+logger = logging.getLogger(__name__)
+
+OPTIONS = ("config", "store", "state", "admin")
+PASSING = "bestbefore"
+"""The key of a flow's metadata under which its `Passing` is."""
+
+
+class BestBefore:
+    """Answers from the cache inside mitmproxy.
+
+    Under our own master the service is given and already started. Under a stock mitmproxy the addon makes it from the
+    options `bestbefore_*` when mitmproxy is running, and shows each exchange to the other addons as a flow.
+    """
+
+    name = "bestbefore"
+
+    def __init__(self, service: Service | None = None, greet: Callable[[Path], None] = lambda _: None) -> None:
+        """`greet` is called with the path of the CA bundle once requests are answered."""
+        self._service = service
+        self._greet = greet
+        self._stock = service is None
+        self._starting: asyncio.Task[None] | None = None
+        self._refusals = Refusals()
+
+    def load(self, loader: Loader) -> None:
+        """mitmproxy's hook: declare the options."""
+        for option in OPTIONS:
+            loader.add_option(f"bestbefore_{option}", str, "", f"As --{option} of `bestbefore proxy`.")
+
+    def configure(self, updated: set[str]) -> None:
+        """mitmproxy's hook: read the configuration, and refuse options that are wrong."""
+        if not self._stock or not any(name.startswith("bestbefore_") for name in updated):
+            return
+        if self._starting is not None:
+            raise exceptions.OptionsError("the options bestbefore_* take effect at the start only")
+        try:
+            self._service = Service.from_options(
+                {name: getattr(ctx.options, f"bestbefore_{name}") or None for name in OPTIONS}
+            )
+        except ValueError as error:
+            raise exceptions.OptionsError(str(error)) from None
+
+    def running(self) -> None:
+        """mitmproxy's hook: it listens now. Not async, since mitmproxy's reload of scripts could not wait for it."""
+        service = self._service
+        if service is None:
+            return
+        if not self._stock:
+            self._listens(service)
+        elif self._starting is None:
+            # A hit on HTTPS must open no connection to the origin, neither for itself nor for its certificate.
+            ctx.options.update(connection_strategy="lazy", upstream_cert=False)
+            self._starting = asyncio.get_running_loop().create_task(self._start(service))
+
+    async def _start(self, service: Service) -> None:
+        try:
+            await service.start()
+            self._listens(service)
+        except Exception as error:  # whatever it was, mitmproxy goes on as a plain proxy
+            logger.error("bestbefore does not cache: %s", error)  # noqa: TRY400 - no traceback reaches a user
+
+    def _listens(self, service: Service) -> None:
+        server = next(iter(ctx.master.addons.get("proxyserver").servers))
+        host, port = server.listen_addrs[0][:2]
+        self._greet(service.listening(host, port, Path(ctx.options.confdir).expanduser()))
+
+    async def done(self) -> None:
+        """mitmproxy's hook: write what was learnt."""
+        if self._stock and self._service is not None:
+            if self._starting is not None:
+                await self._starting
+            await self._service.stop()
+
+    # What the layer needs.
+
+    async def bestbefore_wait(self, work: Work[object]) -> None:
+        """Run what the layer waits for."""
+        await work.run()
+
+    def next_layer(self, next_layer: layer.NextLayer) -> None:
+        """Let mitmproxy choose, then put our HTTP layer in place of its own."""
+        mitmproxys = ctx.master.addons.get("nextlayer")
+        if mitmproxys is not None:
+            mitmproxys.next_layer(next_layer)
+        service = self._service
+        if service is None or not service.ready:
+            return
+        context = next_layer.context
+        peer, address = context.client.peername, context.server.address
+        if peer and address and (
+            service.settings.is_passthrough(address[0])
+            or self._refusals.tunnelled(peer[0], address[0], service.clock.monotonic())
+        ):
+            next_layer.layer = layers.TCPLayer(context, ignore=True)
+            return
+        install(next_layer, service)
+
+    # Who may do what.
+
+    def client_connected(self, client: connection.Client) -> None:
+        """mitmproxy's hook: refuse clients that may not use the proxy."""
+        if self._service is not None and client.peername and not self._service.access.admits(client.peername[0]):
+            client.error = f"{client.peername[0]} is not in allow_clients"
+
+    def client_disconnected(self, client: connection.Client) -> None:
+        """mitmproxy's hook."""
+        if self._service is not None:
+            self._service.client_left(client)
+
+    def http_connect(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook: a client asks for a tunnel."""
+        service, client = self._service, flow.client_conn
+        if service is None or not client.peername:
+            return
+        if not self._admit(flow, service):
+            return
+        if service.is_own(flow.request.host, flow.request.port) or not service.access.tunnels(
+            client.peername[0], flow.request.port
+        ):
+            flow.response = _refusal(403, f"no tunnel to port {flow.request.port} for this client")
+            return
+        service.tunnel_opened(client)
+
+    def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """mitmproxy's hook, before it connects itself: an address that the client may not reach is refused."""
+        service, peer, address = self._service, data.client.peername, data.server.address
+        if service is not None and peer and address and not service.access.reaches(peer[0], address[0]):
+            data.server.error = "this client reaches no address of this machine"
+
+    def tls_failed_client(self, data: tls.TlsData) -> None:
+        """mitmproxy's hook: a client that refuses our certificate twice is given a tunnel for an hour."""
+        service, peer, address = self._service, data.conn.peername, data.context.server.address
+        if service is None or not peer or not address:
+            return
+        if self._refusals.refused(peer[0], address[0], service.clock.monotonic()):
+            service.metrics.tunnelled()
+            logger.warning(
+                "%s refuses our certificate for %s: tunnelled for this client for an hour, uncached",
+                peer[0],
+                address[0],
+            )
+
+    def _admit(self, flow: mitmproxy.http.HTTPFlow, service: Service) -> bool:
+        if service.admitted(flow.client_conn, flow.request.headers.get("Proxy-Authorization")):
+            return True
+        flow.response = _refusal(407, "proxy credentials are required", ("Proxy-Authenticate", REALM))
+        return False
+
+    # What mitmproxy forwards itself.
+
+    def requestheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook for a request that the layer left to it."""
+        service = self._service
+        if service is None or not service.ready or flow.request.is_http3:
+            return
+        if not self._admit(flow, service):
+            return
+        request = request_of(flow.request, has_body=True)
+        refusal = service.refusal(request)
+        if refusal is not None:
+            flow.response = _refusal(*refusal)
+            return
+        flow.metadata[PASSING] = Passing(request, service.clock.now(), service.clock.monotonic())
+        flow.request.headers.fields = pairs_of(sent_fields(request, service.site))
+        flow.request.stream = True
+
+    def responseheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook: pass the response on as it comes, and drop what the request has made invalid."""
+        passing, service, response = flow.metadata.get(PASSING), self._service, flow.response
+        if not isinstance(passing, Passing) or service is None or response is None:
+            return
+        head = Head(response.status_code, fields_of(response.headers), response.reason)
+        response.headers.fields = pairs_of(service.passed(passing, head).fields)
+        if response.status_code != 101:
+            response.stream = True
+
+    def response(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook: the exchange is over."""
+        passing = flow.metadata.get(PASSING)
+        if isinstance(passing, Passing) and self._service is not None and flow.response is not None:
+            self._service.passed_on(passing, flow.client_conn, flow.response.status_code, complete=True)
+
+    def error(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook: the exchange broke off."""
+        passing = flow.metadata.get(PASSING)
+        if isinstance(passing, Passing) and self._service is not None:
+            self._service.passed_on(passing, flow.client_conn, 502, complete=False)
+
+
+def _refusal(status: int, message: str, *fields: tuple[str, str]) -> mitmproxy.http.Response:
+    lines = Fields((("Content-Type", "text/plain; charset=utf-8"), *fields))
+    return mitmproxy.http.Response.make(status, f"bestbefore: {message}\n", mitmproxy.http.Headers(pairs_of(lines)))

@@ -1,0 +1,50 @@
+"""Asks the policy of an object's rule for the expiry of a copy, with the history and the group that it needs."""
+
+from urllib.parse import urlsplit
+
+from cachetools import LRUCache
+
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rules import Rule, Rules
+from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.group import Group
+
+GROUPS_HELD = 4096
+
+
+class Judge:
+    """Gives copies their verdicts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._groups: LRUCache[str, tuple[int, Group]] = LRUCache(GROUPS_HELD)
+
+    def forget(self) -> None:
+        """The rules have changed: groups have other members now."""
+        self._groups.clear()
+        self._store.regroup()
+
+    async def judged(self, copy: Copy, record: Record | None, rule: Rule, rules: Rules) -> Copy:
+        """The copy with the verdict of the rule's policy at the moment at which the copy was current."""
+        if record is None:
+            return copy.with_verdict(None, "", rule.key)
+        host = urlsplit(copy.url).hostname or ""
+        group = await self._group(host, rule, rules)
+        verdict = rule.policy.verdict(record.history(), group, copy.current_s)
+        return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key)
+
+    async def _group(self, host: str, rule: Rule, rules: Rules) -> Group:
+        name = rule.group
+        domain = registrable_domain(host)
+        if name is None:
+            counts = await self._store.group(domain, lambda _: True, domain)
+        else:
+            counts = await self._store.group(f"group {name}", lambda other: rules.group_of(other) == name)
+        held = self._groups.get(name or domain)
+        if held is not None and held[0] == counts.generation:
+            return held[1]
+        group = Group.of_hours(counts.updates, counts.starts)
+        self._groups[name or domain] = (counts.generation, group)
+        return group

@@ -1,0 +1,344 @@
+"""The running proxy: its parts, put together, started and stopped in the right order."""
+
+import asyncio
+import logging
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Self
+
+import mitmproxy.http
+from mitmproxy import ctx
+from mitmproxy.connection import Client
+
+from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.metrics import Metrics
+from bestbefore.addon.admin.requestlog import RequestLog
+from bestbefore.addon.admin.server import AdminServer
+from bestbefore.addon.admin.status import StoreStatus
+from bestbefore.addon.admin.summary import Summary
+from bestbefore.addon.admin.writer import Writer
+from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
+from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
+from bestbefore.addon.config.watch import ConfigWatch, Refused
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy import pages
+from bestbefore.addon.proxy.access import Access, is_local, read_credentials
+from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
+from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.forwarded import Passing, passed_head
+from bestbefore.addon.proxy.origin import Origin
+from bestbefore.addon.proxy.translate import is_carried
+from bestbefore.addon.rfc9111.connection import has_passed
+from bestbefore.addon.rfc9111.invalidation import invalidated
+from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.store.opening import open_store
+
+logger = logging.getLogger(__name__)
+
+RELOAD_EVERY_S = 1.0
+SUMMARY_EVERY_S = 3600.0
+"""Both in real seconds."""
+CA_FILE = "mitmproxy-ca-cert.pem"
+
+
+class Service:
+    """What the layer and the hooks ask. Started before the first request, stopped after the last."""
+
+    def __init__(self, watch: ConfigWatch, clock: Clock, *, log_requests: bool = False, announce: bool = False) -> None:
+        self.clock = clock
+        self.ready = False
+        self.announce = announce
+        """Whether other addons listen, so that each exchange must be shown to them as a flow."""
+        self.metrics = Metrics(self._store_status)
+        self.summary = Summary(clock.monotonic())
+        self._watch = watch
+        self._log_requests = log_requests
+        self._writer: Writer | None = None
+        self._log: RequestLog | None = None
+        self._admin: AdminServer | None = None
+        self._closing = AsyncExitStack()
+        self._port = 0
+        self._tunnels: set[str] = set()
+        self.access = _access(self.settings)
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, str | None]) -> Self:
+        """For a stock mitmproxy, from its options; raises ValueError with a message for the user."""
+        given = dict(options)
+        file = given.pop("config", None)
+        try:
+            watch = ConfigWatch(Path(file) if file else None, given)
+        except Exception as error:
+            raise ValueError(str(error)) from None
+        return cls(watch, clock_from_environment(os.environ), announce=True)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force."""
+        return self._watch.config.settings
+
+    @property
+    def admin_url(self) -> str | None:
+        """Where the metrics are, once started."""
+        return None if self._admin is None else self._admin.url
+
+    # Life.
+
+    async def start(self) -> None:
+        """Open the store and the admin address. Raises what the user must be told (see the store's and admin's)."""
+        settings = self.settings
+        settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        site = Site(
+            name=f"bestbefore-{_kept(settings.state / 'proxy-id', 4).hex()}",
+            salt=_kept(settings.state / "salt", 32),
+            max_cached_body=settings.max_cached_body,
+            offline=settings.offline,
+            via_request=settings.via_request,
+            reverse=settings.mode is not None,
+        )
+        self._store = await open_store(
+            settings.store,
+            clock=self.clock,
+            domain_of=registrable_domain,
+            proxy=site.name,
+            state=settings.state,
+            clock_mark="accelerated" if isinstance(self.clock, FastClock) else "real",
+            store_max=settings.store_max,
+            hot_max=settings.hot_max,
+            keep_s=settings.keep,
+        )
+        self._closing.push_async_callback(self._store.close)
+        verify, ca_file = _trust(stock=self.announce)
+        upstream = None if settings.upstream is None else str(settings.upstream)
+        self._origin = Origin(self.clock, upstream=upstream, verify=verify, ca_file=ca_file)
+        self._closing.push_async_callback(self._origin.close)
+        self._exchanges = Exchanges(
+            self.clock, self._store, self._origin, self._watch.config.rules, site, self._answered
+        )
+        self._closing.push_async_callback(self._exchanges.close)
+        if settings.admin is not None:
+            self._admin = await AdminServer.start(
+                settings.admin.host,
+                settings.admin.port,
+                self.metrics,
+                self._health,
+                next_free=settings.admin == DEFAULT_ADMIN,
+            )
+            self._closing.push_async_callback(self._admin.close)
+        if self._log_requests:
+            sys.stdout.flush()
+            self._writer = Writer(sys.stdout)
+            self._log = RequestLog(sys.stdout, self._writer)
+        for work in (self._reload(), self._sum_up()):
+            task = asyncio.create_task(work)
+            self._closing.push_async_callback(_cancelled, task)
+        self.ready = True
+
+    def listening(self, host: str, port: int, authority: Path) -> Path:
+        """Told once mitmproxy listens; `authority` is the folder of its certificate authority.
+
+        Returns the path of the CA bundle.
+        """
+        self._port = port
+        ca_file = authority / CA_FILE
+        bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
+        own = pages.Site.of(f"http://{Address(host, port)}", ca_file, bundle)
+        self._origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
+        return bundle
+
+    async def stop(self) -> None:
+        """Write what was learnt, and close everything. Does no harm if the start has failed half-way."""
+        self.ready = False
+        await self._closing.aclose()
+        if self._writer is not None:
+            self._writer.write(self.summary.render(self.clock.now(), self.clock.monotonic()))
+            self._writer.close()
+
+    async def _reload(self) -> None:
+        while True:
+            await asyncio.sleep(RELOAD_EVERY_S)
+            outcome = self._watch.poll()
+            if outcome is None:
+                continue
+            if isinstance(outcome, Refused):
+                self.metrics.reload_failed()
+                logger.warning("the configuration stays as it was:\n%s", outcome.message)
+                continue
+            await self._reconfigure(outcome.need_restart)
+
+    async def _reconfigure(self, need_restart: tuple[str, ...]) -> None:
+        settings = self.settings
+        try:
+            self.access = _access(settings)
+        except (OSError, ValueError) as error:
+            logger.warning("credentials stay as they were: %s", error)
+        site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
+        self._exchanges.reconfigured(self._watch.config.rules, site)
+        for pattern in settings.passthrough:
+            # What was learnt of a host that is passed through from now on is nobody's business any more.
+            await self._store.forget(f"*://{pattern.text}/*")
+            await self._store.forget(f"*://{pattern.text}:*/*")
+        logger.info("the configuration has changed")
+        if need_restart:
+            logger.warning("these take effect at the next start: %s", ", ".join(need_restart))
+
+    async def _sum_up(self) -> None:
+        while True:
+            await asyncio.sleep(SUMMARY_EVERY_S)
+            now = self.clock.monotonic()
+            if self._writer is not None:
+                self._writer.write(self.summary.render(self.clock.now(), now))
+            self.summary.start_period(now)
+
+    # What the layer asks (`layer.Gateway`).
+
+    def takes(self, request: mitmproxy.http.Request, client: Client) -> bool:
+        """Whether this request is answered here rather than by mitmproxy."""
+        return (
+            self.ready
+            and self.admitted(client, request.headers.get("Proxy-Authorization"))
+            and request.method in ("GET", "HEAD")
+            and "upgrade" not in request.headers
+            and is_carried(request)
+            and not self.settings.is_passthrough(request.host)
+        )
+
+    def hit(self, request: Request, client: Client) -> Answer | None:
+        """See `Exchanges.hit`."""
+        return self._exchanges.hit(request, client)
+
+    async def answer(self, request: Request, client: Client) -> Answer:
+        """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
+        if self.is_own(request.target.host, request.target.port):
+            return self._exchanges.refused(request, client, 403, "own-address")
+        return await self._exchanges.answer(request, client)
+
+    async def drained(self, client: Client) -> None:
+        """Wait until the client has taken most of what was sent to it."""
+        handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
+        writer = handler.transports[client].writer if handler is not None and client in handler.transports else None
+        if writer is not None:
+            await writer.drain()
+
+    def now(self) -> float:
+        """Policy time, s."""
+        return self.clock.now()
+
+    # What the hooks ask.
+
+    def admitted(self, client: Client, proxy_authorization: str | None) -> bool:
+        """Whether the client has shown the credentials that it needs, with this request or with its tunnel's."""
+        address = client.peername[0] if client.peername else ""
+        return client.id in self._tunnels or self.access.authorised(address, proxy_authorization)
+
+    def tunnel_opened(self, client: Client) -> None:
+        """The client was admitted to a tunnel: what comes through it needs no credentials of its own."""
+        self._tunnels.add(client.id)
+
+    def client_left(self, client: Client) -> None:
+        """The connection is closed."""
+        self._tunnels.discard(client.id)
+
+    def is_own(self, host: str, port: int) -> bool:
+        """Whether this is an address at which we ourselves listen."""
+        ports = {self._port} if self._admin is None else {self._port, self._admin.port}
+        own = {self.settings.listen.host, "localhost"}
+        return port in ports and (host in own or is_local(host))
+
+    def refusal(self, request: Request) -> tuple[int, str] | None:
+        """Why a request that mitmproxy would forward is refused, if it is."""
+        if self.is_own(request.target.host, request.target.port) or request.target.host == pages.HOST:
+            return 403, "this address is the proxy's own"
+        if has_passed(request.fields, self._exchanges.site.name):
+            return 508, "the request has passed this proxy already"
+        if self._exchanges.site.offline:
+            return 504, "the proxy is offline"
+        return None
+
+    @property
+    def site(self) -> Site:
+        """The settings that enter decisions."""
+        return self._exchanges.site
+
+    def passed(self, passing: Passing, head: Head) -> Head:
+        """The head of a response that mitmproxy passes on; what its request has changed is dropped from the store."""
+        for url in invalidated(passing.request, head):
+            self._store.drop(url)
+        return passed_head(passing, head, self.clock.now(), self.site)
+
+    def passed_on(self, passing: Passing, client: Client, status: int, *, complete: bool) -> None:
+        """The exchange that mitmproxy forwarded is over."""
+        self._answered(
+            Answered(
+                time_s=passing.time_s,
+                duration_s=self.clock.monotonic() - passing.started_s,
+                client=client.peername[0] if client.peername else "",
+                method=passing.request.method,
+                url=passing.request.target.url,
+                status=status,
+                outcome=Outcome.BYPASS,
+                reason=passing.why,
+                contact=True,
+                complete=complete,
+            )
+        )
+
+    # What is shown.
+
+    def _answered(self, answered: Answered) -> None:
+        self.metrics.add(answered)
+        self.summary.add(answered)
+        if self._log is not None:
+            self._log.add(answered)
+
+    def _store_status(self) -> StoreStatus:
+        status = self._store.status()
+        return StoreStatus(
+            away=status.away,
+            copies=status.copies,
+            copy_bytes=status.copy_bytes,
+            hot_bytes=status.hot_bytes,
+            queued_writes=status.queued_writes,
+            dropped_writes=status.dropped_writes,
+        )
+
+    def _health(self) -> dict[str, object]:
+        return {"store": "away" if self._store.status().away else "ok"}
+
+
+def _access(settings: Settings) -> Access:
+    users = {} if settings.credentials is None else read_credentials(settings.credentials)
+    return Access(settings.allow_clients, settings.connect_ports, users)
+
+
+def _kept(path: Path, size: int) -> bytes:
+    """Random bytes made at the first start and kept."""
+    try:
+        kept = bytes.fromhex(path.read_text("ascii"))
+    except (OSError, ValueError):
+        kept = b""
+    if len(kept) != size:
+        kept = secrets.token_bytes(size)
+        path.touch(mode=0o600)
+        path.write_text(kept.hex(), "ascii")
+    return kept
+
+
+def _trust(*, stock: bool) -> tuple[bool, str | None]:
+    """Whether and by which roots origins are verified: as a stock mitmproxy was told to, else by the system's."""
+    if not stock:
+        return True, None
+    return not ctx.options.ssl_insecure, ctx.options.ssl_verify_upstream_trusted_ca
+
+
+async def _cancelled(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task

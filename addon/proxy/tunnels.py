@@ -1,0 +1,27 @@
+"""Hosts whose clients refuse our certificate: they are tunnelled for that client, so that it works at all."""
+
+from cachetools import TTLCache
+
+REFUSALS_UNTIL_TUNNELLED = 2
+TUNNELLED_S = 3600.0
+MAX_PAIRS = 10_000
+
+
+class Refusals:
+    """Counts refused handshakes for each client and host; bounded, and forgotten after an hour."""
+
+    def __init__(self) -> None:
+        self._now_s = 0.0
+        self._counts: TTLCache[tuple[str, str], int] = TTLCache(MAX_PAIRS, TUNNELLED_S, timer=lambda: self._now_s)
+
+    def refused(self, client: str, host: str, now_s: float) -> bool:
+        """One more refusal; true when it is the one from which on the host is tunnelled. `now_s` is monotonic."""
+        self._now_s = now_s
+        count = self._counts.get((client, host), 0) + 1
+        self._counts[client, host] = count
+        return count == REFUSALS_UNTIL_TUNNELLED
+
+    def tunnelled(self, client: str, host: str, now_s: float) -> bool:
+        """Whether this client's connections to this host are tunnelled."""
+        self._now_s = now_s
+        return self._counts.get((client, host), 0) >= REFUSALS_UNTIL_TUNNELLED
