@@ -120,8 +120,11 @@ def test_the_passage_equals_an_exact_walk(
 def test_where_the_mass_stands_still_at_theta_the_passage_is_when_it_got_there() -> None:
     noon = hourly(h12=0.1)
     assert first_passage_s(HOURLY_S, noon, 10 * HOUR, 0.1) == pytest.approx(13 * HOUR, abs=1e-3)
-    # A whole number of days' mass, from an hour at which nothing happens.
+    # A whole number of days' mass, from an hour at which nothing happens; below also without the tolerance's help.
     assert first_passage_s(HOURLY_S, noon, 20 * HOUR, 0.3) == pytest.approx(3 * DAY + 13 * HOUR, abs=1e-3)
+    to_the_last_bit = 0.5 / (1 - TOLERANCE)
+    assert to_the_last_bit * (1 - TOLERANCE) == 0.5
+    assert first_passage_s(HOURLY_S, hourly(h12=0.5), 20 * HOUR, to_the_last_bit) == DAY + 13 * HOUR
 
 
 def test_whole_days_are_skipped_however_many() -> None:

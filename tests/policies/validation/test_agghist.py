@@ -80,6 +80,14 @@ def test_the_updates_of_object_and_group_beyond_a_window_are_forgotten() -> None
     )
 
 
+def test_an_hour_in_which_the_group_was_hardly_observed_has_its_mean_rate_where_that_is_asked_for() -> None:
+    history = History.of([9.25 * HOUR, 9.5 * HOUR, 9.75 * HOUR], 9 * HOUR)
+    t = 13.25 * HOUR
+    assert AggHist(0.5).verdict(history, group(history), t).expiry_s > t + 19 * HOUR
+    guarded = AggHist(0.5).verdict(history.through(-math.inf, 1.0), group(history), t)
+    assert guarded.expiry_s == pytest.approx(t + 0.5 / (3 / 4.25) * HOUR, abs=0.01)
+
+
 def test_the_groups_rates_may_be_those_of_unequal_segments() -> None:
     history = History.of(daily(12.0), 0.0)
     halves = Group.of_updates(history.times_s, [0.0], [0.0, 12 * HOUR, DAY])

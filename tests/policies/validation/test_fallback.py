@@ -54,6 +54,13 @@ def test_the_groups_updates_in_the_window_of_the_history_count() -> None:
     assert GroupMember(0.5).verdict(history.through(5 * DAY + HOUR, 0.0), group_with(19), T) is None
 
 
+def test_hours_beyond_the_window_of_the_history_are_not_observed() -> None:
+    # Five days of the group: 10 updates in 2 * 120 member hours, R = 1/24. The object: 1 / (120 + 24) an hour.
+    verdict = GroupMember(0.1).verdict(History.of([DAY], 0.0).through(5 * DAY, 0.0), group_with(20), T)
+    assert verdict is not None
+    assert verdict.expiry_s == pytest.approx(T + (12 + 0.1 * 144 / 24) * HOUR, abs=0.01)
+
+
 @pytest.mark.parametrize("group", [None, group_with(9), Group.of_hours({}, {}), group_with(0)])
 def test_a_group_with_fewer_than_ten_updates_says_nothing(group: Group | None) -> None:
     assert GroupMember(0.5).verdict(History.of([], T), group, T) is None
