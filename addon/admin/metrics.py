@@ -118,10 +118,24 @@ class _StoreCollector(Collector):
 
     def collect(self) -> Iterator[Metric]:
         status = self._status()
-        gauge, counter = GaugeMetricFamily, CounterMetricFamily
-        yield gauge("bestbefore_store_away", "1 while the store cannot be reached, else 0.", value=status.away)
-        yield gauge("bestbefore_copies", "Copies stored.", value=status.copies)
-        yield gauge("bestbefore_copies_bytes", "Bytes of content of the copies stored.", value=status.copy_bytes)
-        yield gauge("bestbefore_hot_bytes", "Bytes of the copies held in the process.", value=status.hot_bytes)
-        yield gauge("bestbefore_queued_writes", "Writes that wait for the store.", value=status.queued_writes)
-        yield counter("bestbefore_dropped_writes", "Writes given up: the queue was full.", value=status.dropped_writes)
+        yield _gauge("store_away", "1 while the store does not answer, else 0.", status.away)
+        if status.kept_bytes is not None:
+            yield _gauge("store_bytes", "Bytes that the store keeps, as last measured.", status.kept_bytes)
+        yield _gauge("hot_bytes", "Bytes of the copies held in the process.", status.hot_bytes)
+        yield _gauge("waiting_observations", "Observations that wait to be written.", status.waiting_observations)
+        yield _gauge("waiting_copies", "Copies that wait to be written.", status.waiting_copies)
+        yield _gauge("waiting_copies_bytes", "Bytes of the copies that wait to be written.", status.waiting_bytes)
+        yield _counter("lost_observations", "Not kept: too many waited.", status.lost_observations)
+        yield _counter("refused_copies", "Not kept: the store was full, or away for too long.", status.refused_copies)
+        conditions = GaugeMetricFamily("bestbefore_store_condition", "1 for what holds now.", labels=["condition"])
+        for condition in sorted(status.conditions):
+            conditions.add_metric([condition], 1)
+        yield conditions
+
+
+def _gauge(name: str, documentation: str, value: float) -> Metric:
+    return GaugeMetricFamily(f"bestbefore_{name}", documentation, value=value)
+
+
+def _counter(name: str, documentation: str, value: float) -> Metric:
+    return CounterMetricFamily(f"bestbefore_{name}", documentation, value=value)

@@ -4,13 +4,13 @@ It runs for each request, so a line is one formatted string: rich is asked once,
 on this terminal.
 """
 
-import re
 from typing import TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.plain import bare_url, plain_word
 from bestbefore.addon.admin.units import size, span, utc
 from bestbefore.addon.admin.writer import Writer
 
@@ -28,11 +28,6 @@ _VERDICT_WIDTH = max(len(outcome) for outcome in Outcome)
 HEADING = (
     f"{'time (UTC)':<20}  {'verdict':<{_VERDICT_WIDTH}} {'reason':<18} {'ttl':>6} code {'bytes':>6} {'took':>6}  URL"
 )
-
-URL_LIMIT = 500
-"""Longer URLs are cut to this many characters."""
-
-_NOT_PLAIN = re.compile(r"[^\x21-\x7e]")
 
 
 class RequestLog:
@@ -59,48 +54,12 @@ class RequestLog:
         if second != self._second:
             self._second, self._second_text = second, utc(second)
         ttl = "-" if answered.ttl_s is None else span(answered.ttl_s)
-        method = "" if answered.method == "GET" else plain(answered.method[:20]) + " "
+        method = "" if answered.method == "GET" else plain_word(answered.method[:20]) + " "
         return (
             f"{self._second_text}  {self._verdicts[answered.outcome]} {answered.reason:<18} {ttl:>6} "
             f"{answered.status:>4} {size(answered.sent_bytes):>6} {span(answered.duration_s):>6}  "
             f"{method}{bare_url(answered.url)}{'' if answered.complete else ' (cut short)'}"
         )
-
-
-def bare_url(url: str) -> str:
-    """The URL without user information, query and fragment, in printable ASCII, at most `URL_LIMIT` characters.
-
-    A URL comes from a client and may hold anything; on a terminal a control character (also those of 0x80 to 0x9f)
-    could move the cursor or worse.
-
-    >>> bare_url("http://me:secret@example.org/a\\x1b[2Jb?token=1")
-    'http://example.org/a%1B[2Jb'
-    """
-    url = url.partition("?")[0].partition("#")[0]
-    if "@" in url:
-        scheme, separator, rest = url.partition("://")
-        if not separator:  # the authority of a CONNECT
-            scheme, rest = "", url
-        authority, slash, path = rest.partition("/")
-        url = scheme + separator + authority.rpartition("@")[2] + slash + path
-    shown = plain(url[: URL_LIMIT + 1])
-    return shown if len(shown) <= URL_LIMIT else shown[: URL_LIMIT - 3] + "..."
-
-
-def plain(text: str) -> str:
-    """The text with each character that is not printable ASCII, and each blank, percent-encoded.
-
-    A character up to 0xff stands for one byte, as in the paths of `rfc9111.message`; a later one for its UTF-8.
-    """
-    if text.isascii() and text.isprintable() and " " not in text:
-        return text
-    return _NOT_PLAIN.sub(_percent_encoded, text)
-
-
-def _percent_encoded(match: re.Match[str]) -> str:
-    character = match.group()
-    octets = character.encode("latin-1" if character <= "\xff" else "utf-8", "surrogatepass")
-    return "".join(f"%{octet:02X}" for octet in octets)
 
 
 def _rendered(console: Console, text: str, style: str) -> str:

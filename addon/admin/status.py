@@ -1,21 +1,44 @@
-"""The state of the store as the metrics and the health page tell it."""
+"""The state of the store as the metrics tell it."""
 
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from typing import Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class StoreStatus:
+class StoreStatus(Protocol):
     """A moment of the store."""
 
-    away: bool
-    """Whether the backend cannot be reached: the proxy serves and learns in memory."""
-    copies: int
-    """Copies stored."""
-    copy_bytes: int
-    """Bytes of their content."""
-    hot_bytes: int
-    """Bytes of the copies held in the process."""
-    queued_writes: int
-    """Writes that wait for the backend."""
-    dropped_writes: int
-    """Writes given up since the start: the queue was full."""
+    @property
+    def away(self) -> bool:
+        """Whether the backend does not answer: the proxy serves and learns in memory."""
+
+    @property
+    def conditions(self) -> AbstractSet[str]:
+        """What holds now: away, full, unwritable and the like, a closed set of words."""
+
+    @property
+    def waiting_observations(self) -> int:
+        """Observations that wait to be written."""
+
+    @property
+    def waiting_copies(self) -> int:
+        """Copies that wait to be written."""
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of those copies."""
+
+    @property
+    def lost_observations(self) -> int:
+        """Since the start: not kept, because too many waited."""
+
+    @property
+    def refused_copies(self) -> int:
+        """Since the start: not kept, because the backend was full or away for too long."""
+
+    @property
+    def hot_bytes(self) -> int:
+        """Bytes of the copies held in the process."""
+
+    @property
+    def kept_bytes(self) -> int | None:
+        """Bytes kept by the backend, as last measured; None before that."""

@@ -11,7 +11,7 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from bestbefore.addon.admin.event import Answered, Outcome
-from bestbefore.addon.admin.requestlog import plain
+from bestbefore.addon.admin.plain import plain_word
 from bestbefore.addon.admin.units import size, span, utc
 from bestbefore.addon.domain import registrable_domain
 
@@ -144,7 +144,7 @@ def _domain(authority: str) -> str:
         host = urlsplit(f"//{authority}").hostname or ""
     except ValueError:
         host = ""
-    return plain(registrable_domain(host)) if host else "?"
+    return plain_word(registrable_domain(host)) if host else "?"
 
 
 def _section(title: str, tally: Tally) -> Iterator[Row]:

@@ -1,4 +1,4 @@
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
@@ -6,7 +6,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.admin.metrics import REASONS_LIMIT, Metrics
-from bestbefore.addon.admin.status import StoreStatus
 
 HIT = Answered(
     time_s=1706227238.5, duration_s=0.0004, client="192.0.2.7", method="GET", url="http://www.example.org/secret",
@@ -17,6 +16,22 @@ CURRENT = replace(
     HIT, outcome=Outcome.VALIDATED, contact=True, validation=True, unnecessary=True, duration_s=0.2, sent_bytes=0
 )
 UPDATED = replace(CURRENT, outcome=Outcome.UPDATED, received_bytes=100, encoding="", unnecessary=False, update=True)
+
+
+@dataclass(frozen=True)
+class Status:
+    """Of a store that is away and full."""
+
+    away: bool = True
+    conditions: frozenset[str] = frozenset({"away", "full"})
+    waiting_observations: int = 3
+    waiting_copies: int = 4
+    waiting_bytes: int = 4000
+    lost_observations: int = 5
+    refused_copies: int = 6
+    hot_bytes: int = 500
+    kept_bytes: int | None = 7000
+
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
 
@@ -37,7 +52,7 @@ def value(samples: Samples, name: str, **labels: str) -> float:
 
 @pytest.fixture
 def metrics() -> Metrics:
-    return Metrics(lambda: StoreStatus(True, 7, 7000, 500, 3, 2))
+    return Metrics(Status)
 
 
 def test_each_request_is_counted_by_outcome_and_reason(metrics: Metrics) -> None:
@@ -76,11 +91,18 @@ def test_durations_of_hits_and_contacts_are_apart(metrics: Metrics) -> None:
 def test_the_store_is_asked_when_metrics_are_read(metrics: Metrics) -> None:
     samples = scraped(metrics)
     assert value(samples, "store_away") == 1
-    assert value(samples, "copies") == 7
-    assert value(samples, "copies_bytes") == 7000
+    assert value(samples, "store_bytes") == 7000
     assert value(samples, "hot_bytes") == 500
-    assert value(samples, "queued_writes") == 3
-    assert value(samples, "dropped_writes_total") == 2
+    assert value(samples, "waiting_observations") == 3
+    assert value(samples, "waiting_copies") == 4
+    assert value(samples, "waiting_copies_bytes") == 4000
+    assert value(samples, "lost_observations_total") == 5
+    assert value(samples, "refused_copies_total") == 6
+    assert value(samples, "store_condition", condition="full") == 1
+
+
+def test_the_bytes_of_a_store_that_were_not_measured_yet_are_not_told() -> None:
+    assert ("bestbefore_store_bytes", frozenset()) not in scraped(Metrics(lambda: Status(kept_bytes=None)))
 
 
 def test_tunnels_refused_reloads_and_broken_answers_are_counted(metrics: Metrics) -> None:
@@ -112,7 +134,7 @@ def test_no_url_host_or_client_is_told(metrics: Metrics) -> None:
 
 
 def test_two_proxies_in_one_process_count_apart(metrics: Metrics) -> None:
-    other = Metrics(lambda: StoreStatus(False, 0, 0, 0, 0, 0))
+    other = Metrics(Status)
     other.add(MISS)
     assert value(scraped(metrics), "contacts_total") == 0
 

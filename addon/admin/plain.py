@@ -1,0 +1,52 @@
+"""What comes from the network, made fit to be shown: no control character reaches a terminal, no secret a log."""
+
+import re
+
+URL_LIMIT = 500
+"""Longer URLs are cut to this many characters in a log."""
+
+_NOT_A_WORD = re.compile(r"[^\x21-\x7e]")
+_NOT_TEXT = re.compile(r"[^\x20-\x7e]")
+
+
+def bare_url(url: str) -> str:
+    """The URL without user information, query and fragment, in printable ASCII, at most `URL_LIMIT` characters.
+
+    A URL comes from a client and may hold anything; on a terminal a control character (also those of 0x80 to 0x9f)
+    could move the cursor or worse.
+
+    >>> bare_url("http://me:secret@example.org/a\\x1b[2Jb?token=1")
+    'http://example.org/a%1B[2Jb'
+    """
+    url = url.partition("?")[0].partition("#")[0]
+    if "@" in url:
+        scheme, separator, rest = url.partition("://")
+        if not separator:  # the authority of a CONNECT
+            scheme, rest = "", url
+        authority, slash, path = rest.partition("/")
+        url = scheme + separator + authority.rpartition("@")[2] + slash + path
+    shown = plain_word(url[: URL_LIMIT + 1])
+    return shown if len(shown) <= URL_LIMIT else shown[: URL_LIMIT - 3] + "..."
+
+
+def plain_word(text: str) -> str:
+    """The text with each character that is not printable ASCII, and each blank, percent-encoded.
+
+    A character up to 0xff stands for one byte, as in the paths of `rfc9111.message`; a later one for its UTF-8.
+    """
+    if text.isascii() and text.isprintable() and " " not in text:
+        return text
+    return _NOT_A_WORD.sub(_percent_encoded, text)
+
+
+def plain_text(text: str) -> str:
+    """The text with each character that is not printable ASCII as an escape; blanks stay."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _NOT_TEXT.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
+
+
+def _percent_encoded(match: re.Match[str]) -> str:
+    character = match.group()
+    octets = character.encode("latin-1" if character <= "\xff" else "utf-8", "surrogatepass")
+    return "".join(f"%{octet:02X}" for octet in octets)

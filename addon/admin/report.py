@@ -1,0 +1,178 @@
+"""What is known of an object and what follows from it now, as plain values: what `show` prints, and its JSON.
+
+Pure: records and copies come from the store, the moment is an argument. Times are Unix seconds (UTC).
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.directives import of_request
+from bestbefore.addon.rfc9111.message import Fields, Request, Target
+from bestbefore.addon.rfc9111.reuse import Action, decide, expiry
+from bestbefore.addon.rules import OBEY, Rule
+from bestbefore.policies.models.history import BINS
+from bestbefore.policies.validation.spec import params
+
+UPDATES_REPORTED = 10
+
+_NO_DIRECTIVES = of_request(Fields(), honour=True)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateReport:
+    """One update: it happened in (after_s, by_s], or at the moment that both are."""
+
+    after_s: float
+    by_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """The history of an object."""
+
+    since_s: float
+    last_contact_s: float
+    contacts: int
+    unchanged: int
+    """Contacts that found it as it was."""
+    updates: int
+    updates_by_hour: tuple[int, ...]
+    """(24,) by the hour of the day, UTC."""
+    last_updates: tuple[UpdateReport, ...]
+    """The latest, the oldest of them first."""
+    last_modified_s: float | None
+    """An update before it was observed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expires:
+    """Until when a copy may be served without contact, and what decided."""
+
+    expiry_s: float | None
+    """None: it is validated each time."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class VariantReport:
+    """A stored copy."""
+
+    status: int
+    size_bytes: int
+    selected_by: Mapping[str, str | None]
+    """The request fields that select it: their lower-case names and values, None for one that must be absent."""
+    personal: bool
+    """Whether it answers only requests that bear the same Cookie as the one that fetched it."""
+    etag: str | None
+    last_modified: str | None
+    stored_s: float
+    current_s: float
+    """The last moment at which it was known to be current."""
+    action: Action
+    """What would be done for a plain GET now."""
+    expires: Expires
+    """Under the rule that applies."""
+    under: Mapping[str, Expires]
+    """Under each value of `obey`, the rule's own included."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectReport:
+    """An object: what applies to it, what was observed of it, what is stored."""
+
+    url: str
+    now_s: float
+    match: str
+    """The pattern of the rule that applies."""
+    policy: str
+    params: Mapping[str, float | str | list[str]]
+    """The policy's parameters by their keys, durations in seconds."""
+    obey: str
+    observed: Observed | None
+    """None: no response to it has taught anything."""
+    variants: tuple[VariantReport, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedObject:
+    """An object in the list of the most requested."""
+
+    url: str
+    requests: int
+    contacts: int
+    unchanged: int
+    updates: int
+    policy: str
+    next_check_s: float | None
+    """From when on a request leads to a contact; None: each does, or nothing is stored."""
+
+
+def object_report(url: str, record: Record | None, copies: Iterable[Copy], rule: Rule, now_s: float) -> ObjectReport:
+    """All that is known of the object. The copies bear the verdicts of the rule's policy."""
+    return ObjectReport(
+        url=url,
+        now_s=now_s,
+        match=str(rule.match),
+        policy=rule.policy.name,
+        params=params(rule.policy),
+        obey=rule.obey,
+        observed=None if record is None else _observed(record),
+        variants=tuple(_variant_report(copy, rule, now_s) for copy in copies),
+    )
+
+
+def listed_object(
+    url: str, requests: int, record: Record | None, copies: Iterable[Copy], rule: Rule, now_s: float
+) -> ListedObject:
+    """The object in the list of the most requested. The copies bear the verdicts of the rule's policy."""
+    expiries = [expiry(_plain_get(url), copy, rule).expiry_s for copy in copies]
+    known = [expiry_s for expiry_s in expiries if expiry_s is not None]
+    return ListedObject(
+        url=url,
+        requests=requests,
+        contacts=record.contacts if record else 0,
+        unchanged=record.unchanged if record else 0,
+        updates=record.n_updates if record else 0,
+        policy=rule.policy.name,
+        next_check_s=max(min(known), now_s) if known else None,
+    )
+
+
+def _observed(record: Record) -> Observed:
+    history = record.history()
+    return Observed(
+        since_s=record.since_s,
+        last_contact_s=record.last_contact_s,
+        contacts=record.contacts,
+        unchanged=record.unchanged,
+        updates=record.n_updates,
+        updates_by_hour=tuple(history.counts(-math.inf, math.inf)) if record.n_updates else (0,) * BINS,
+        last_updates=tuple(UpdateReport(update.after_s, update.by_s) for update in record.updates[-UPDATES_REPORTED:]),
+        last_modified_s=record.last_modified_s,
+    )
+
+
+def _variant_report(copy: Copy, rule: Rule, now_s: float) -> VariantReport:
+    request = _plain_get(copy.url)
+    reuse = decide(request, _NO_DIRECTIVES, copy, now_s, rule)
+    return VariantReport(
+        status=copy.head.status,
+        size_bytes=copy.body.size,
+        selected_by=dict(copy.selecting),
+        personal=bool(copy.personal),
+        etag=str(copy.etag) if copy.etag else None,
+        last_modified=None if copy.last_modified_s is None else format_http_date(copy.last_modified_s),
+        stored_s=copy.stored_s,
+        current_s=copy.current_s,
+        action=reuse.action,
+        expires=Expires(None if reuse.ttl_s is None else now_s + reuse.ttl_s, reuse.reason),
+        under={obey: Expires(*expiry(request, copy, replace(rule, obey=obey))) for obey in OBEY},
+    )
+
+
+def _plain_get(url: str) -> Request:
+    return Request("GET", Target.parse(url))

@@ -1,0 +1,137 @@
+"""Reports as text for people: what `bestbefore show` prints."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+from bestbefore.addon.admin.plain import plain_text, plain_word
+from bestbefore.addon.admin.report import Expires, ListedObject, ObjectReport, Observed, UpdateReport, VariantReport
+from bestbefore.addon.admin.units import size, span, utc
+from bestbefore.addon.rfc9111.reuse import Action
+
+BAR_WIDTH = 24
+
+_VERDICTS = {
+    Action.FRESH: "fresh",
+    Action.STALE: "stale, and served so",
+    Action.STALE_WHILE_REVALIDATE: "stale, served while it is validated",
+    Action.VALIDATE: "to be validated",
+}
+
+
+def object_text(report: ObjectReport) -> str:
+    """The report in printable ASCII; ends in a newline."""
+    lines = [
+        plain_word(report.url),
+        f"  rule        {plain_text(report.match)}, obey = {report.obey}",
+        f"  policy      {report.policy}:{','.join(_settings(report.params))}",
+    ]
+    if report.observed is None:
+        lines.append("  observed    nothing: no response to it has taught anything yet")
+    else:
+        lines += _observed_lines(report.observed, report.now_s)
+    if not report.variants:
+        lines.append("  copies      none stored")
+    for number, variant in enumerate(report.variants, 1):
+        lines += _variant_lines(number, variant, report)
+    return "\n".join(lines) + "\n"
+
+
+def list_text(objects: Sequence[ListedObject], now_s: float) -> str:
+    """The list of the most requested in printable ASCII; ends in a newline."""
+    lines = ["requests contacts unchanged updates  policy   next check  URL"]
+    lines += (
+        f"{listed.requests:>8} {listed.contacts:>8} {listed.unchanged:>9} {listed.updates:>7}  "
+        f"{listed.policy:<8} {_next_check(listed.next_check_s, now_s):<10}  {plain_word(listed.url)}"
+        for listed in objects
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _next_check(next_check_s: float | None, now_s: float) -> str:
+    if next_check_s is None:
+        return "-"
+    return f"in {span(next_check_s - now_s)}" if next_check_s > now_s else "now"
+
+
+def _settings(params: Mapping[str, float | str | list[str]]) -> Iterator[str]:
+    """As in a SPEC, which takes bare numbers for seconds."""
+    for key, value in params.items():
+        if isinstance(value, list):
+            yield f"{key}={'+'.join(value) or 'none'}"
+        else:
+            yield f"{key}={value:.12g}" if isinstance(value, float) else f"{key}={value}"
+
+
+def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
+    yield f"  observed    since {utc(observed.since_s)} ({span(now_s - observed.since_s)})"
+    yield (
+        f"  contacts    {observed.contacts}, the last at {utc(observed.last_contact_s)} "
+        f"({span(now_s - observed.last_contact_s)} ago); {observed.unchanged} found it unchanged"
+    )
+    if observed.last_modified_s is not None:
+        yield f"  before that modified at {utc(observed.last_modified_s)}"
+    yield f"  updates     {observed.updates}{'; the last ones:' if observed.last_updates else ''}"
+    for update in observed.last_updates:
+        yield f"    {_moment(update)}"
+    if observed.updates:
+        yield "  updates by hour of the day (UTC)"
+        yield from _histogram(observed.updates_by_hour)
+
+
+def _moment(update: UpdateReport) -> str:
+    if update.after_s == update.by_s:
+        return f"at {utc(update.by_s)}"
+    return f"between {utc(update.after_s)} and {utc(update.by_s)} ({span(update.by_s - update.after_s)})"
+
+
+def _histogram(counts: Sequence[int]) -> Iterator[str]:
+    """Twelve lines of two bars each, the morning on the left, scaled to the highest."""
+    highest = max(counts)
+
+    def bar(hour: int) -> str:
+        marks = "#" * math.ceil(counts[hour] / highest * BAR_WIDTH)
+        return f"{hour:02} {marks:<{BAR_WIDTH}} {counts[hour] or '':>5}"
+
+    half = len(counts) // 2
+    for hour in range(half):
+        yield f"    {bar(hour)}    {bar(hour + half)}".rstrip()
+
+
+def _variant_lines(number: int, variant: VariantReport, report: ObjectReport) -> Iterator[str]:
+    now_s = report.now_s
+    conditions = [f"{name}: {'(none)' if value is None else value}" for name, value in variant.selected_by.items()]
+    if variant.personal:
+        conditions.append("the same Cookie")
+    served_for = f", for requests with {plain_text('; '.join(conditions))}" if conditions else ""
+    yield f"  copy {number}"
+    yield f"    content     {variant.status}, {size(variant.size_bytes)}{served_for}"
+    yield f"    stored      {utc(variant.stored_s)}; known to be current at {utc(variant.current_s)}"
+    yield f"    validators  {_validators(variant)}"
+    yield f"    now         {_VERDICTS[variant.action]}: {_expires(variant.expires, now_s)}"
+    ruling = variant.under[report.obey]
+    differing = {obey: expires for obey, expires in variant.under.items() if expires != ruling}
+    for obey, expires in differing.items():
+        yield f"    {f'if {obey}':<11} {_expires(expires, now_s)}"
+    if not differing:
+        yield f"    obey        {', '.join(obey for obey in variant.under if obey != report.obey)}: the same"
+
+
+def _validators(variant: VariantReport) -> str:
+    known = []
+    if variant.etag is not None:
+        known.append(f"ETag {variant.etag}")
+    if variant.last_modified is not None:
+        known.append(f"Last-Modified {variant.last_modified}")
+    return plain_text(", ".join(known)) or "none"
+
+
+def _expires(expires: Expires, now_s: float) -> str:
+    if expires.expiry_s is None:
+        when = "at each request"
+    elif math.isinf(expires.expiry_s):
+        when = "never expires"
+    elif expires.expiry_s > now_s:
+        when = f"expires {utc(expires.expiry_s)}, in {span(expires.expiry_s - now_s)}"
+    else:
+        when = f"expired {utc(expires.expiry_s)}, {span(now_s - expires.expiry_s)} ago"
+    return f"{when} ({plain_text(expires.reason)})"

@@ -1,0 +1,109 @@
+from dataclasses import replace
+
+import pytest
+
+from bestbefore.addon.admin.report import UPDATES_REPORTED, Expires, UpdateReport, listed_object, object_report
+from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.rfc9111.reuse import Action
+from bestbefore.addon.rules import Pattern, Rule
+from bestbefore.policies.validation.bounds import Bounded
+from bestbefore.policies.validation.ttl import Ttl
+
+NOW_S = 1706227238.0  # 2024-01-26 00:00:38
+URL = "http://example.org/a"
+RULE = Rule(match=Pattern.parse("*.example.org"), policy=Bounded(Ttl(0.2), max_ttl_s=3600.0))
+RECORD = Record(
+    URL, since_s=NOW_S - 86_400, last_contact_s=NOW_S - 300, contacts=5, unchanged=3,
+    updates=(Update(NOW_S - 7200, NOW_S - 3700), Update(NOW_S - 600, NOW_S - 600)),
+)
+
+
+def copy(*fields: tuple[str, str], expiry_s: float | None = NOW_S + 500, reason: str = "ttl") -> Copy:
+    """Current five minutes ago."""
+    head = Head(200, Fields((("Date", "Thu, 25 Jan 2024 23:55:38 GMT"), *fields)))
+    at_s = NOW_S - 300
+    return Copy(URL, head, BodyRef("d", 1234), at_s, at_s, at_s, at_s - 60, expiry_s=expiry_s, reason=reason)
+
+
+def test_an_object_is_reported_with_its_rule_and_its_history() -> None:
+    report = object_report(URL, RECORD, (), RULE, NOW_S)
+    assert (report.match, report.policy, report.obey) == ("*.example.org", "ttl", "strict")
+    assert report.params["alpha"] == 0.2
+    assert report.params["max_ttl"] == 3600.0
+    observed = report.observed
+    assert observed is not None
+    assert (observed.since_s, observed.contacts, observed.unchanged, observed.updates) == (NOW_S - 86_400, 5, 3, 2)
+    assert observed.last_updates == (UpdateReport(NOW_S - 7200, NOW_S - 3700), UpdateReport(NOW_S - 600, NOW_S - 600))
+
+
+def test_updates_are_counted_by_the_utc_hour_of_their_points_and_folded_ones_too() -> None:
+    record = replace(RECORD, since_s=0.0, folded=((5 + 24 * 100, 7),))
+    observed = object_report(URL, record, (), RULE, NOW_S).observed
+    assert observed is not None
+    # The interval's middle is at 22:29:48.
+    assert {hour: n for hour, n in enumerate(observed.updates_by_hour) if n} == {5: 7, 22: 1, 23: 1}
+    assert observed.updates == 9
+
+
+def test_only_the_latest_updates_are_listed() -> None:
+    times = [NOW_S - 1000 + i for i in range(50)]
+    observed = object_report(URL, replace(RECORD, updates=tuple(Update(t, t) for t in times)), (), RULE, NOW_S).observed
+    assert observed is not None
+    assert [update.by_s for update in observed.last_updates] == times[-UPDATES_REPORTED:]
+
+
+def test_what_was_never_learnt_of_has_no_history() -> None:
+    assert object_report(URL, None, (), RULE, NOW_S).observed is None
+
+
+def test_a_copy_without_lifetime_expires_when_the_policy_says() -> None:
+    (variant,) = object_report(URL, RECORD, [copy(("ETag", '"a"'))], RULE, NOW_S).variants
+    assert (variant.action, variant.expires) == (Action.FRESH, Expires(NOW_S + 500, "ttl"))
+    assert set(variant.under.values()) == {Expires(NOW_S + 500, "ttl")}
+    assert (variant.etag, variant.last_modified, variant.size_bytes) == ('"a"', None, 1234)
+
+
+def test_what_shorten_and_override_would_change_is_reported() -> None:
+    early = copy(("ETag", '"a"'), ("Cache-Control", "max-age=3600"), expiry_s=NOW_S - 10)
+    (variant,) = object_report(URL, RECORD, [early], RULE, NOW_S).variants
+    assert variant.action is Action.FRESH
+    assert variant.under == {
+        "strict": Expires(NOW_S + 3300, "max-age"),
+        "shorten": Expires(NOW_S - 10, "ttl"),
+        "override": Expires(NOW_S - 10, "ttl"),
+    }
+    late = copy(("ETag", '"a"'), ("Cache-Control", "max-age=60"), expiry_s=NOW_S + 10)
+    (variant,) = object_report(URL, RECORD, [late], RULE, NOW_S).variants
+    assert variant.action is Action.VALIDATE
+    assert variant.expires == Expires(NOW_S - 240, "max-age")
+    assert variant.under["shorten"] == variant.under["strict"]
+    assert variant.under["override"] == Expires(NOW_S + 10, "ttl")
+
+
+def test_a_copy_that_must_be_validated_each_time_never_expires_at_a_moment() -> None:
+    guarded = copy(("Cache-Control", "no-cache"), ("ETag", '"a"'))
+    (variant,) = object_report(URL, RECORD, [guarded], RULE, NOW_S).variants
+    assert (variant.action, variant.expires) == (Action.VALIDATE, Expires(None, "no-cache"))
+
+
+def test_a_copy_from_the_future_is_validated_since_the_clock_was_set_back() -> None:
+    (variant,) = object_report(URL, RECORD, [copy(("ETag", '"a"'))], RULE, NOW_S - 3600).variants
+    assert (variant.action, variant.expires) == (Action.VALIDATE, Expires(None, "clock"))
+
+
+@pytest.mark.parametrize(
+    ("copies", "next_check_s"),
+    [
+        ([], None),
+        ([copy(("ETag", '"a"'))], NOW_S + 500),
+        ([copy(("ETag", '"a"')), copy(("ETag", '"b"'), expiry_s=NOW_S + 100)], NOW_S + 100),
+        ([copy(("ETag", '"a"'), expiry_s=NOW_S - 100)], NOW_S),
+        ([copy(("Cache-Control", "no-cache"))], None),
+    ],
+)
+def test_the_next_check_is_the_first_expiry_but_not_before_now(copies: list[Copy], next_check_s: float | None) -> None:
+    listed = listed_object(URL, 12, RECORD, copies, RULE, NOW_S)
+    assert (listed.requests, listed.contacts, listed.unchanged, listed.updates, listed.policy) == (12, 5, 3, 2, "ttl")
+    assert listed.next_check_s == next_check_s

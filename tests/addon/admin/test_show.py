@@ -1,0 +1,135 @@
+from dataclasses import replace
+
+from bestbefore.addon.admin.report import Expires, ListedObject, ObjectReport, Observed, UpdateReport, VariantReport
+from bestbefore.addon.admin.show import list_text, object_text
+from bestbefore.addon.rfc9111.reuse import Action
+
+NOW_S = 1706227238.0
+VARIANT = VariantReport(
+    status=200,
+    size_bytes=12_345,
+    selected_by={},
+    personal=False,
+    etag='"a"',
+    last_modified="Thu, 25 Jan 2024 23:00:38 GMT",
+    stored_s=NOW_S - 4000,
+    current_s=NOW_S - 300,
+    action=Action.FRESH,
+    expires=Expires(NOW_S + 3300, "max-age"),
+    under={
+        "strict": Expires(NOW_S + 3300, "max-age"),
+        "shorten": Expires(NOW_S - 10, "indttl"),
+        "override": Expires(NOW_S + 90_000, "max_ttl"),
+    },
+)
+REPORT = ObjectReport(
+    url="http://example.org/a?b=1",
+    now_s=NOW_S,
+    match="*.example.org",
+    policy="indttl",
+    params={"theta": 0.1, "window": 86_400.0, "max_ttl": "inf", "fallback": ["ttl", "group"], "bootstrap": 2419200.0},
+    obey="strict",
+    observed=Observed(
+        since_s=NOW_S - 86_400,
+        last_contact_s=NOW_S - 300,
+        contacts=42,
+        unchanged=30,
+        updates=5,
+        updates_by_hour=(1, *[0] * 11, 4, *[0] * 11),
+        last_updates=(UpdateReport(NOW_S - 7200, NOW_S - 3600), UpdateReport(NOW_S - 600, NOW_S - 600)),
+        last_modified_s=NOW_S - 864_000,
+    ),
+    variants=(VARIANT,),
+)
+
+EXPECTED = """\
+http://example.org/a?b=1
+  rule        *.example.org, obey = strict
+  policy      indttl:theta=0.1,window=86400,max_ttl=inf,fallback=ttl+group,bootstrap=2419200
+  observed    since 2024-01-25 00:00:38Z (24h)
+  contacts    42, the last at 2024-01-25 23:55:38Z (5m ago); 30 found it unchanged
+  before that modified at 2024-01-16 00:00:38Z
+  updates     5; the last ones:
+    between 2024-01-25 22:00:38Z and 2024-01-25 23:00:38Z (60m)
+    at 2024-01-25 23:50:38Z
+  updates by hour of the day (UTC)
+    00 ######                       1    12 ########################     4
+    01                                   13
+    02                                   14
+    03                                   15
+    04                                   16
+    05                                   17
+    06                                   18
+    07                                   19
+    08                                   20
+    09                                   21
+    10                                   22
+    11                                   23
+  copy 1
+    content     200, 12kB
+    stored      2024-01-25 22:53:58Z; known to be current at 2024-01-25 23:55:38Z
+    validators  ETag "a", Last-Modified Thu, 25 Jan 2024 23:00:38 GMT
+    now         fresh: expires 2024-01-26 00:55:38Z, in 55m (max-age)
+    if shorten  expired 2024-01-26 00:00:28Z, 10s ago (indttl)
+    if override expires 2024-01-27 01:00:38Z, in 25h (max_ttl)
+"""
+
+
+def lines_of(variant: VariantReport) -> list[str]:
+    return object_text(replace(REPORT, variants=(variant,))).partition("  copy 1\n")[2].splitlines()
+
+
+def test_an_object_is_shown_with_all_that_is_known_of_it() -> None:
+    assert object_text(REPORT) == EXPECTED
+
+
+def test_what_is_not_known_is_said() -> None:
+    text = object_text(replace(REPORT, observed=None, variants=()))
+    assert "  observed    nothing: no response to it has taught anything yet\n" in text
+    assert text.endswith("  copies      none stored\n")
+
+
+def test_an_object_that_never_changed_has_no_histogram() -> None:
+    assert REPORT.observed is not None
+    quiet = replace(REPORT.observed, updates=0, updates_by_hour=(0,) * 24, last_updates=(), last_modified_s=None)
+    text = object_text(replace(REPORT, observed=quiet))
+    assert "  updates     0\n  copy 1\n" in text
+
+
+def test_a_variant_says_which_requests_it_answers() -> None:
+    variant = replace(VARIANT, selected_by={"accept-encoding": "gzip", "accept-language": None}, personal=True)
+    assert lines_of(variant)[0] == (
+        "    content     200, 12kB, for requests with accept-encoding: gzip; accept-language: (none); the same Cookie"
+    )
+
+
+def test_a_variant_that_nothing_would_change_says_so() -> None:
+    alike = replace(VARIANT, under=dict.fromkeys(VARIANT.under, VARIANT.expires))
+    assert lines_of(alike)[-1] == "    obey        shorten, override: the same"
+
+
+def test_verdicts_that_have_no_moment_are_told_without_one() -> None:
+    always = replace(VARIANT, action=Action.VALIDATE, expires=Expires(None, "no-cache"))
+    assert "    now         to be validated: at each request (no-cache)" in lines_of(always)
+    never = replace(VARIANT, expires=Expires(float("inf"), "indhist"))
+    assert "    now         fresh: never expires (indhist)" in lines_of(never)
+
+
+def test_nothing_that_an_origin_sends_reaches_the_terminal() -> None:
+    variant = replace(VARIANT, etag='"\x1b[2J\x9b"', selected_by={"accept": "\x07"})
+    text = object_text(replace(REPORT, url="http://example.org/\x1b[2J", variants=(variant,)))
+    assert text.replace("\n", "").isascii()
+    assert text.replace("\n", "").isprintable()
+
+
+def test_the_list_has_a_line_for_each_object() -> None:
+    listed = ListedObject("http://example.org/a b", 123, 42, 30, 5, "indttl", NOW_S + 500)
+    text = list_text(
+        [listed, replace(listed, next_check_s=NOW_S), replace(listed, next_check_s=None, policy="ttl")], NOW_S
+    )
+    assert text == """\
+requests contacts unchanged updates  policy   next check  URL
+     123       42        30       5  indttl   in 8.3m     http://example.org/a%20b
+     123       42        30       5  indttl   now         http://example.org/a%20b
+     123       42        30       5  ttl      -           http://example.org/a%20b
+"""
