@@ -1,0 +1,147 @@
+"""What becomes of a request."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from bestbefore.addon.engine.request import Ask, Refuse, Serve, on_request, unconditional
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.cache_status import Fwd
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rules import Rule
+
+NOW_S = 1_706_300_000.0
+MakeRequest = Callable[..., Request]
+MakeCopy = Callable[..., Copy]
+
+
+def test_without_a_copy_the_origin_is_asked(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    ask = on_request(request_for(("Accept-Encoding", "br, gzip, x"), ("Connection", "x-a"), ("X-A", "1")), [], rule,
+                     site, NOW_S)
+    assert isinstance(ask, Ask)
+    assert (ask.fwd, ask.bypass, ask.candidates) == (Fwd.URI_MISS, False, ())
+    assert ask.sent.fields.raw == (("Accept-Encoding", "gzip, br"), ("Via", "1.1 bestbefore-1"))
+
+
+def test_a_learned_expiry_serves_until_it_and_validates_from_it_on(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(("ETag", '"1"'), expiry_s=NOW_S + 10)
+    served = on_request(request_for(), [copy], rule, site, NOW_S + 9.5)
+    assert isinstance(served, Serve)
+    assert (served.copy, served.reuse.reason, served.reuse.ttl_s) == (copy, "ttl", 0.5)
+    ask = on_request(request_for(("If-None-Match", '"0"')), [copy], rule, site, NOW_S + 10)
+    assert isinstance(ask, Ask)
+    assert (ask.fwd, ask.detail, ask.candidates) == (Fwd.STALE, "ttl", (copy,))
+    assert ask.sent.fields.get("if-none-match") == '"1"', "the client's own condition is answered from our copy"
+    assert "if-none-match" not in unconditional(ask).sent.fields
+
+
+def test_without_validator_nothing_learned_is_used(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(expiry_s=NOW_S + 10)
+    assert isinstance(on_request(request_for(), [copy], rule, site, NOW_S), Ask)
+    opted = replace(rule, learn_without_validator=True)
+    assert isinstance(on_request(request_for(), [copy], opted, site, NOW_S), Serve)
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ((("X-Forwarded-Host", "evil"),), "unkeyed-field"),
+        ((("Range", "bytes=0-1"),), "range"),
+        ((("If-Match", '"1"'),), "precondition"),
+        ((("Host", "other.example"),), "host-mismatch"),
+        ((("Host", "example.org"), ("Host", "example.org")), "host-mismatch"),
+    ],
+)
+def test_some_requests_go_past_the_cache(
+    fields: tuple[tuple[str, str], ...], why: str, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    fresh = copy_with(("Cache-Control", "max-age=100"))
+    ask = on_request(request_for(*fields), [fresh], rule, site, NOW_S)
+    assert isinstance(ask, Ask)
+    assert (ask.fwd, ask.detail) == (Fwd.BYPASS, why)
+    assert ask.bypass is (why != "range")
+
+
+@pytest.mark.parametrize("host", ["example.org", "Example.ORG", "example.org:80"])
+def test_the_hosts_own_names_are_no_mismatch(
+    host: str, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    fresh = copy_with(("Cache-Control", "max-age=100"))
+    assert isinstance(on_request(request_for(("Host", host)), [fresh], rule, site, NOW_S), Serve)
+
+
+def test_a_request_that_has_passed_us_before_is_a_loop(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    request = request_for(("Via", "1.1 squid, 1.1 bestbefore-1"))
+    assert on_request(request, [], rule, site, NOW_S) == Refuse(508, "loop")
+    assert isinstance(on_request(request_for(("Via", "1.1 bestbefore-2")), [], rule, site, NOW_S), Ask)
+
+
+def test_only_if_cached_never_asks(request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site) -> None:
+    request = request_for(("Cache-Control", "only-if-cached"))
+    assert on_request(request, [], rule, site, NOW_S) == Refuse(504, "only-if-cached")
+    stale = copy_with(("ETag", '"1"'), expiry_s=NOW_S)
+    assert on_request(request, [stale], rule, site, NOW_S) == Refuse(504, "only-if-cached")
+    fresh = copy_with(("ETag", '"1"'), expiry_s=NOW_S + 1)
+    assert isinstance(on_request(request, [fresh], rule, site, NOW_S), Serve)
+
+
+def test_offline_serves_what_is_stored_and_asks_nobody(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    offline = replace(site, offline=True)
+    stale = copy_with(("ETag", '"1"'), expiry_s=NOW_S)
+    served = on_request(request_for(), [stale], rule, offline, NOW_S + 5)
+    assert isinstance(served, Serve)
+    assert served.reuse.reason == "offline"
+    assert on_request(request_for(), [], rule, offline, NOW_S) == Refuse(504, "offline")
+
+
+def test_a_client_may_insist_on_the_origin_unless_the_rule_says_otherwise(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    fresh = copy_with(("ETag", '"1"'), expiry_s=NOW_S + 10)
+    request = request_for(("Cache-Control", "no-cache"))
+    ask = on_request(request, [fresh], rule, site, NOW_S)
+    assert isinstance(ask, Ask)
+    assert (ask.fwd, ask.detail) == (Fwd.REQUEST, "request-no-cache")
+    assert isinstance(on_request(request, [fresh], replace(rule, honour_client_cc=False), site, NOW_S), Serve)
+
+
+def test_what_other_modes_would_do_is_told(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(("ETag", '"1"'), ("Cache-Control", "max-age=100"), expiry_s=NOW_S + 10)
+    served = on_request(request_for(), [copy], rule, site, NOW_S + 50)
+    assert isinstance(served, Serve)
+    assert served.shorten_would_validate
+    long = copy_with(("ETag", '"1"'), ("Cache-Control", "max-age=10"), expiry_s=NOW_S + 100)
+    ask = on_request(request_for(), [long], rule, site, NOW_S + 50)
+    assert isinstance(ask, Ask)
+    assert ask.override_would_serve
+    assert isinstance(on_request(request_for(), [long], replace(rule, obey="override"), site, NOW_S + 50), Serve)
+
+
+def test_the_history_is_asked_for_only_of_trusted_origins(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    request = request_for(("Want-Update-History", "?1"))
+    plain = on_request(request, [], rule, site, NOW_S)
+    trusted = on_request(request_for(), [], replace(rule, trust_piggyback=True), site, NOW_S)
+    assert isinstance(plain, Ask)
+    assert isinstance(trusted, Ask)
+    assert "want-update-history" not in plain.sent.fields
+    assert trusted.sent.fields.get("want-update-history") == "?1"
+
+
+def test_stale_while_revalidate_serves_and_asks_in_the_background(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(("ETag", '"1"'), ("Cache-Control", "max-age=1, stale-while-revalidate=60"))
+    served = on_request(request_for(), [copy], rule, site, NOW_S + 5)
+    assert isinstance(served, Serve)
+    assert served.refresh is not None
+    assert served.refresh.candidates == (copy,)

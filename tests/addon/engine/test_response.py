@@ -1,0 +1,195 @@
+"""What becomes of the origin's answer."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from bestbefore.addon.engine.request import Ask, on_request
+from bestbefore.addon.engine.response import (
+    Again,
+    Confirmed,
+    Fallback,
+    Relay,
+    Times,
+    completed,
+    observed,
+    observed_unchanged,
+    on_response,
+)
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rules import Rule
+
+NOW_S = 1_706_300_000.0
+TIMES = Times(NOW_S + 100, NOW_S + 100)
+MakeRequest = Callable[..., Request]
+MakeCopy = Callable[..., Copy]
+ETAG = ("ETag", '"1"')
+
+
+def asking(request: Request, copies: list[Copy], rule: Rule, site: Site) -> Ask:
+    ask = on_request(request, copies, rule, site, NOW_S + 100)
+    assert isinstance(ask, Ask)
+    return ask
+
+
+def head(status: int, *fields: tuple[str, str]) -> Head:
+    return Head(status, Fields((("Date", format_http_date(NOW_S + 100)), *fields)))
+
+
+def relayed(request: Request, answer: Head, rule: Rule, site: Site, copies: list[Copy] | None = None) -> Relay:
+    decision = on_response(asking(request, copies or [], rule, site), answer, TIMES, rule, site)
+    assert isinstance(decision, Relay)
+    return decision
+
+
+def test_an_answer_with_a_validator_is_stored_and_teaches(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    request = request_for()
+    relay = relayed(request, head(200, ETAG, ("Content-Length", "4")), rule, site)
+    copy = completed(relay, BodyRef("abcd", 4), complete=True)
+    assert copy is not None
+    assert copy.body == BodyRef("abcd", 4)
+    seen = observed(request, copy, "abcd", rule, site, relay.reported)
+    assert (seen.t_s, seen.proxy, seen.variant, seen.counted) == (NOW_S + 100, "bestbefore-1", "", True)
+    assert seen.fingerprint is not None
+    assert (seen.fingerprint.etag, seen.fingerprint.body, seen.fingerprint.gone) == ('"1"', "abcd", False)
+
+
+@pytest.mark.parametrize("size", [3, 5])
+def test_content_of_another_length_than_announced_is_never_stored(
+    size: int, request_for: MakeRequest, rule: Rule, site: Site
+) -> None:
+    relay = relayed(request_for(), head(200, ETAG, ("Content-Length", "4")), rule, site)
+    assert completed(relay, BodyRef("abcd", size), complete=True) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ((("Cache-Control", "no-store"), ETAG), "no-store"),
+        ((("Cache-Control", "private"), ETAG), "private"),
+        ((("Set-Cookie", "a=b"), ETAG), "set-cookie"),
+        ((("Vary", "*"), ETAG), "vary-star"),
+        ((("Content-Type", "text/event-stream"), ETAG), "event-stream"),
+    ],
+)
+def test_what_may_not_be_stored_is_passed_on_and_teaches_nothing(
+    fields: tuple[tuple[str, str], ...], why: str, request_for: MakeRequest, rule: Rule, site: Site
+) -> None:
+    relay = relayed(request_for(), head(200, *fields), rule, site)
+    assert (relay.why_not_stored, relay.draft) == (why, None)
+
+
+def test_what_is_too_large_is_not_stored_and_still_teaches(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    relay = relayed(request_for(), head(200, ETAG, ("Content-Length", "1001")), rule, site)
+    assert relay.why_not_stored == "too-large"
+    assert relay.draft is not None
+
+
+def test_an_object_without_validator_teaches_and_is_not_counted_in_its_group(
+    request_for: MakeRequest, rule: Rule, site: Site
+) -> None:
+    relay = relayed(request_for(), head(200), rule, site)
+    assert relay.why_not_stored == "no-validator"
+    assert relay.draft is not None
+    assert not observed(request_for(), relay.draft, "x", rule, site, None).counted
+    opted = replace(rule, learn_without_validator=True)
+    assert observed(request_for(), relay.draft, "x", opted, site, None).counted
+
+
+def test_a_304_to_our_validator_renews_the_copy(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(ETAG, ("X-A", "old"), expiry_s=NOW_S)
+    ask = asking(request_for(), [copy], rule, site)
+    decision = on_response(ask, head(304, ETAG, ("X-A", "new")), TIMES, rule, site)
+    assert isinstance(decision, Confirmed)
+    assert decision.storable
+    assert decision.copy.head.fields.get("x-a") == "new"
+    assert decision.copy.current_s == NOW_S + 100
+    seen = observed_unchanged(request_for(), decision.copy, rule, site, None)
+    assert seen.fingerprint is None
+
+
+def test_a_304_about_no_copy_of_ours_leads_to_an_unconditional_question(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    ask = asking(request_for(), [copy_with(ETAG, expiry_s=NOW_S)], rule, site)
+    assert isinstance(on_response(ask, head(304, ("ETag", '"other"')), TIMES, rule, site), Again)
+
+
+def test_a_304_to_the_clients_own_validator_counts_as_a_200_that_bears_it(
+    request_for: MakeRequest, rule: Rule, site: Site
+) -> None:
+    request = request_for(("If-None-Match", '"1"'))
+    relay = relayed(request, head(304, ETAG), rule, site)
+    assert relay.draft is not None
+    assert completed(relay, BodyRef("", 0), complete=True) is None
+    seen = observed(request, relay.draft, "", rule, site, None)
+    assert seen.fingerprint is not None
+    assert (seen.fingerprint.etag, seen.fingerprint.body) == ('"1"', "")
+    secret = relayed(request, head(304, ETAG, ("Cache-Control", "private")), rule, site)
+    assert secret.draft is None
+
+
+@pytest.mark.parametrize(("status", "fields"), [(500, (ETAG,)), (206, (ETAG, ("Content-Range", "bytes 0-3/9")))])
+def test_failures_and_parts_teach_nothing(
+    status: int, fields: tuple[tuple[str, str], ...], request_for: MakeRequest, rule: Rule, site: Site
+) -> None:
+    assert relayed(request_for(), head(status, *fields), rule, site).draft is None
+
+
+def test_a_copy_stands_in_for_a_failing_origin_where_the_rule_says_so(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(ETAG, expiry_s=NOW_S)
+    lenient = replace(rule, stale_if_down_s=3600.0)
+    ask = asking(request_for(), [copy], lenient, site)
+    assert isinstance(on_response(ask, head(503), TIMES, lenient, site), Fallback)
+    assert isinstance(on_response(asking(request_for(), [copy], rule, site), head(503), TIMES, rule, site), Relay)
+
+
+def test_an_answer_that_may_not_be_kept_makes_the_old_copy_useless(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(ETAG, expiry_s=NOW_S)
+    assert relayed(request_for(), head(200, ("Cache-Control", "no-store")), rule, site, [copy]).drops
+    assert not relayed(request_for(), head(500), rule, site, [copy]).drops
+
+
+def test_a_head_renews_or_outdates_the_copy(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(ETAG, expiry_s=NOW_S)
+    same = relayed(request_for(method="HEAD"), head(200, ETAG), rule, site, [copy])
+    other = relayed(request_for(method="HEAD"), head(200, ("ETag", '"2"')), rule, site, [copy])
+    assert [c.outdated for c in (*same.replaces, *other.replaces)] == [False, True]
+
+
+def test_a_reported_history_is_read_from_trusted_origins_and_never_passed_on(
+    request_for: MakeRequest, rule: Rule, site: Site
+) -> None:
+    answer = head(200, ETAG, ("Update-History", "1706200000;since=1706100000"))
+    assert relayed(request_for(), answer, rule, site).reported is None
+    trusted = replace(rule, trust_piggyback=True)
+    relay = relayed(request_for(), answer, trusted, site)
+    assert relay.reported is not None
+    assert relay.reported.times_s == (1706200000.0,)
+    assert "update-history" not in relay.head.fields
+    assert relay.draft is not None
+    assert "update-history" not in relay.draft.head.fields
+
+
+def test_a_redirect_elsewhere_is_a_change(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    prints = []
+    for location in ("/a", "/b"):
+        answer = head(301, ("Location", location), ("Cache-Control", "max-age=5"))
+        relay = relayed(request_for(), answer, rule, site)
+        assert relay.draft is not None
+        prints.append(observed(request_for(), relay.draft, "d", rule, site, None).fingerprint)
+    assert prints[0] is not None
+    assert prints[1] is not None
+    assert prints[0].same_content(prints[1]) is False

@@ -1,0 +1,219 @@
+"""Real processes on loopback: the proxy as a user starts it, and origins that play recorded updates."""
+
+import bisect
+import os
+import queue
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from email.utils import formatdate, parsedate_to_datetime
+from http.client import HTTPConnection, HTTPResponse
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+COMMAND = Path(sys.executable).parent / "bestbefore"
+PATIENCE_S = 30.0
+
+
+@dataclass
+class Proxy:
+    """A running `bestbefore proxy`."""
+
+    process: subprocess.Popen[str]
+    port: int
+    greeting: str
+    state: Path
+    lines: "queue.SimpleQueue[str]"
+
+    def get(self, url: str, fields: Mapping[str, str] | None = None, *, method: str = "GET") -> "Got":
+        """One request through the proxy on a connection of its own."""
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE_S)
+        try:
+            connection.request(method, url, headers=dict(fields or {}))
+            return Got.of(connection.getresponse())
+        finally:
+            connection.close()
+
+    def policy_time_s(self) -> float:
+        """The proxy's policy time now, by the Date of its own page."""
+        return parsedate_to_datetime(self.get("http://bestbefore.test/").fields["date"]).timestamp()
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """End the process and return its exit status."""
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)
+
+    def output(self) -> str:
+        """What it has printed since the greeting; complete once it has ended."""
+        lines = []
+        while not self.lines.empty():
+            lines.append(self.lines.get())
+        return "".join(lines)
+
+
+@dataclass(frozen=True)
+class Got:
+    """A response as a client sees it."""
+
+    status: int
+    fields: Mapping[str, str]
+    body: bytes
+
+    @classmethod
+    def of(cls, response: HTTPResponse) -> "Got":
+        fields = {name.lower(): ", ".join(response.headers.get_all(name)) for name in response.headers}
+        return cls(response.status, fields, response.read())
+
+    @property
+    def cache_status(self) -> str:
+        return self.fields.get("cache-status", "")
+
+    @property
+    def is_hit(self) -> bool:
+        return "; hit" in self.cache_status
+
+
+StartProxy = Callable[..., Proxy]
+
+
+@pytest.fixture
+def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
+    """Starts proxies; all that still run at the end of the test are killed."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*options: str, state: Path = tmp_path / "state", env: Mapping[str, str] | None = None) -> Proxy:
+        process = subprocess.Popen(
+            [COMMAND, "proxy", "--listen", "127.0.0.1:0", "--state", state, "--admin", "127.0.0.1:0", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **(env or {})},
+        )
+        started.append(process)
+        lines: queue.SimpleQueue[str] = queue.SimpleQueue()
+        assert process.stdout is not None
+        threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True).start()
+        greeting, end = "", time.monotonic() + PATIENCE_S
+        while "bestbefore show" not in greeting:
+            try:
+                greeting += lines.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                pytest.fail(f"the proxy did not start: {greeting}")
+        port = re.search(r"listens on http://127\.0\.0\.1:(\d+)", greeting)
+        assert port is not None, greeting
+        return Proxy(process, int(port[1]), greeting, state, lines)
+
+    yield start
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _pump(stream: Any, lines: "queue.SimpleQueue[str]") -> None:
+    try:
+        for line in stream:
+            lines.put(line)
+    except ValueError:  # closed at the end of the test
+        pass
+
+
+@dataclass(frozen=True)
+class Contact:
+    """One request that reached the origin."""
+
+    path: str
+    method: str
+    status: int
+    version: int
+    fields: Mapping[str, str]
+
+
+@dataclass
+class Origin:
+    """An HTTP origin whose objects have the recorded updates; policy time is told by `now`."""
+
+    updates: Mapping[str, Sequence[float]]
+    now: Callable[[], float] = time.time
+    contacts: list[Contact] = field(default_factory=list)
+    server: ThreadingHTTPServer | None = None
+
+    @property
+    def url(self) -> str:
+        assert self.server is not None
+        return f"http://127.0.0.1:{self.server.server_port}"
+
+    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+        """Version n of an object is what it is after its first n updates."""
+        now_s, times = self.now(), self.updates.get(handler.path)
+        version = 0 if times is None else bisect.bisect_right(times, now_s)
+        body = f"{handler.path} version {version}\n".encode()
+        fields = {"Date": formatdate(now_s, usegmt=True), "ETag": f'"{version}"', "Content-Type": "text/plain"}
+        if times is not None and version:
+            fields["Last-Modified"] = formatdate(times[version - 1], usegmt=True)
+        current = handler.headers.get("If-None-Match") == f'"{version}"'
+        status = 404 if times is None else 304 if current else 200
+        if status != 304:
+            fields["Content-Length"] = str(len(body))
+        asked = {name.lower(): value for name, value in handler.headers.items()}
+        self.contacts.append(Contact(handler.path, handler.command, status, version, asked))
+        handler.send_response_only(status)
+        for name, value in fields.items():
+            handler.send_header(name, value)
+        handler.end_headers()
+        if status != 304 and handler.command == "GET":
+            handler.wfile.write(body)
+
+
+@pytest.fixture
+def start_origin() -> Iterator[Callable[[Mapping[str, Sequence[float]]], Origin]]:
+    """Starts origins on ports of their own; all are closed at the end of the test."""
+    servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+
+    def start(updates: Mapping[str, Sequence[float]]) -> Origin:
+        origin = Origin(updates)
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                origin.answer(self)
+
+            do_HEAD = do_GET
+
+            def log_message(self, *args: object) -> None:
+                """Say nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        server.daemon_threads = True
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        servers.append((server, thread))
+        origin.server = server
+        return origin
+
+    yield start
+    for server, thread in servers:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def recorded_updates() -> Mapping[str, Sequence[float]]:
+    """The update times of real objects (tests/data/README.md), by their paths."""
+    updates: dict[str, list[float]] = {}
+    for line in (Path(__file__).parent.parent / "data" / "excerpt.updates.csv").read_text().splitlines()[1:]:
+        name, time_s = line.split(",")
+        updates.setdefault(f"/{name}", []).append(float(time_s))
+    return updates

@@ -1,0 +1,104 @@
+"""The whole at work: a real proxy process learns from a real origin that plays recorded updates in compressed time."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bestbefore.addon.clock import FastClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.opening import open_store
+
+pytestmark = pytest.mark.live
+
+START_S = 1_706_227_200.0
+FACTOR = 60_000
+OBJECTS = ("/ipr/57", "/cft/86", "/legislators/247", "/ipr/285")
+DAYS_EACH_HALF = 6
+
+
+def synchronise(origin: Any, proxy: Any) -> None:
+    """Let the origin live in the proxy's policy time."""
+    reached_s, at = proxy.policy_time_s(), time.monotonic()
+    origin.now = lambda: reached_s + FACTOR * (time.monotonic() - at)
+
+
+def browse(proxy: Any, origin: Any, days: float) -> Counter[str]:
+    """A client that asks for all objects in turn for so many days of policy time; counts what it was told."""
+    told: Counter[str] = Counter()
+    until_s = origin.now() + days * 86400
+    while origin.now() < until_s:
+        for path in OBJECTS:
+            got = proxy.get(origin.url + path)
+            assert got.status == 200
+            assert got.body.startswith(f"{path} version ".encode())
+            told["hits" if got.is_hit else "contacts"] += 1
+            told["304" if "fwd-status=304" in got.cache_status else "other"] += 1
+        time.sleep(0.005)  # a pause between two looks, as clients make: 5 minutes of policy time
+    return told
+
+
+async def records(state: Path, urls: Sequence[str]) -> list[Record | None]:
+    """What the store in this folder has learnt."""
+    clock = FastClock(START_S, FACTOR)
+    store = await open_store(
+        "embedded", clock=clock, domain_of=registrable_domain, state=state, clock_mark="accelerated", join=True
+    )
+    try:
+        return [await store.record(url) for url in urls]
+    finally:
+        await store.close()
+
+
+def test_it_caches_validates_learns_and_remembers_across_a_restart(
+    start_proxy: Callable[..., Any],
+    start_origin: Callable[..., Any],
+    recorded_updates: Mapping[str, Sequence[float]],
+    tmp_path: Path,
+) -> None:
+    state = tmp_path / "state"
+    origin = start_origin({path: recorded_updates[path] for path in OBJECTS})
+
+    proxy = start_proxy(state=state, env={"BESTBEFORE_CLOCK": f"{START_S},{FACTOR}"})
+    assert "BESTBEFORE_CLOCK" in proxy.greeting
+    synchronise(origin, proxy)
+    told = browse(proxy, origin, DAYS_EACH_HALF)
+    assert proxy.stop() == 0
+    assert "hits" in proxy.output()
+    before_restart = len(origin.contacts)
+
+    proxy = start_proxy(state=state, env={"BESTBEFORE_CLOCK": f"{origin.now()},{FACTOR}"})
+    synchronise(origin, proxy)
+    first = proxy.get(origin.url + OBJECTS[0])
+    assert "fwd=uri-miss" not in first.cache_status, "the copies have survived the restart"
+    told["hits" if first.is_hit else "contacts"] += 1
+    told["304" if "fwd-status=304" in first.cache_status else "other"] += 1
+    told += browse(proxy, origin, DAYS_EACH_HALF)
+    assert proxy.stop() == 0
+
+    contacts = origin.contacts
+    assert len(contacts) > before_restart > len(OBJECTS)
+    assert told["contacts"] == len(contacts), "a hit never contacts the origin, all else does once"
+    assert told["304"] == sum(contact.status == 304 for contact in contacts) > 0
+    assert told["hits"] > told["contacts"], "most requests are served without contact"
+    for contact in contacts[len(OBJECTS) :]:
+        assert "if-none-match" in contact.fields, "each object is fetched once and validated from then on"
+
+    found = asyncio.run(records(state, [origin.url + path for path in OBJECTS]))
+    for path, record in zip(OBJECTS, found, strict=True):
+        assert record is not None
+        mine = [contact for contact in contacts if contact.path == path]
+        assert record.contacts == len(mine)
+        assert record.unchanged == sum(contact.status == 304 for contact in mine)
+        changes = [new.version for old, new in pairwise(mine) if new.version != old.version]
+        assert changes, f"{path} was updated while it was watched"
+        # Last-Modified tells the latest update exactly; those between two contacts that it hides stay unknown.
+        times = [origin.updates[path][version - 1] for version in changes]
+        assert [update.point_s for update in record.updates] == times
+        assert all(update.exact for update in record.updates)
