@@ -16,6 +16,8 @@ DETAILED_UPDATES = 1024
 """How many updates of an object are kept one by one; older ones are kept as counts per hour."""
 VARIANTS_REMEMBERED = 16
 """How many variants of an object have their last fingerprint kept; the longest unseen is forgotten first."""
+CLOCK_SKEW_S = 60.0
+"""How far ahead of ours the clock of another proxy may be before its times are held for wrong."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -76,8 +78,15 @@ class Record:
     """The Last-Modified of the first contact, if it lay before it."""
     seen: Mapping[str, Seen] = field(default_factory=dict)
     """The last observation of each variant."""
-    counted: bool = True
-    """Whether this object is a member of its group: it has shown a validator, or the rule learns without."""
+    counted: bool = False
+    """Whether this object is a member of its group: it has shown a validator, or the rule learns without; and it was
+    contacted twice, or its origin listed its updates. A single contact has observed no time at all, and its record may
+    vanish with nobody there to take it out of the group's counts."""
+
+    @property
+    def provisional(self) -> bool:
+        """Whether the object was seen only once: most never come again."""
+        return self.contacts < 2 and not self.counted
 
     def history(self) -> History:
         """The point history, as the policies take it."""
@@ -90,7 +99,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
-    """The record after an observation, and what the group's counts gain by it."""
+    """The record after an observation, and what the group's counts gain and lose by it."""
 
     record: Record
     applied: bool
@@ -98,9 +107,10 @@ class Learnt:
     changed: bool | None
     """Whether the object was found changed; None if this contact could not tell (a first one, say)."""
     new_updates_s: tuple[float, ...] = ()
-    """Points that the group's counts gain: the updates learnt, or all of them when the object joins its group."""
+    """Points that the group's counts gain: the updates learnt, or all of them when the object joins its group. (Of a
+    folded update only the hour is known: its point is the middle of that.)"""
     dropped_updates_s: tuple[float, ...] = ()
-    """Points counted before that are now known to be elsewhere (an interval that became an exact time)."""
+    """Points counted before that are now known to be elsewhere (an interval that became an exact time), or wrong."""
     new_since_s: float | None = None
     """A t_0 that enters the group's counts: of a new member, or the earlier one of a member."""
     dropped_since_s: float | None = None
@@ -134,20 +144,34 @@ def observe(record: Record | None, seen: Observation) -> Learnt:
     return _merged(record, seen, update, changed)
 
 
-def until(record: Record, now_s: float) -> Record:
+def until(record: Record, now_s: float) -> Learnt:
     """The record without what bears a time after now: the clock was ahead when it was made, and has been set back.
 
-    Without this such an object would learn nothing until the clock had caught up.
+    Without this such an object would learn nothing until the clock had caught up. A record that is ahead by no more
+    than `CLOCK_SKEW_S` is left as it is.
     """
-    if record.last_contact_s <= now_s:
-        return record
-    return replace(
+    if record.last_contact_s <= now_s + CLOCK_SKEW_S:
+        return Learnt(record, applied=False, changed=None)
+    kept = replace(
         record,
         since_s=min(record.since_s, now_s),
         last_contact_s=now_s,
         updates=tuple(u for u in record.updates if u.by_s <= now_s),
         folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
         seen={name: Seen(min(seen.t_s, now_s), seen.fingerprint) for name, seen in record.seen.items()},
+    )
+    if not record.counted:
+        return Learnt(kept, applied=True, changed=None)
+    moved = kept.since_s != record.since_s
+    return Learnt(
+        kept,
+        applied=True,
+        changed=None,
+        dropped_updates_s=_points(
+            tuple(u for u in record.updates if u.by_s > now_s), set(record.folded) - set(kept.folded)
+        ),
+        new_since_s=kept.since_s if moved else None,
+        dropped_since_s=record.since_s if moved else None,
     )
 
 
@@ -159,7 +183,6 @@ def _first(seen: Observation) -> Record:
         last_contact_s=seen.t_s,
         last_modified_s=modified_s if modified_s is not None and modified_s <= seen.t_s else None,
         seen=_remember({}, seen, None),
-        counted=False,
     )
 
 
@@ -170,16 +193,17 @@ def _merged(record: Record, seen: Observation, update: Update | None, changed: b
         since_s = min(since_s, seen.reported_since_s)
     folded_until_s = (record.folded[-1][0] + 1) * HOUR_S if record.folded else since_s
     found = [Update(t, t) for t in seen.reported_s if folded_until_s <= t <= seen.t_s]
-    if update is not None:
-        found.append(update)
+    if update is not None:  # the second of a Last-Modified may have begun before t_0
+        found.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
     updates, new, dropped = _merge(record.updates, found)
     detailed, folded = _fold(updates, record.folded)
-    counted = record.counted or seen.counted
+    counted = record.counted or (seen.counted and (record.contacts > 1 or seen.reported_since_s is not None))
     learnt = replace(record, since_s=since_s, updates=detailed, folded=folded, counted=counted)
     if not counted:
         return Learnt(learnt, applied=True, changed=changed)
     if not record.counted:  # it joins its group, with all that is known of it
-        return Learnt(learnt, True, changed, tuple(u.point_s for u in updates), (), since_s)  # noqa: FBT003
+        points = _points(updates, record.folded)
+        return Learnt(learnt, applied=True, changed=changed, new_updates_s=points, new_since_s=since_s)
     moved = since_s != record.since_s
     return Learnt(
         learnt,
@@ -240,6 +264,12 @@ def _merge(
     before, after = {u.point_s for u in known}, {u.point_s for u in updates}
     updates.sort(key=lambda u: u.point_s)
     return tuple(updates), tuple(sorted(after - before)), tuple(sorted(before - after))
+
+
+def _points(updates: tuple[Update, ...], folded: Iterable[tuple[int, int]]) -> tuple[float, ...]:
+    """The points of updates, and as many in the middle of their hours as were folded."""
+    in_hours = ((hour + 0.5) * HOUR_S for hour, n in folded for _ in range(n))
+    return tuple(sorted([*(u.point_s for u in updates), *in_hours]))
 
 
 def _fold(
