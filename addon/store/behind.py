@@ -1,0 +1,132 @@
+"""Writing behind: what waits is written in batches, and the backend is looked for while it is away."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Protocol
+
+from bestbefore.addon.store.interface import AwayError, Backend, StoreInputError, UnwritableError
+from bestbefore.addon.store.link import Link
+from bestbefore.addon.store.notices import Notices
+
+GATHER_S = 0.2
+"""How long a batch gathers: with the time that its write takes, what is lost when the proxy is killed."""
+RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 5.0
+"""How long to wait before the backend is tried again: doubled each time."""
+CLOSE_S = 5.0
+"""How long a clean stop waits for what is not written yet."""
+
+
+class Part(Protocol):
+    """One kind of what is written behind."""
+
+    @property
+    def waiting(self) -> int:
+        """How much waits; 0: nothing."""
+
+    async def write(self, backend: Backend) -> None:
+        """Write a batch of it. Raises AwayError, UnwritableError: it waits on then."""
+
+
+class Behind:
+    """The one task that writes. Each kind is written in the order given: what removes comes before what adds."""
+
+    def __init__(
+        self,
+        link: Link,
+        notices: Notices,
+        parts: Sequence[Part],
+        connect: Callable[[], Awaitable[None]],
+        read_due: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`connect`: reach the backend, and take from it what was missed. `read_due`: what is read between writes."""
+        self._link = link
+        self._notices = notices
+        self._parts = parts
+        self._connect = connect
+        self._read_due = read_due
+        self._pause_s = RETRY_FIRST_S
+        self.writing = asyncio.Lock()
+        """Held while anything is being written."""
+        self._task: asyncio.Task[None] | None = None
+
+    async def start(self) -> None:
+        """Connect; without success go on, and try again in the background. Raises StoreInputError."""
+        await self._try_to_connect()
+        self._task = asyncio.create_task(self._run())
+
+    async def _try_to_connect(self) -> None:
+        try:
+            await self._connect()
+        except AwayError as e:
+            self._link.lost(e)
+        else:
+            self._link.found()
+
+    async def _run(self) -> None:
+        while True:
+            if self._link.away:
+                await self._look_for_it()
+            else:
+                await self._link.work.wait()
+                await self._gather()
+                self._link.work.clear()
+                if not await self._write_round():
+                    await asyncio.sleep(RETRY_FIRST_S)
+                    self._link.wake()
+                elif any(part.waiting for part in self._parts):
+                    self._link.wake()
+
+    async def _gather(self) -> None:
+        with suppress(TimeoutError):
+            async with asyncio.timeout(GATHER_S):
+                await self._link.hurry.wait()
+        self._link.hurry.clear()
+
+    async def _look_for_it(self) -> None:
+        try:
+            await self._try_to_connect()
+        except StoreInputError as e:  # it was away at the start, or is another server now
+            self._notices.holds("unusable", f"{e}; going on without")
+        if self._link.away:
+            await asyncio.sleep(self._pause_s)
+            self._pause_s = min(2 * self._pause_s, RETRY_LONGEST_S)
+        else:
+            self._pause_s = RETRY_FIRST_S
+            self._notices.ended("unusable", "the store can be used now")
+
+    async def _write_round(self) -> bool:
+        """Write a batch of each kind. Whether all went well."""
+        async with self.writing:
+            refusal = None
+            for part in self._parts:
+                try:
+                    if part.waiting and not self._link.away:
+                        await part.write(self._link.backend)
+                except AwayError as e:
+                    self._link.lost(e)
+                except UnwritableError as e:
+                    refusal = e
+            if refusal is not None:
+                self._notices.holds("unwritable", f"the store refuses to write ({refusal}); what was learnt waits")
+            elif not self._link.away:
+                self._notices.ended("unwritable", "the store writes again")
+            await self._read_due()
+            return refusal is None and not self._link.away
+
+    async def flush(self) -> bool:
+        """Write all that waits; whether that could be done now."""
+        while any(part.waiting for part in self._parts):
+            if not await self._write_round():
+                return False
+        return not self._link.away
+
+    async def close(self) -> None:
+        """Write what can be written yet, and stop."""
+        if self._task is not None:
+            async with self.writing:  # not in the middle of a batch
+                self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_S):
+                await self.flush()

@@ -1,0 +1,238 @@
+"""The connection to one Redis or Valkey, or to a cluster of them, and what its errors mean to the store."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis.exceptions as errors
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+from redis.asyncio.connection import UnixDomainSocketConnection, parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from bestbefore.addon.store.interface import AwayError, FullError, StoreInputError, UnwritableError
+
+log = logging.getLogger("bestbefore.store")
+
+CONNECT_S = 0.5
+"""How long a server may take to accept a connection."""
+ANSWER_S = 1.0
+"""How long it may take to answer: a request of a client waits for it, and is better served without the store."""
+CONNECTIONS = 16
+LISTEN_S = 5.0
+"""How often the connection that only listens is tried."""
+
+# Redis-py's own retries would wait where a client waits; the store itself reconnects, in the background. RESP2: it is
+# what every server speaks.
+_OPTIONS: dict[str, Any] = {
+    "socket_connect_timeout": CONNECT_S,
+    "socket_timeout": ANSWER_S,
+    "protocol": 2,
+}
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise what redis-py raises as the store's own errors."""
+    try:
+        yield
+    except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
+        raise as_store_error(e) from e
+
+
+def as_store_error(e: Exception) -> Exception:
+    """What an error of redis-py means to the store."""
+    text = str(e) or type(e).__name__
+    if isinstance(e, errors.OutOfMemoryError) or "OOM command not allowed" in text:
+        return FullError("it has reached its maxmemory")
+    if "MISCONF" in text:
+        return UnwritableError(f"it cannot write to its disk: {text}")
+    if isinstance(e, errors.ReadOnlyError | errors.NoPermissionError) or "READONLY" in text or "NOPERM" in text:
+        return UnwritableError(text)
+    return AwayError(text)
+
+
+def checked_url(url: str) -> str:
+    """The URL, if it is one of a Redis. Raises StoreInputError."""
+    expected = "expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH"
+    try:
+        options, path = parse_url(url), urlsplit(url).path
+    except ValueError as e:
+        raise StoreInputError(f"store {_without_password(url)!r}: {e}; {expected}") from None
+    scheme = urlsplit(url).scheme
+    if scheme == "unix" and not options.get("path"):
+        raise StoreInputError(f"store {url!r}: no path; {expected}")
+    if scheme != "unix" and not options.get("host"):
+        raise StoreInputError(f"store {_without_password(url)!r}: no host; {expected}")
+    if scheme != "unix" and path.strip("/") and not path.strip("/").isdigit():
+        raise StoreInputError(f"store {_without_password(url)!r}: {path[1:]!r} is no database number; {expected}")
+    return url
+
+
+def _without_password(url: str) -> str:
+    before, at, after = url.rpartition("@")
+    scheme, slashes, user = before.partition("://")
+    return f"{scheme}{slashes}{user.partition(':')[0]}:***{at}{after}" if at and ":" in user else url
+
+
+class Connection:
+    """Commands, pipelines and scripts; one more connection that listens.
+
+    Answers are typed Any: redis-py declares each as a union of its sync and async forms.
+    """
+
+    def __init__(self, url: str | None = None, *, socket: Path | None = None, name: str = "") -> None:
+        """To a URL or a Unix socket. `name`: how the server's list of clients calls us.
+
+        Raises StoreInputError for what is no URL of a Redis.
+        """
+        self._url = checked_url(url) if url is not None else None
+        self._options = _OPTIONS | {"client_name": name or None}
+        if socket is not None:
+            self._options |= {"connection_class": UnixDomainSocketConnection, "path": str(socket)}
+        self.shown = _without_password(url) if url is not None else str(socket)
+        self.info: dict[str, Any] = {}
+        """The server's INFO at the last connect; empty if it did not tell."""
+        self._client: Any = None
+        self._plain: Any = None
+        self._listener: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connect anew. Raises StoreInputError for a refused password or a server that is no Redis; AwayError."""
+        await self.close()
+        options = self._options | {"max_connections": CONNECTIONS, "timeout": ANSWER_S, "retry": Retry(NoBackoff(), 0)}
+        pool = BlockingConnectionPool.from_url(self._url, **options) if self._url else BlockingConnectionPool(**options)
+        self._client = self._plain = Redis.from_pool(pool)
+        try:
+            await self._plain.ping()
+            self.info = await self._told_info()
+            if self.info.get("cluster_enabled") and self._url is not None:
+                self._client = RedisCluster.from_url(self._url, retry=Retry(NoBackoff(), 1), **self._options)
+                await self._client.initialize()
+        except errors.AuthenticationError as e:
+            raise StoreInputError(f"store {self.shown}: the server refuses the password: {e}") from None
+        except errors.InvalidResponse as e:
+            raise StoreInputError(f"store {self.shown}: this is no Redis or Valkey server: {e}") from None
+        except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
+            if "NOAUTH" in str(e):
+                raise StoreInputError(f"store {self.shown}: the server asks for a password: {e}") from None
+            if "DB index" in str(e):
+                raise StoreInputError(f"store {self.shown}: the server has no such database: {e}") from None
+            raise as_store_error(e) from e
+
+    async def _told_info(self) -> dict[str, Any]:
+        try:
+            info: dict[str, Any] = await self._plain.info()
+        except errors.ResponseError:  # not allowed to this user: do without
+            return {}
+        return info
+
+    async def warnings(self) -> list[str]:
+        """What in the server's settings lets histories be lost."""
+        found = []
+        policy = str(self.info.get("maxmemory_policy", ""))
+        if policy.startswith("allkeys-"):
+            found.append(f"its maxmemory-policy {policy} may evict histories: volatile-lru evicts copies alone")
+        if self.info.get("aof_enabled") == 0 and not await self._saves():
+            found.append("it keeps nothing on disk (appendonly no): what was learnt is gone when it restarts")
+        return found
+
+    async def _saves(self) -> bool:
+        try:
+            return bool((await self._plain.config_get("save")).get("save"))
+        except errors.RedisError:
+            return False
+
+    async def close(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.cancel()
+            await asyncio.gather(listener, return_exceptions=True)
+        clients = {id(c): c for c in (self._client, self._plain) if c is not None}
+        self._client = self._plain = None
+        for client in clients.values():
+            await client.aclose()
+
+    @property
+    def _connected(self) -> Any:
+        if self._client is None:
+            raise AwayError("not connected")
+        return self._client
+
+    async def ask(self, *command: Any) -> Any:
+        """Send one command. Raises AwayError, UnwritableError."""
+        with translated():
+            return await self._connected.execute_command(*command)
+
+    async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Send commands together; their answers in order. Raises AwayError or UnwritableError if any of them failed."""
+        if not commands:
+            return []
+        with translated():
+            pipeline = self._connected.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        for answer in answers:
+            if isinstance(answer, Exception):
+                raise as_store_error(answer) from answer
+        return answers
+
+    async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
+        """The keys that match, in parts, on all nodes of a cluster."""
+        part: list[bytes] = []
+        with translated():
+            async for key in self._connected.scan_iter(match=pattern, count=500):
+                part.append(key)
+                if len(part) >= 500:
+                    yield part
+                    part = []
+        yield part
+
+    async def listen(self, channel: str, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
+        """Subscribe, and pass on what is published, until the connection is lost: then say so, once.
+
+        Raises AwayError if it cannot subscribe.
+        """
+        with translated():
+            pubsub = self._plain.pubsub()
+            await pubsub.subscribe(channel)
+            await pubsub.get_message(timeout=ANSWER_S)  # the confirmation: from here on nothing is missed
+        self._listener = asyncio.create_task(self._pass_on(pubsub, heard, lost))
+
+    async def _pass_on(self, pubsub: Any, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
+        silent = False
+        try:
+            with translated():
+                while True:
+                    message = await pubsub.get_message(timeout=LISTEN_S)
+                    if message is not None:
+                        silent = False
+                        if message["type"] == "message":
+                            heard(message["data"])
+                    elif silent:  # a connection may break without a sign
+                        break
+                    else:
+                        silent = True
+                        await pubsub.ping()
+            lost(AwayError(f"{self.shown} no longer answers"))
+        except AwayError as e:
+            lost(e)
+        finally:
+            await pubsub.aclose()
+
+
+type Script = Callable[[Sequence[str], Sequence[Any]], list[Any]]
+
+
+def script(source: str) -> Script:
+    """A command that runs a Lua script, from its keys and arguments.
+
+    The source goes along each time (it is short): no server has to know it, after a restart or a failover either.
+    """
+    return lambda names, arguments: ["EVAL", source, len(names), *names, *arguments]
+

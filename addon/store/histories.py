@@ -1,0 +1,189 @@
+"""Histories: what was learnt in process and waits to be written, over what the backend has."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import islice
+
+from cachetools import LRUCache
+
+from bestbefore.addon.engine.learning import Learnt, Record, observe, until
+from bestbefore.addon.engine.observation import Observation
+from bestbefore.addon.store.gains import gain_of, total
+from bestbefore.addon.store.interface import Backend, Commit, GroupCounts, Versioned
+from bestbefore.addon.store.keys import host_of
+from bestbefore.addon.store.link import Link
+from bestbefore.addon.store.notices import Notices
+
+WAITING_OBSERVATIONS = 50_000
+"""How many observations may wait to be written; beyond it new ones are answered, and not kept."""
+REMEMBERED_UPDATES = 200_000
+"""How much is known in process while the backend is away: the updates of all its records, with 8 for each record."""
+BATCH = 200
+
+
+@dataclass(slots=True)
+class _Lesson:
+    """An observation that was applied."""
+
+    seen: Observation
+    now_s: float
+    gain: GroupCounts
+
+
+@dataclass(slots=True)
+class _Known:
+    """One object: its record, and how it came to be that."""
+
+    version: bytes | None
+    """Under which the backend has the record before the lessons; None if it was not asked."""
+    record: Record | None
+    lessons: list[_Lesson] = field(default_factory=list)
+    """Those that were not written yet, in order."""
+
+
+class Histories:
+    """Records by URL. An observation is applied once, when it is made; and again only if another proxy wrote first."""
+
+    def __init__(self, link: Link, notices: Notices, gained: Callable[[str, GroupCounts | None], None]) -> None:
+        """`gained` is told what the counts of a host gain; or None, when they must be read anew."""
+        self._link = link
+        self._notices = notices
+        self._gained = gained
+        self._waiting: dict[str, _Known] = {}
+        self._remembered: LRUCache[str, _Known] = LRUCache(REMEMBERED_UPDATES, getsizeof=_weight)
+        self.waiting = 0
+        """How many observations wait to be written."""
+        self.lost = 0
+        """How many were not kept, because too many waited."""
+
+    # Reading and learning
+
+    async def record(self, url: str) -> Record | None:
+        """What is known of an object, with what is not written yet."""
+        return (await self._known(url)).record
+
+    async def _known(self, url: str) -> _Known:
+        if url in self._waiting:
+            return self._waiting[url]
+        found = await self._link.read(lambda backend: backend.records([url]))
+        if url in self._waiting:  # there was another contact while we waited
+            return self._waiting[url]
+        if found is None:
+            return self._remembered.get(url) or _Known(None, None)
+        known = _Known(found[0].version, found[0].record)
+        self._remember(url, known)
+        return known
+
+    def _remember(self, url: str, known: _Known) -> None:
+        self._remembered.pop(url, None)  # its weight may be another now
+        if known.record is not None:
+            self._remembered[url] = known
+
+    async def learn(self, seen: Observation, now_s: float) -> Learnt:
+        """Apply an observation to what is known; it is written later. Waits for nothing but what is known."""
+        known = await self._known(seen.url)
+        learnt, gain = _apply(known.record, seen, now_s)
+        if not learnt.applied:
+            return learnt
+        if self.waiting >= WAITING_OBSERVATIONS:
+            self.lost += 1
+            self._notices.holds("histories", "too many observations wait for the store: new ones are not kept")
+            return learnt
+        known.record = learnt.record
+        known.lessons.append(_Lesson(seen, now_s, gain))
+        self.waiting += 1
+        self._waiting[seen.url] = known
+        self._remember(seen.url, known)
+        self._gained(host_of(seen.url), gain)
+        self._link.wake()
+        return learnt
+
+    def waiting_hosts(self) -> set[str]:
+        """The hosts of which anything is not written yet."""
+        return {host_of(url) for url in self._waiting}
+
+    def waiting_gain(self, host: str) -> GroupCounts:
+        """What the counts of a host gain by what is not written yet."""
+        of_host = (known for url, known in self._waiting.items() if host_of(url) == host)
+        return total(lesson.gain for known in of_host for lesson in known.lessons)
+
+    def forget(self, matches: Callable[[str], bool], time_s: float) -> None:
+        """Forget what was learnt of some URLs up to a moment, here; the backend forgets by itself."""
+        for url in [url for url in self._remembered if matches(url)]:
+            del self._remembered[url]
+        for url, known in [(url, known) for url, known in self._waiting.items() if matches(url)]:
+            later = [lesson for lesson in known.lessons if lesson.seen.t_s > time_s]
+            self._replace_lessons(url, known, Versioned(), later)
+            known.version = None
+
+    # To the backend
+
+    async def write(self, backend: Backend) -> None:
+        """Write a batch of what waits. Raises AwayError, UnwritableError."""
+        batch = dict(islice(self._waiting.items(), BATCH))
+        unasked = [url for url, known in batch.items() if known.version is None]
+        if unasked:
+            for url, found in zip(unasked, await backend.records(unasked), strict=True):
+                self._start_from(url, batch[url], found)
+        writing = [(url, known, list(known.lessons)) for url, known in batch.items() if known.lessons]
+        answers = await backend.commit(
+            [
+                Commit(
+                    url,
+                    known.version or b"",
+                    known.record,
+                    total(lesson.gain for lesson in lessons),
+                    tuple(lesson.seen for lesson in lessons),
+                )
+                for url, known, lessons in writing
+            ]
+        )
+        for (url, known, lessons), answer in zip(writing, answers, strict=True):
+            if isinstance(answer, Versioned):
+                self._start_from(url, known, answer)
+            else:
+                self._written(url, known, answer, lessons)
+        if self.waiting < WAITING_OBSERVATIONS:
+            self._notices.ended("histories", "new observations are kept again")
+
+    def _written(self, url: str, known: _Known, version: bytes, lessons: list[_Lesson]) -> None:
+        known.version = version
+        written = {id(lesson) for lesson in lessons}
+        self._keep_lessons(url, known, [lesson for lesson in known.lessons if id(lesson) not in written])
+
+    def _start_from(self, url: str, known: _Known, found: Versioned) -> None:
+        """Another version is in the backend than the lessons were applied to: apply them to that."""
+        known.version = found.version
+        self._replace_lessons(url, known, found, known.lessons)
+
+    def _replace_lessons(self, url: str, known: _Known, start: Versioned, lessons: Iterable[_Lesson]) -> None:
+        record, kept = start.record, []
+        for lesson in lessons:
+            learnt, gain = _apply(record, lesson.seen, lesson.now_s)
+            if learnt.applied:
+                record = learnt.record
+                kept.append(_Lesson(lesson.seen, lesson.now_s, gain))
+        known.record = record
+        self._keep_lessons(url, known, kept)
+        self._remember(url, known)
+        self._gained(host_of(url), None)
+
+    def _keep_lessons(self, url: str, known: _Known, lessons: list[_Lesson]) -> None:
+        self.waiting += len(lessons) - len(known.lessons)
+        known.lessons = lessons
+        if not lessons and self._waiting.get(url) is known:
+            del self._waiting[url]
+
+
+def _apply(record: Record | None, seen: Observation, now_s: float) -> tuple[Learnt, GroupCounts]:
+    """What an observation teaches, and what the counts gain by it in all."""
+    if record is None:
+        learnt = observe(None, seen)
+        return learnt, gain_of(learnt)
+    kept = until(record, now_s)
+    learnt = observe(kept.record, seen)
+    return learnt, total((gain_of(kept), gain_of(learnt)))
+
+
+def _weight(known: _Known) -> int:
+    return 8 + (len(known.record.updates) if known.record is not None else 0)

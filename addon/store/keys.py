@@ -1,0 +1,90 @@
+"""The names of the keys in Redis."""
+
+import hashlib
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
+
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Target
+
+SCHEMA = 1
+"""The version of this layout. A store with a newer one is refused."""
+
+STORE = "bb:store"
+"""A hash without version in its name, read before anything else: `schema` and `clock` (the mark of the policy time that
+the store was used under). Stays for good."""
+
+DOMAINS = f"bb{SCHEMA}:domains"
+"""A set: each registrable domain of which anything was stored. Joined at its first write; stays."""
+
+TOMBSTONES = f"bb{SCHEMA}:tombstones"
+"""A sorted set: tombstones by time, from which a proxy learns what it missed. They leave after `TOMBSTONES_KEPT_S`."""
+
+CHANNEL = f"bb{SCHEMA}:buried"
+"""The channel on which tombstones are published."""
+
+
+@lru_cache(maxsize=65_536)
+def host_of(url: str) -> str:
+    """The host of an object's URL; `-` for a name that is no http URL."""
+    try:
+        return Target.parse(url).host
+    except ValueError:
+        return "-"
+
+
+def variant_of(copy: Copy) -> str:
+    """The name of a copy among those of its URL: what a request must have in common with the one that fetched it."""
+    selected = msgspec.msgpack.encode((copy.partition, copy.personal, copy.selecting))
+    return hashlib.blake2b(selected, digest_size=16).hexdigest()
+
+
+class Keys:
+    """The keys of one registrable domain D begin with `bb1:{D}:`, so that in a cluster they share one slot.
+
+    The tag is never the configured group: a changed rule must not move anything. U is a URL, H a host.
+
+    - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Seven days to
+      live until the second contact, then without end; the sweep removes it when untouched for `forget_after`.
+    - `seen:U`, list: the latest observations as they were made, the oldest first. Lives and leaves with the record.
+    - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> how many updates, and
+      how many t_0, the members on H have there. They change with the records, in the same script; a count that falls
+      to 0 leaves. Without end.
+    - `copies:U`, hash: variant -> `digest|stored_s|copy`. `bodies:U`, hash: digest -> content. Both live as long as
+      the longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time; a body leaves with
+      the last variant that refers to it.
+    - `buried:U`, string: the time of the last tombstone of U, so that a late write cannot bring back a dead copy. Lives
+      `TOMBSTONES_KEPT_S`.
+    - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. `counters`, hash:
+      name -> count. Both live `forget_after` from their last write.
+    """
+
+    def __init__(self, domain_of: Callable[[str], str]) -> None:
+        self._domain_of = domain_of
+
+    def domain(self, host: str) -> str:
+        """The registrable domain of a host; `-` for none."""
+        return self._domain_of(host) or "-"
+
+    def of_domain(self, domain: str, kind: str) -> str:
+        tag = domain.replace("{", "_").replace("}", "_")  # braces would end the hash tag early
+        return f"bb{SCHEMA}:{{{tag}}}:{kind}"
+
+    def of_host(self, host: str, kind: str) -> str:
+        return f"{self.of_domain(self.domain(host), kind)}:{host}"
+
+    def of_url(self, url: str, *kinds: str) -> list[str]:
+        """One key for each kind."""
+        domain = self.domain(host_of(url))
+        return [f"{self.of_domain(domain, kind)}:{url}" for kind in kinds]
+
+    def every(self, kind: str) -> str:
+        """The pattern for SCAN that finds all keys of a kind that have a URL or a host."""
+        return f"bb{SCHEMA}:{{*}}:{kind}:*"
+
+    @staticmethod
+    def name_in(key: bytes, kind: str) -> str:
+        """The URL or host in a key of this kind."""
+        return key.decode().split(f"}}:{kind}:", 1)[1]

@@ -1,0 +1,216 @@
+"""The store in memory: for a replay through the addon, and for tests. Nothing of it outlives the process."""
+
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from cachetools import LRUCache
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine.observation import Observation
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.store.gains import add
+from bestbefore.addon.store.interface import (
+    VARIANTS_KEPT,
+    AwayError,
+    Body,
+    Commit,
+    GroupCounts,
+    Put,
+    Tally,
+    Tombstone,
+    Versioned,
+)
+from bestbefore.addon.store.keys import host_of, variant_of
+from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S
+
+RECORDS_KEPT = 1_000_000
+OBSERVATIONS_KEPT = 256
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The copies of one URL."""
+
+    copies: dict[str, Copy] = field(default_factory=dict)
+    """By variant, those put last at the end."""
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    until_s: float = 0.0
+    """By the monotonic clock."""
+
+
+class MemoryBackend:
+    """See `interface.Backend`. Bounded: the copies and records not asked for lately leave."""
+
+    def __init__(self, clock: Clock, domain_of: Callable[[str], str], *, max_bytes: int) -> None:
+        """`max_bytes`: of copies."""
+        self._clock = clock
+        self._domain_of = domain_of
+        self._records: OrderedDict[str, Versioned] = OrderedDict()
+        self._observations: dict[str, deque[Observation]] = {}
+        self._versions = count(1)
+        self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
+        """Host -> updates and starts."""
+        self._kept: LRUCache[str, _Kept] = LRUCache(max_bytes, getsizeof=_size_bytes)
+        self._buried: dict[str, float] = {}
+        self._tombstones: list[Tombstone] = []
+        self._requests: Counter[str] = Counter()
+        self._counters: dict[str, Counter[str]] = {}
+
+    async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
+        """There is no other process to be heard of, and nothing to be lost."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    # Histories
+
+    async def records(self, urls: Sequence[str]) -> list[Versioned]:
+        for url in urls:
+            if url in self._records:
+                self._records.move_to_end(url)
+        return [self._records.get(url, Versioned()) for url in urls]
+
+    async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
+        return [self._commit(commit) for commit in commits]
+
+    def _commit(self, commit: Commit) -> bytes | Versioned:
+        found = self._records.get(commit.url, Versioned())
+        if found.version != commit.expected:
+            return found
+        self._gain(host_of(commit.url), commit.gain)
+        if commit.record is None:
+            self._records.pop(commit.url, None)
+            self._observations.pop(commit.url, None)
+            return b""
+        version = b"%d" % next(self._versions)
+        self._records[commit.url] = Versioned(version, commit.record)
+        self._observations.setdefault(commit.url, deque(maxlen=OBSERVATIONS_KEPT)).extend(commit.observations)
+        if len(self._records) > RECORDS_KEPT:
+            url, _ = self._records.popitem(last=False)
+            self._observations.pop(url, None)
+        return version
+
+    def _gain(self, host: str, gain: GroupCounts) -> None:
+        updates, starts = self._counts.setdefault(host, ({}, {}))
+        add(updates, gain.updates)
+        add(starts, gain.starts)
+
+    async def observations(self, url: str) -> list[Observation]:
+        return list(self._observations.get(url, ()))
+
+    # Copies
+
+    def _living(self, url: str) -> _Kept | None:
+        kept = self._kept.get(url)
+        if kept is not None and kept.until_s < self._clock.monotonic():
+            del self._kept[url]
+            return None
+        return kept
+
+    async def copies(self, url: str) -> list[Copy]:
+        kept = self._living(url)
+        return list(kept.copies.values()) if kept else []
+
+    async def body(self, copy: Copy) -> Body | None:
+        kept = self._living(copy.url)
+        return kept.bodies.get(copy.body.digest) if kept else None
+
+    async def put(self, puts: Sequence[Put]) -> None:
+        for put in puts:
+            self._put(put)
+
+    def _put(self, put: Put) -> None:
+        copy, variant = put.copy, variant_of(put.copy)
+        if copy.stored_s < self._buried.get(copy.url, copy.stored_s):
+            return
+        before = self._living(copy.url) or _Kept()
+        copies = {name: other for name, other in before.copies.items() if name != variant}
+        bodies = dict(before.bodies)
+        if put.body is not None:
+            bodies[copy.body.digest] = put.body
+        if copy.body.digest in bodies:
+            copies[variant] = copy
+        if len(copies) > VARIANTS_KEPT:
+            del copies[min(copies, key=lambda name: copies[name].stored_s)]
+        self._keep(copy.url, copies, bodies, max(before.until_s, self._clock.monotonic() + put.ttl_s))
+
+    def _keep(self, url: str, copies: dict[str, Copy], bodies: dict[str, bytes], until_s: float) -> None:
+        used = {copy.body.digest for copy in copies.values()}
+        kept = _Kept(copies, {digest: body for digest, body in bodies.items() if digest in used}, until_s)
+        self._kept.pop(url, None)
+        if copies and _size_bytes(kept) <= self._kept.maxsize:
+            self._kept[url] = kept
+
+    async def remove(self, urls: Sequence[str], until_s: float) -> int:
+        return sum(self._remove(url, until_s) for url in urls)
+
+    def _remove(self, url: str, until_s: float) -> bool:
+        kept = self._living(url)
+        if kept is None:
+            return False
+        copies = {name: copy for name, copy in kept.copies.items() if copy.stored_s > until_s}
+        self._keep(url, copies, kept.bodies, kept.until_s)
+        return len(copies) < len(kept.copies)
+
+    # Tombstones
+
+    async def bury(self, tombstones: Sequence[Tombstone]) -> None:
+        oldest_s = self._clock.now() - TOMBSTONES_KEPT_S
+        self._tombstones = [t for t in (*self._tombstones, *tombstones) if t.time_s > oldest_s]
+        self._buried = {url: time_s for url, time_s in self._buried.items() if time_s > oldest_s}
+        for tombstone in tombstones:
+            if tombstone.exact:
+                self._buried[tombstone.pattern] = tombstone.time_s
+                self._remove(tombstone.pattern, tombstone.time_s)
+
+    async def tombstones(self) -> list[Tombstone]:
+        return list(self._tombstones)
+
+    # Counts
+
+    async def hosts(self, domain: str | None) -> list[str]:
+        return [host for host, c in self._counts.items() if domain in (None, self._domain_of(host)) and any(c)]
+
+    async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
+        found = [self._counts.get(host, ({}, {})) for host in hosts]
+        return [GroupCounts(dict(updates), dict(starts)) for updates, starts in found]
+
+    async def tally(self, tally: Tally) -> None:
+        self._requests.update(tally.requests)
+        for domain, counts in tally.counters.items():
+            self._counters.setdefault(domain, Counter()).update(counts)
+
+    async def top(self, n: int) -> list[tuple[str, int]]:
+        return sorted(self._requests.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
+
+    async def counters(self) -> dict[str, dict[str, int]]:
+        return {domain: dict(counts) for domain, counts in self._counters.items()}
+
+    async def requested(self) -> AsyncIterator[list[str]]:
+        yield list(self._requests)
+
+    async def uncount(self, urls: Sequence[str]) -> None:
+        for url in urls:
+            self._requests.pop(url, None)
+
+    # Sweeps
+
+    async def recorded(self) -> AsyncIterator[list[tuple[str, float]]]:
+        yield [(url, known.record.last_contact_s) for url, known in self._records.items() if known.record]
+
+    async def copied(self) -> AsyncIterator[list[str]]:
+        yield list(self._kept)
+
+    async def tidy(self) -> None:
+        for url in list(self._kept):
+            self._living(url)
+
+    @property
+    def size_bytes(self) -> int | None:
+        return int(self._kept.currsize)
+
+
+def _size_bytes(kept: _Kept) -> int:
+    return 2048 * len(kept.copies) + sum(map(len, kept.bodies.values()))

@@ -1,0 +1,138 @@
+"""From what the user says to an open store."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.store.bodies import BodyFiles
+from bestbefore.addon.store.connection import Connection
+from bestbefore.addon.store.embedded import EmbeddedServer, answers, default_store_max
+from bestbefore.addon.store.interface import Backend, StoreUnusableError
+from bestbefore.addon.store.keys import Keys
+from bestbefore.addon.store.memory import MemoryBackend
+from bestbefore.addon.store.redis import RedisBackend
+from bestbefore.addon.store.statedir import StateDir
+from bestbefore.addon.store.store import Store
+
+DAY_S = 86_400.0
+HOT_MAX = 64 * 1024 * 1024
+
+
+class EmbeddedBackend(RedisBackend):
+    """The store on an embedded server, which it ends with, if it is ours; its state directory is let go of last."""
+
+    def __init__(
+        self,
+        state: StateDir,
+        server: EmbeddedServer | None,
+        connection: Connection,
+        names: Keys,
+        clock: Clock,
+        *,
+        clock_mark: str,
+        forget_after_s: float,
+    ) -> None:
+        """`server`: None where it is another process'."""
+        super().__init__(
+            connection,
+            names,
+            clock,
+            clock_mark=clock_mark,
+            forget_after_s=forget_after_s,
+            files=BodyFiles(state.bodies),
+        )
+        self._state = state
+        self._server = server
+
+    async def close(self) -> None:
+        await super().close()
+        if self._server is not None:
+            await self._server.stop()
+        self._state.close()
+
+
+async def open_store(
+    where: str,
+    *,
+    clock: Clock,
+    domain_of: Callable[[str], str],
+    proxy: str = "",
+    state: Path | None = None,
+    clock_mark: str = "real",
+    store_max: int | None = None,
+    hot_max: int = HOT_MAX,
+    keep_s: float = 7 * DAY_S,
+    forget_after_s: float = 180 * DAY_S,
+    join: bool = False,
+) -> Store:
+    """Open the store: `embedded` (in `state`), `memory`, or the URL of a Redis, which may be away.
+
+    `domain_of`: host -> registrable domain. `proxy`: how a Redis' list of clients calls us. `clock_mark`: under which
+    kind of clock the store is used; one marked otherwise is refused. `store_max` in bytes: of an embedded server its
+    maxmemory; of a user's Redis, how much our data may take there (None: whatever the server allows). `join`: where
+    a proxy runs on `state`, use its server. To be called in the main thread, whose end the embedded server does not
+    outlive.
+
+    Raises StoreInputError (a wrong URL, a refused password, no Redis, another kind of store) and StoreUnusableError
+    (the state directory is not writable or in use, or the server does not start).
+    """
+    names = Keys(domain_of)
+    backend: Backend
+    joined = False
+    if where == "embedded":
+        if state is None:
+            raise ValueError("an embedded store needs a state directory")
+        held = StateDir(state)
+        try:
+            server = await _our_server(held, clock, store_max or default_store_max())
+            socket = server.socket if server is not None else await _socket_of_another(held, join=join)
+        except BaseException:
+            held.close()
+            raise
+        joined = server is None
+        backend = EmbeddedBackend(
+            held,
+            server,
+            Connection(socket=socket, name=proxy),
+            names,
+            clock,
+            clock_mark=clock_mark,
+            forget_after_s=forget_after_s,
+        )
+    elif where == "memory":
+        backend = MemoryBackend(clock, domain_of, max_bytes=store_max or default_store_max())
+    else:
+        connection = Connection(where, name=proxy)
+        backend = RedisBackend(connection, names, clock, clock_mark=clock_mark, forget_after_s=forget_after_s)
+    store = Store(
+        backend,
+        clock=clock,
+        domain_of=domain_of,
+        hot_max=hot_max,
+        keep_s=keep_s,
+        forget_after_s=forget_after_s,
+        store_max=store_max if where not in ("embedded", "memory") else None,
+    )
+    try:
+        await store.open(sweep=not joined)
+    except BaseException:
+        await backend.close()
+        raise
+    return store
+
+
+async def _our_server(state: StateDir, clock: Clock, max_bytes: int) -> EmbeddedServer | None:
+    """A server started on a state directory; None if another process holds that."""
+    if not state.take():
+        return None
+    server = EmbeddedServer(state, clock, max_bytes)
+    await server.start()
+    return server
+
+
+async def _socket_of_another(state: StateDir, *, join: bool) -> Path:
+    """Where the server of the process that holds the state directory listens."""
+    socket = state.socket()
+    if join and socket is not None and await answers(socket):
+        return socket
+    raise StoreUnusableError(f"state directory {state.path} is in use by another bestbefore (process {state.holder()})")

@@ -1,0 +1,45 @@
+-- One variant of an object, in place of what it was; nothing if it was stored before a tombstone of its URL.
+--
+-- KEYS: copies, bodies, buried
+-- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept,
+--       where the content is: 'given' (then it follows), 'kept' (in bodies already) or 'elsewhere' (in a file)
+
+local buried = redis.call('GET', KEYS[3])
+if buried and tonumber(ARGV[3]) < tonumber(buried) then
+  return 0
+end
+
+if ARGV[7] == 'given' then
+  redis.call('HSET', KEYS[2], ARGV[2], ARGV[8])
+end
+if ARGV[7] == 'kept' and redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then
+  redis.call('HDEL', KEYS[1], ARGV[1])  -- its content was evicted: the copy is of no use
+else
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. '|' .. ARGV[3] .. '|' .. ARGV[4])
+end
+
+local variants = redis.call('HGETALL', KEYS[1])
+local used = {}
+local oldest, oldest_s = nil, math.huge
+for i = 1, #variants, 2 do
+  local digest, stored_s = string.match(variants[i + 1], '^([^|]*)|([^|]*)|')
+  used[digest] = true
+  if tonumber(stored_s) < oldest_s then
+    oldest, oldest_s = variants[i], tonumber(stored_s)
+  end
+end
+if #variants / 2 > tonumber(ARGV[6]) then
+  redis.call('HDEL', KEYS[1], oldest)
+end
+for _, digest in ipairs(redis.call('HKEYS', KEYS[2])) do
+  if not used[digest] then
+    redis.call('HDEL', KEYS[2], digest)
+  end
+end
+
+for i = 1, 2 do
+  if redis.call('PTTL', KEYS[i]) < tonumber(ARGV[5]) then
+    redis.call('PEXPIRE', KEYS[i], ARGV[5])
+  end
+end
+return 1

@@ -1,0 +1,280 @@
+"""The store as the engine's shell holds it."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine.learning import Learnt, Record
+from bestbefore.addon.engine.observation import Observation
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.store.behind import Behind
+from bestbefore.addon.store.copies import Copies
+from bestbefore.addon.store.groups import Groups, HostFilter
+from bestbefore.addon.store.histories import Histories
+from bestbefore.addon.store.interface import AwayError, Backend, Body, CopySet, GroupCounts, Tombstone
+from bestbefore.addon.store.link import Link
+from bestbefore.addon.store.notices import Notices, log
+from bestbefore.addon.store.requests import Requests
+from bestbefore.addon.store.sweep import Sweep
+from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How the store is, for metrics."""
+
+    away: bool
+    """The backend does not answer."""
+    conditions: frozenset[str]
+    """What holds now, of: away, unusable, unwritable, full, copies and histories (too many of them wait)."""
+    waiting_observations: int
+    waiting_copies: int
+    waiting_bytes: int
+    """Of copies."""
+    lost_observations: int
+    """Since the start: not kept, because too many waited."""
+    refused_copies: int
+    """Since the start: not kept, because the backend was full, or away for too long."""
+    hot_bytes: float
+    kept_bytes: int | None
+    """By the backend, as last measured."""
+
+
+class Store:
+    """Copies, histories and counts: in process at once, in the backend a moment later."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        clock: Clock,
+        domain_of: Callable[[str], str],
+        hot_max: int,
+        keep_s: float,
+        forget_after_s: float,
+        store_max: int | None = None,
+    ) -> None:
+        """`domain_of`: host -> registrable domain. `store_max`: the bytes that the backend may hold, by our own count;
+        None if it sees to that itself."""
+        self._clock = clock
+        self._notices = Notices()
+        self._link = Link(backend, clock, self._notices)
+        self._tombstones = Tombstones()
+        self._histories = Histories(self._link, self._notices, self._gained)
+        self._copies = Copies(
+            self._link, clock, self._tombstones, self._notices, hot_max=hot_max, keep_s=keep_s, store_max=store_max
+        )
+        self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain, self._histories.waiting_hosts)
+        self._requests = Requests(domain_of)
+        parts = (self._tombstones, self._histories, self._copies, self._requests)
+        self._behind = Behind(self._link, self._notices, parts, self._connect, self._groups.read_due)
+        self._sweep = Sweep(self._link, clock, self._behind.writing, self._tombstones, forget_after_s)
+        # Called for each request: bound here, so that a hit pays for no frame of ours.
+        self.hot = self._copies.hot
+
+    # Life
+
+    async def open(self, *, sweep: bool = True) -> None:
+        """Connect to the backend; one that is away is not waited for. Raises StoreInputError.
+
+        `sweep`: whether this process removes what is old and what nothing refers to.
+        """
+        await self._behind.start()
+        if sweep:
+            self._sweep.start()
+
+    async def flush(self) -> bool:
+        """Write all that waits; whether that could be done now."""
+        return await self._behind.flush()
+
+    async def close(self) -> None:
+        """Write what waits, and let go of the backend."""
+        await self._sweep.close()
+        await self._behind.close()
+        if self._histories.waiting:
+            log.warning("%d observations could not be written to the store and are lost", self._histories.waiting)
+        await self._link.backend.close()
+
+    async def _connect(self) -> None:
+        """Reach the backend, and bury what was buried while we were cut off."""
+        await self._link.backend.connect(self._hear, self._link.lost)
+        for tombstone in await self._link.backend.tombstones():
+            self._hear(tombstone)
+        since_s = self._link.away_since_s
+        if since_s is not None and self._clock.monotonic() - since_s > self._clock.to_real_s(TOMBSTONES_KEPT_S):
+            self._copies.forget_all()
+        self._groups.clear()
+
+    def status(self) -> Status:
+        return Status(
+            away=self._link.away,
+            conditions=self._notices.holding(),
+            waiting_observations=self._histories.waiting,
+            waiting_copies=self._copies.waiting,
+            waiting_bytes=self._copies.waiting_bytes,
+            lost_observations=self._histories.lost,
+            refused_copies=self._copies.refused,
+            hot_bytes=self._copies.hot_bytes,
+            kept_bytes=self._link.backend.size_bytes,
+        )
+
+    # Copies
+
+    async def copies(self, url: str, partition: str = "") -> CopySet:
+        """All variants of an object, as far as they can be had now."""
+        return await self._copies.copies(url, partition)
+
+    async def body(self, copy: Copy) -> Body | None:
+        """The content of a copy; None if it is gone. A large one is a file: open it at once, it may be swept."""
+        return await self._copies.body(copy)
+
+    def put(self, copy: Copy, body: bytes | None) -> None:
+        """Keep a copy, in place of the same variant's before; None: only what is known of it has changed."""
+        self._copies.put(copy, body)
+
+    def drop(self, url: str) -> None:
+        """Invalidate all copies of an object that are stored up to now."""
+        self._bury(Tombstone(self._clock.now(), url, exact=True))
+
+    def _bury(self, tombstone: Tombstone) -> None:
+        """One of our own. Raises ValueError for a pattern that cannot be read."""
+        matches = matcher_of(tombstone)
+        self._tombstones.queue(tombstone)
+        self._copies.bury(
+            lambda copy: copy.stored_s <= tombstone.time_s and matches(copy.url),
+            tombstone.pattern if tombstone.exact else None,
+        )
+        self._forget_here(tombstone, matches)
+        self._link.wake()
+
+    def _hear(self, tombstone: Tombstone) -> None:
+        """One of another process; or the echo of our own, after which we may have stored anew at the same moment."""
+        try:
+            matches = matcher_of(tombstone)
+            self._tombstones.add(tombstone)
+        except ValueError as e:
+            log.warning("a tombstone in the store is not understood: %s", e)
+            return
+        self._copies.bury(
+            lambda copy: copy.stored_s < tombstone.time_s and matches(copy.url),
+            tombstone.pattern if tombstone.exact else None,
+        )
+        self._forget_here(tombstone, matches)
+
+    def _forget_here(self, tombstone: Tombstone, matches: Callable[[str], bool]) -> None:
+        if tombstone.histories:
+            self._histories.forget(matches, tombstone.time_s)
+            self._requests.forget(matches)
+            self._groups.clear()
+
+    # Histories
+
+    async def learn(self, seen: Observation) -> Learnt:
+        """Apply an observation to what is known of its object; waits for what is known, not for the write."""
+        return await self._histories.learn(seen, self._clock.now())
+
+    async def record(self, url: str) -> Record | None:
+        """What is known of an object, with what is not written yet."""
+        return await self._histories.record(url)
+
+    async def observations(self, url: str) -> list[Observation]:
+        """The latest observations that were written, as they were made, the oldest first."""
+        return await self._link.read(lambda backend: backend.observations(url)) or []
+
+    async def urls(self, pattern: str = "*") -> AsyncIterator[str]:
+        """The objects that have a record. Raises ValueError for a pattern that cannot be read; AwayError."""
+        matches, seen = matcher(pattern), set[str]()
+        async for part in self._link.backend.recorded():
+            for url, _ in part:
+                if matches(url) and url not in seen:
+                    seen.add(url)
+                    yield url
+
+    # Groups
+
+    async def group(self, name: str, belongs: HostFilter, domain: str | None = None) -> GroupCounts:
+        """What is counted on the known hosts that belong to a group, of one registrable domain or of all.
+
+        What this process learnt is in it at once; what others learnt, within a minute.
+        """
+        known = self._groups.get(name, domain)
+        if known is None:
+            async with self._behind.writing:
+                known = self._groups.get(name, domain) or await self._groups.read(name, belongs, domain)
+        return known
+
+    def regroup(self) -> None:
+        """Other hosts belong together now: the rules have changed."""
+        self._groups.clear()
+
+    def _gained(self, host: str, gain: GroupCounts | None) -> None:
+        self._groups.gained(host, gain)
+
+    # Counting
+
+    def requested(self, url: str, *counters: str) -> None:
+        """Count a request of an object, and one for each of these counters of its registrable domain."""
+        self._requests.count(url, counters)
+        self._link.wake()
+
+    async def top(self, n: int) -> list[tuple[str, int]]:
+        """The objects most often requested, and how often."""
+        counts = Counter(self._requests.waiting_top())
+        for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
+            counts[url] += count
+        return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
+
+    async def counters(self) -> dict[str, dict[str, int]]:
+        """Registrable domain -> name -> count."""
+        counts = {domain: Counter(names) for domain, names in self._requests.waiting_counters().items()}
+        for domain, names in (await self._link.read(lambda backend: backend.counters()) or {}).items():
+            counts.setdefault(domain, Counter()).update(names)
+        return {domain: dict(names) for domain, names in counts.items()}
+
+    # Commands
+
+    async def purge(self, pattern: str) -> int:
+        """Remove the copies of a URL, of a URL with `*` for any text, or of a pattern as in the configuration.
+
+        Waits while the backend is away. How many objects had any. Raises ValueError for a pattern that cannot be read.
+        """
+        tombstone = Tombstone(self._clock.now(), pattern, exact=names_one(pattern))
+        had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
+        self._bury(tombstone)
+        return await self._when_back(tombstone, self._remove_copies) or had_copies
+
+    async def forget(self, pattern: str) -> int:
+        """Remove copies, histories and counts, as `purge`. How many objects had a history."""
+        tombstone = Tombstone(self._clock.now(), pattern, exact=names_one(pattern), histories=True)
+        self._bury(tombstone)
+        await self._when_back(tombstone, self._remove_copies)
+        return await self._when_back(tombstone, self._remove_histories)
+
+    async def _when_back(self, tombstone: Tombstone, remove: Callable[[Backend, Tombstone], Awaitable[int]]) -> int:
+        """Remove, after the tombstone itself was written, as soon as the backend is there; how many."""
+        while True:
+            await self._link.back.wait()
+            try:
+                if await self.flush():
+                    return await remove(self._link.backend, tombstone)
+            except AwayError as e:
+                self._link.lost(e)
+
+    async def _remove_copies(self, backend: Backend, tombstone: Tombstone) -> int:
+        if tombstone.exact:
+            return await backend.remove([tombstone.pattern], tombstone.time_s)
+        matches, removed = matcher_of(tombstone), 0
+        async for part in backend.copied():
+            removed += await backend.remove([url for url in part if matches(url)], tombstone.time_s)
+        return removed
+
+    async def _remove_histories(self, backend: Backend, tombstone: Tombstone) -> int:
+        matches, forgotten = matcher_of(tombstone), 0
+        async for part in backend.recorded():
+            urls = [url for url, _ in part if matches(url)]
+            forgotten += await self._sweep.forget(urls, lambda record: record.since_s <= tombstone.time_s)
+        async for requested in backend.requested():
+            await backend.uncount([url for url in requested if matches(url)])
+        self._groups.clear()
+        return forgotten

@@ -1,0 +1,81 @@
+"""What is done now and then: forgetting what nobody touched, and removing what was purged."""
+
+import asyncio
+from collections.abc import Callable
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.gains import loss_of
+from bestbefore.addon.store.interface import AwayError, Backend, Commit, UnwritableError, Versioned
+from bestbefore.addon.store.link import Link
+from bestbefore.addon.store.tombstones import Tombstones
+
+EVERY_S = 3600.0
+"""How often the backend is swept, in real seconds; under a fast clock at least once a day of policy time."""
+LEAST_S = 30.0
+
+type IsOld = Callable[[Record], bool]
+
+
+class Sweep:
+    """Removes records, with what they gave the counts, between the batches that are written."""
+
+    def __init__(self, link: Link, clock: Clock, writing: asyncio.Lock, tombstones: Tombstones, forget_after_s: float):
+        """`writing`: held while anything is being written. `forget_after_s` is in policy time."""
+        self._link = link
+        self._clock = clock
+        self._writing = writing
+        self._tombstones = tombstones
+        self._forget_after_s = forget_after_s
+        self._task: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self) -> None:
+        while True:
+            await self._link.back.wait()
+            try:
+                await self.once()
+            except AwayError as e:
+                self._link.lost(e)
+            except UnwritableError:  # said by those who write; it will be tried again
+                pass
+            await asyncio.sleep(max(LEAST_S, min(EVERY_S, self._clock.to_real_s(86_400.0))))
+
+    async def once(self) -> None:
+        """Sweep now. Raises AwayError, UnwritableError."""
+        self._tombstones.trim(self._clock.now())
+        await self._link.backend.tidy()
+        oldest_s = self._clock.now() - self._forget_after_s
+        async for part in self._link.backend.recorded():
+            old = [url for url, last_contact_s in part if last_contact_s < oldest_s]
+            await self.forget(old, lambda record: record.last_contact_s < oldest_s)
+
+    async def forget(self, urls: list[str], is_old: IsOld) -> int:
+        """Remove those records that are old, and what they gave the counts. How many. Raises AwayError..."""
+        forgotten = 0
+        while urls:
+            async with self._writing:
+                urls, n = await self._forget_once(self._link.backend, urls, is_old)
+            forgotten += n
+        return forgotten
+
+    @staticmethod
+    async def _forget_once(backend: Backend, urls: list[str], is_old: IsOld) -> tuple[list[str], int]:
+        """One try; those that another proxy wrote meanwhile are left."""
+        found = await backend.records(urls)
+        commits = [
+            Commit(url, known.version, None, loss_of(known.record))
+            for url, known in zip(urls, found, strict=True)
+            if known.record is not None and is_old(known.record)
+        ]
+        answers = await backend.commit(commits)
+        left = [c.url for c, answer in zip(commits, answers, strict=True) if isinstance(answer, Versioned)]
+        return left, len(commits) - len(left)
+

@@ -1,0 +1,100 @@
+"""Tombstones in process: what was invalidated, purged or forgotten, and when."""
+
+import re
+from collections.abc import Callable
+from itertools import islice
+
+from bestbefore.addon.engine.learning import CLOCK_SKEW_S
+from bestbefore.addon.rfc9111.message import Target
+from bestbefore.addon.rules import Pattern
+from bestbefore.addon.store.interface import Backend, Tombstone
+
+TOMBSTONES_KEPT_S = 86_400.0
+"""How long tombstones are kept. The copies they name are removed at once; a tombstone must only outlive what may still
+be on its way: a fetch, a write in a queue. A proxy that was cut off for longer keeps none of its copies."""
+
+BATCH = 500
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Which URLs are meant: by a URL, by a URL with `*` for any text, or by a pattern as in the configuration.
+
+    Raises ValueError, which says what is wrong, for none of these.
+    """
+    if names_one(pattern):
+        return pattern.__eq__
+    if "://" not in pattern:
+        of_rules = Pattern.parse(pattern)
+        return lambda url: _matches(of_rules, url)
+    texts = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
+    return lambda url: texts.fullmatch(url) is not None
+
+
+def _matches(pattern: Pattern, url: str) -> bool:
+    try:
+        target = Target.parse(url)
+    except ValueError:
+        return False
+    return pattern.host.matches(target.host) and pattern.matches_path(target.path)
+
+
+def names_one(pattern: str) -> bool:
+    """Whether this pattern of a user is the URL of one object."""
+    return "://" in pattern and "*" not in pattern
+
+
+def matcher_of(tombstone: Tombstone) -> Callable[[str], bool]:
+    """Which URLs a tombstone names. Raises ValueError for a pattern that cannot be read."""
+    return tombstone.pattern.__eq__ if tombstone.exact else matcher(tombstone.pattern)
+
+
+class Tombstones:
+    """Those known here: what this process wrote and what it heard of."""
+
+    def __init__(self) -> None:
+        self._of_urls: dict[str, float] = {}
+        self._of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
+        self._waiting: dict[Tombstone, Callable[[str], bool]] = {}
+
+    def add(self, tombstone: Tombstone) -> None:
+        """Raises ValueError for a pattern that cannot be read."""
+        if tombstone.exact:
+            known_s = self._of_urls.get(tombstone.pattern, tombstone.time_s)
+            self._of_urls[tombstone.pattern] = max(known_s, tombstone.time_s)
+        else:
+            self._of_patterns[tombstone] = matcher_of(tombstone)
+
+    def is_buried(self, url: str, stored_s: float) -> bool:
+        """Whether what was stored of an object at this moment is dead."""
+        return stored_s < self._of_urls.get(url, stored_s) or any(
+            stored_s < t.time_s and matches(url) for t, matches in self._of_patterns.items()
+        )
+
+    def trim(self, now_s: float) -> None:
+        """Let go of those that have been kept long enough, and of those from a clock that has been set back since."""
+        oldest_s, newest_s = now_s - TOMBSTONES_KEPT_S, now_s + CLOCK_SKEW_S
+        self._of_urls = {url: t_s for url, t_s in self._of_urls.items() if oldest_s < t_s <= newest_s}
+        self._of_patterns = {t: m for t, m in self._of_patterns.items() if oldest_s < t.time_s <= newest_s}
+
+    # To be written
+
+    def queue(self, tombstone: Tombstone) -> None:
+        """Add one of our own, which the backend is to be told. Raises ValueError for one that cannot be read."""
+        self.add(tombstone)
+        self._waiting[tombstone] = matcher_of(tombstone)
+
+    @property
+    def waiting(self) -> int:
+        """Of how many the backend was not told yet."""
+        return len(self._waiting)
+
+    def waiting_s(self, url: str) -> float:
+        """Up to when what the backend has of an object is dead, though it was not told yet; 0 if it knows all."""
+        return max((t.time_s for t, matches in self._waiting.items() if matches(url)), default=0.0)
+
+    async def write(self, backend: Backend) -> None:
+        """Tell the backend. Raises AwayError, UnwritableError."""
+        telling = list(islice(self._waiting, BATCH))
+        await backend.bury(telling)
+        for tombstone in telling:
+            del self._waiting[tombstone]
