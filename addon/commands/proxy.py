@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from bestbefore.addon.clock import VARIABLE, Clock, clock_from_environment
+from bestbefore.addon.clock import VARIABLE, Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.errors import InputError
 
@@ -34,6 +34,8 @@ def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> 
         raise InputError(str(error)) from None
     watch = ConfigWatch(config_file, options)
     _log_plainly()
+    if isinstance(clock, FastClock):
+        click.echo(f"warning: {VARIABLE}: time runs {clock.factor:g} times faster than the world's", err=True)
     for warning in watch.config.warnings:
         click.echo(f"warning: {warning}", err=True)
     with contextlib.suppress(KeyboardInterrupt):
@@ -46,7 +48,10 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     from bestbefore.addon.proxy.service import Service
     from bestbefore.addon.store.interface import StoreInputError, StoreUnusableError
 
-    service = Service(watch, clock, log_requests=not quiet)
+    try:
+        service = Service(watch, clock, log_requests=not quiet)
+    except (OSError, ValueError) as error:  # the file of credentials
+        raise InputError(str(error)) from None
     try:
         await service.start()
         master = make_master(service, _greet)

@@ -3,6 +3,7 @@ dispatch through mitmproxy's default ones."""
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,12 @@ def make_master(service: Service, greet: Callable[[str], None]) -> Master:
         connection_strategy="lazy",  # a hit on HTTPS opens no connection
         upstream_cert=False,  # nor does the certificate that we show for it
     )
+    roots = ssl.get_default_verify_paths()
+    if roots.cafile or roots.capath:
+        # The system's, as our own fetch uses, rather than those that mitmproxy brings.
+        made.options.update(
+            ssl_verify_upstream_trusted_ca=roots.cafile, ssl_verify_upstream_trusted_confdir=roots.capath
+        )
     return made
 
 

@@ -19,10 +19,10 @@ from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.admin.metrics import Metrics
 from bestbefore.addon.admin.requestlog import RequestLog
 from bestbefore.addon.admin.server import AdminServer
-from bestbefore.addon.admin.status import StoreStatus
 from bestbefore.addon.admin.summary import Summary
 from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
+from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
@@ -56,7 +56,7 @@ class Service:
         self.ready = False
         self.announce = announce
         """Whether other addons listen, so that each exchange must be shown to them as a flow."""
-        self.metrics = Metrics(self._store_status)
+        self.metrics = Metrics(lambda: self._store.status())
         self.summary = Summary(clock.monotonic())
         self._watch = watch
         self._log_requests = log_requests
@@ -75,8 +75,8 @@ class Service:
         file = given.pop("config", None)
         try:
             watch = ConfigWatch(Path(file) if file else None, given)
-        except Exception as error:
-            raise ValueError(str(error)) from None
+        except ConfigError as error:
+            raise ValueError(error.message) from None
         return cls(watch, clock_from_environment(os.environ), announce=True)
 
     @property
@@ -297,17 +297,6 @@ class Service:
         self.summary.add(answered)
         if self._log is not None:
             self._log.add(answered)
-
-    def _store_status(self) -> StoreStatus:
-        status = self._store.status()
-        return StoreStatus(
-            away=status.away,
-            copies=status.copies,
-            copy_bytes=status.copy_bytes,
-            hot_bytes=status.hot_bytes,
-            queued_writes=status.queued_writes,
-            dropped_writes=status.dropped_writes,
-        )
 
     def _health(self) -> dict[str, object]:
         return {"store": "away" if self._store.status().away else "ok"}
