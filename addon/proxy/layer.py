@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import mitmproxy.http
 from mitmproxy.net.http import url as http_url
-from mitmproxy.proxy import events, layer
+from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
@@ -23,6 +23,9 @@ from bestbefore.addon.proxy.wait import BestbeforeWait, Work
 from bestbefore.addon.rfc9111.message import Head, Request
 
 Commands = layer.CommandGenerator[Any]
+
+MERGED_BYTES = 64 * 1024
+"""Data sent together is no larger than this: copying more costs more than a write."""
 
 
 class Gateway(Protocol):
@@ -54,10 +57,41 @@ class CachingHttpLayer(HttpLayer):
         super().__init__(context, mode)
         self._gateway = gateway
 
+    def handle_event(self, event: events.Event) -> Commands:
+        """As mitmproxy's, in fewer writes."""
+        yield from _merged(super().handle_event(event))
+
     def make_stream(self, stream_id: int) -> Commands:
         """As mitmproxy's, with our stream."""
         stream = self.streams[stream_id] = CachingStream(self.context.fork(), stream_id, self._gateway)
         yield from self.event_to_child(stream, events.Start())
+
+
+def _merged(issued: Commands) -> Commands:
+    """The same commands, with small data to one connection sent together: a head and its content are one write.
+
+    A write is a system call, a tenth of the time of a hit.
+    """
+    held: commands.SendData | None = None
+    for command in issued:
+        if isinstance(command, commands.SendData):
+            if (
+                held is not None
+                and held.connection is command.connection
+                and len(held.data) + len(command.data) <= MERGED_BYTES
+            ):
+                held = commands.SendData(held.connection, held.data + command.data)
+                continue
+            if held is not None:
+                yield held
+            held = command
+            continue
+        if held is not None:
+            yield held
+            held = None
+        yield command
+    if held is not None:
+        yield held
 
 
 class CachingStream(HttpStream):
