@@ -6,7 +6,7 @@ derived from it: the exact time, else the middle of the interval (`refresh` sect
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from bestbefore.addon.engine.observation import Fingerprint, Observation
@@ -248,9 +248,11 @@ def _dated(before: Seen, seen: Observation, modified_s: float | None) -> Update:
 
 
 def _merge(
-    known: tuple[Update, ...], found: Iterable[Update]
+    known: tuple[Update, ...], found: Sequence[Update]
 ) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
     """Add updates to those known; one that may be a known one narrows it instead. Also the points gained and lost."""
+    if not found:  # as at most contacts
+        return known, (), ()
     updates = list(known)
     exact_s = {u.by_s for u in known if u.exact}
     for update in found:
