@@ -52,6 +52,7 @@ class Site:
             "proxy": proxy_url,
             "clock_period": str(CLOCK_PERIOD_S),
             "state": str(ca_file.parent),
+            "state_word": shlex.quote(str(ca_file.parent)),
             "bundle": str(bundle_file),
             "ca": shlex.quote(str(ca_file)),
             "fingerprint": digest.hex(":").upper(),
@@ -62,7 +63,12 @@ class Site:
 
 
 def respond(site: Site, request: Request, now_s: float) -> tuple[Head, bytes]:
-    """The response to a request for this host: its head, which bears Date and Content-Length, and its content."""
+    """The response to a request for this host: its head, which bears Content-Length, and its content.
+
+    It bears no Date. A Date counts whole seconds, and the age that a cache infers from the lost fraction would eat
+    most of the second or two for which the clock is fresh. Whoever receives a response without it records the moment
+    itself (RFC 9110 6.6.1), and here that is the same process.
+    """
     pages = {
         "/": (_HTML, site.index_html),
         "/ca.pem": (_CERTIFICATE, site.ca_pem),
@@ -79,8 +85,7 @@ def respond(site: Site, request: Request, now_s: float) -> tuple[Head, bytes]:
     else:
         text = b"There is no such page. See http://bestbefore.test/\n"
         head, content = _page(404, "Not Found", _TEXT, text, _NO_STORE)
-    dated = Fields([("Date", format_http_date(now_s)), *head.fields.raw])
-    return Head(head.status, dated, head.reason), b"" if request.method == "HEAD" else content
+    return head, b"" if request.method == "HEAD" else content
 
 
 def _clock(conditions: Fields, now_s: float) -> tuple[Head, bytes]:

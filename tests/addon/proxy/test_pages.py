@@ -116,7 +116,6 @@ def test_pages_that_depend_on_this_process_are_never_stored(path: str, media_typ
     assert head.fields.get("content-type") == media_type
     assert head.fields.get("content-length") == str(len(content))
     assert head.fields.get("cache-control") == "no-store"
-    assert head.fields.get("date") == "Fri, 26 Jan 2024 00:00:38 GMT"
 
 
 @pytest.mark.parametrize("path", ["/x", "/clock/", "/CA.pem", "/ca.key", "/../ca.pem", "//"])
@@ -140,7 +139,7 @@ def test_head_has_the_fields_of_get_and_no_content(path: str) -> None:
 def test_the_clock_says_when_it_changed_and_leaves_its_lifetime_to_the_policy() -> None:
     head, body = ask("/clock")
     assert head.fields.get("last-modified") == CHANGED
-    assert head.fields.names() == {"date", "last-modified", "content-type", "content-length"}
+    assert head.fields.names() == {"last-modified", "content-type", "content-length"}
     assert head.fields.get("content-type") == "text/plain; charset=utf-8"
     assert CHANGED in body.decode()
     assert "next at Fri, 26 Jan 2024 00:00:40 GMT" in body.decode()
@@ -170,8 +169,7 @@ def test_the_clock_changes_exactly_when_its_last_modified_does(now_s: float, lat
 def test_an_unchanged_clock_answers_a_condition_with_304(fields: list[tuple[str, str]]) -> None:
     head, body = ask("/clock", *fields)
     assert (head.status, body) == (304, b"")
-    assert head.fields.get("last-modified") == CHANGED
-    assert head.fields.get("date") is not None
+    assert head.fields.raw == (("Last-Modified", CHANGED),)
 
 
 @pytest.mark.parametrize(
