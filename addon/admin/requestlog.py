@@ -24,9 +24,11 @@ _STYLES = {
     Outcome.REFUSED: "bold red",
 }
 _VERDICT_WIDTH = max(len(outcome) for outcome in Outcome)
+_REASON_WIDTH = len("stale-while-revalidate")  # the longest of them
 
 HEADING = (
-    f"{'time (UTC)':<20}  {'verdict':<{_VERDICT_WIDTH}} {'reason':<18} {'ttl':>6} code {'bytes':>6} {'took':>6}  URL"
+    f"{'time (UTC)':<20}  {'verdict':<{_VERDICT_WIDTH}} {'reason':<{_REASON_WIDTH}} "
+    f"{'ttl':>6} code {'bytes':>6} {'took':>6}  URL"
 )
 
 
@@ -56,7 +58,7 @@ class RequestLog:
         ttl = "-" if answered.ttl_s is None else span(answered.ttl_s)
         method = "" if answered.method == "GET" else plain_word(answered.method[:20]) + " "
         return (
-            f"{self._second_text}  {self._verdicts[answered.outcome]} {answered.reason:<18} {ttl:>6} "
+            f"{self._second_text}  {self._verdicts[answered.outcome]} {answered.reason:<{_REASON_WIDTH}} {ttl:>6} "
             f"{answered.status:>4} {size(answered.sent_bytes):>6} {span(answered.duration_s):>6}  "
             f"{method}{bare_url(answered.url)}{'' if answered.complete else ' (cut short)'}"
         )

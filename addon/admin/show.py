@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bestbefore.addon.admin.plain import plain_text, plain_word
 from bestbefore.addon.admin.report import Expires, ListedObject, ObjectReport, Observed, UpdateReport, VariantReport
-from bestbefore.addon.admin.units import size, span, utc
+from bestbefore.addon.admin.units import FAR_S, size, span, utc
 from bestbefore.addon.rfc9111.reuse import Action
 
 BAR_WIDTH = 24
@@ -128,7 +128,7 @@ def _validators(variant: VariantReport) -> str:
 def _expires(expires: Expires, now_s: float) -> str:
     if expires.expiry_s is None:
         when = "at each request"
-    elif math.isinf(expires.expiry_s):
+    elif expires.expiry_s >= FAR_S:
         when = "never expires"
     elif expires.expiry_s > now_s:
         when = f"expires {utc(expires.expiry_s)}, in {span(expires.expiry_s - now_s)}"

@@ -36,7 +36,7 @@ class StoreStatus(Protocol):
         """Since the start: not kept, because the backend was full or away for too long."""
 
     @property
-    def hot_bytes(self) -> int:
+    def hot_bytes(self) -> float:
         """Bytes of the copies held in the process."""
 
     @property

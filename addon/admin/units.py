@@ -2,6 +2,9 @@
 
 import time
 
+FAR_S = 1e12
+"""Moments from this one on (the year 33658) are no dates of use to anybody; a policy that says "never" may give one."""
+
 _SPANS = ((120.0, 1.0, "s"), (7200.0, 60.0, "m"), (172_800.0, 3600.0, "h"), (float("inf"), 86_400.0, "d"))
 _SIZES = ((1e6, 1e3, "kB"), (1e9, 1e6, "MB"), (1e12, 1e9, "GB"), (float("inf"), 1e12, "TB"))
 
@@ -12,11 +15,13 @@ def utc(time_s: float) -> str:
     >>> utc(1706227238.9)
     '2024-01-26 00:00:38Z'
     """
+    if time_s >= FAR_S:
+        return "in the far future"
     return time.strftime("%Y-%m-%d %H:%M:%SZ", time.gmtime(time_s))
 
 
 def span(seconds: float) -> str:
-    """A span of time in two or three digits, at most seven characters up to 10,000 days; negative ones with a sign.
+    """A span of time in two or three digits, at most six characters up to 99,999 days; negative ones with a sign.
 
     >>> span(0.00042), span(0.25), span(0), span(1.5), span(90), span(600), span(-18_720), span(864_000)
     ('0.4ms', '250ms', '0s', '1.5s', '90s', '10m', '-5.2h', '10d')

@@ -1,4 +1,6 @@
+import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
@@ -144,3 +146,15 @@ def test_openmetrics_is_spoken_where_it_is_asked_for(metrics: Metrics) -> None:
     body, content_type = metrics.exposition("application/openmetrics-text; version=1.0.0")
     assert content_type.startswith("application/openmetrics-text")
     assert "bestbefore_requests" in {family.name for family in openmetrics_families(body.decode())}
+
+
+def test_the_documentation_lists_exactly_these_metrics(metrics: Metrics) -> None:
+    documented = (Path(__file__).parents[3] / "docs" / "observing.md").read_text("utf-8")
+    listed = re.findall(r"^\| `bestbefore_(\w+)` \| (\w+) \|", documented, re.MULTILINE)
+    families = text_string_to_metric_families(metrics.exposition("")[0].decode())
+    told = [
+        (family.name.removeprefix("bestbefore_") + ("_total" if family.type == "counter" else ""), family.type)
+        for family in families
+        if not family.name.endswith("_created")
+    ]
+    assert sorted(listed) == sorted(told)

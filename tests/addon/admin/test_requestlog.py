@@ -52,13 +52,13 @@ def on_a_terminal(request: Answered) -> list[str]:
 
 def test_a_line_tells_when_how_why_how_long_and_what(logged: Callable[..., list[str]]) -> None:
     assert logged(HIT) == [
-        "2024-01-26 00:00:38Z  hit       indttl                72m  200   12kB  0.4ms  http://www.example.org/a"
+        "2024-01-26 00:00:38Z  hit       indttl                    72m  200   12kB  0.4ms  http://www.example.org/a"
     ]
 
 
 def test_the_columns_of_all_outcomes_stand_below_each_other(logged: Callable[..., list[str]]) -> None:
     requests = [replace(HIT, outcome=outcome, ttl_s=None) for outcome in Outcome]
-    requests.append(replace(HIT, reason="origin-unreachable", ttl_s=-3.1e7, sent_bytes=2**40, duration_s=3e4))
+    requests.append(replace(HIT, reason="stale-while-revalidate", ttl_s=-3.1e7, sent_bytes=2**40, duration_s=3e4))
     lines = logged(*requests)
     assert {line.index("http://") for line in lines} == {HEADING.index("URL")}
     assert {line.index(" 200 ") for line in lines} == {HEADING.index("code")}

@@ -16,6 +16,11 @@ def test_moments_that_a_fast_clock_reaches_are_written_too() -> None:
     assert utc(3e11).startswith("11476-")
 
 
+@pytest.mark.parametrize("time_s", [1e12, 1e300, math.inf])
+def test_a_moment_that_is_no_date_is_said_to_be_far(time_s: float) -> None:
+    assert utc(time_s) == "in the far future"
+
+
 @pytest.mark.parametrize(
     ("seconds", "text"),
     [

@@ -1,0 +1,153 @@
+"""`bestbefore show [URL]`: what was learnt of an object, or of those most requested."""
+
+import asyncio
+import difflib
+import json
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.admin.plain import plain_word
+from bestbefore.addon.admin.report import ListedObject, ObjectReport, listed_object, object_report
+from bestbefore.addon.admin.show import list_text, object_text
+from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
+from bestbefore.addon.config.load import Config, load_config
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.errors import InputError
+from bestbefore.addon.proxy.judge import Judge
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Target
+from bestbefore.addon.rules import Rule, Rules
+from bestbefore.addon.store.interface import AwayError, StoreInputError, StoreUnusableError
+from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.store.store import Store
+
+STORE_FOLDER = "valkey"
+"""Of a state folder; the embedded store makes it."""
+LISTED = 20
+NEAREST_SHOWN = 3
+URLS_COMPARED = 20_000
+"""How many known URLs are looked at for those nearest to an unknown one."""
+
+
+@click.command("show")
+@click.argument("url", required=False)
+@click.option("--state", metavar="DIR", help="Folder of the proxy's state (default $XDG_STATE_HOME/bestbefore).")
+@click.option("--store", metavar="STORE", help="embedded, or the URL of a Redis server.")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="The proxy's configuration file (TOML).")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per line; times are Unix seconds.")
+def command(url: str | None, config_file: Path | None, *, as_json: bool, **options: str | None) -> None:
+    """Show what was learnt of URL; without it, of the 20 most requested objects.
+
+    A running proxy may go on. Rules are those of --config, which should be the proxy's.
+    """
+    try:
+        target = None if url is None else Target.parse(url)
+        clock = clock_from_environment(os.environ)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    config = load_config(config_file, options)
+    # Opening a store makes what is missing, and closes its folder to others: not for a folder that was mistyped.
+    if config.settings.store == "embedded" and not (config.settings.state / STORE_FOLDER).is_dir():
+        raise InputError(f"{config.settings.state}: there is no store: no proxy has run with this state folder")
+    asyncio.run(_show(target, config, clock, as_json=as_json))
+
+
+async def _show(target: Target | None, config: Config, clock: Clock, *, as_json: bool) -> None:
+    try:
+        async with _opened(config, clock) as store:
+            if store.status().away:
+                raise click.ClickException("the store does not answer")
+            view = _View(store, config.rules, clock.now())
+            if target is None:
+                objects = await view.most_requested()
+                text = "".join(map(_json_line, objects)) if as_json else list_text(objects, view.now_s)
+            else:
+                report = await view.object(target)
+                text = _json_line(report) if as_json else object_text(report)
+            click.echo(text, nl=False)
+    except StoreInputError as error:
+        raise InputError(str(error)) from None
+    except (StoreUnusableError, AwayError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+@asynccontextmanager
+async def _opened(config: Config, clock: Clock) -> AsyncIterator[Store]:
+    """The store of the configuration, shared with the proxy that has it open, if there is one."""
+    store = await open_store(
+        config.settings.store,
+        clock=clock,
+        domain_of=registrable_domain,
+        state=config.settings.state,
+        clock_mark="accelerated" if isinstance(clock, FastClock) else "real",
+        join=True,
+    )
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+class _View:
+    """The store at one moment, under these rules."""
+
+    def __init__(self, store: Store, rules: Rules, now_s: float) -> None:
+        self.now_s = now_s
+        self._store = store
+        self._rules = rules
+        self._judge = Judge(store)
+
+    async def most_requested(self) -> list[ListedObject]:
+        """The objects most often requested."""
+        listed = []
+        for url, requests in await self._store.top(LISTED):
+            rule = self._rule(Target.parse(url))
+            record = await self._store.record(url)
+            listed.append(listed_object(url, requests, record, await self._copies(url, rule), rule, self.now_s))
+        return listed
+
+    async def object(self, target: Target) -> ObjectReport:
+        """All that is known of an object. Raises ClickException, with the nearest known URLs, if that is nothing."""
+        rule, url = self._rule(target), target.url
+        record, copies = await self._store.record(url), await self._copies(url, rule)
+        if record is None and not copies:
+            raise click.ClickException(await self._unknown(target))
+        return object_report(url, record, copies, rule, self.now_s)
+
+    def _rule(self, target: Target) -> Rule:
+        return self._rules.rule_for(target.host, target.path)
+
+    async def _copies(self, url: str, rule: Rule) -> list[Copy]:
+        """The copies with the verdicts that they would have at their next use."""
+        copies = (await self._store.copies(url)).copies
+        record = await self._store.record(url)
+        return [
+            copy if copy.rule == rule.key else await self._judge.judged(copy, record, rule, self._rules)
+            for copy in copies
+        ]
+
+    async def _unknown(self, target: Target) -> str:
+        known = await self._urls(f"*://{target.host}*") or await self._urls("*")
+        lines = [f"{plain_word(target.url)}: nothing is known of it"]
+        if not known:
+            lines.append("nothing was learnt of any object yet")
+        elif nearest := difflib.get_close_matches(target.url, known, n=NEAREST_SHOWN):
+            lines.append(f"known are {' '.join(map(plain_word, nearest))}")
+        return "\n".join(lines)
+
+    async def _urls(self, pattern: str) -> list[str]:
+        urls: list[str] = []
+        async for url in self._store.urls(pattern):
+            urls.append(url)
+            if len(urls) == URLS_COMPARED:
+                break
+        return urls
+
+
+def _json_line(report: ObjectReport | ListedObject) -> str:
+    return json.dumps(asdict(report), allow_nan=False) + "\n"
