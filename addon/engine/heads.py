@@ -1,5 +1,7 @@
 """The heads of the responses that we send."""
 
+from http import HTTPStatus
+
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.answer import answer
 from bestbefore.addon.rfc9111.connection import end_to_end
@@ -40,4 +42,5 @@ def of_our_own(status: int, now_s: float, status_member: str, size: int, *lines:
             *lines,
             ("Cache-Status", status_member),
         )),
+        HTTPStatus(status).phrase,
     )

@@ -40,8 +40,11 @@ def passed_head(passing: Passing, head: Head, now_s: float, site: Site) -> Head:
     fwd = Fwd.METHOD if passing.why is Bypass.METHOD else Fwd.BYPASS
     member = cache_status.forwarded(fwd, fwd_status=head.status, detail="" if fwd is Fwd.METHOD else passing.why)
     told = heads.passed_on(head, now_s, member, site)
-    fields = told.fields.without({piggyback.UPDATES.lower()})
-    return replace(told, fields=_with_framing(head.fields, fields))
+    fields = _with_framing(head.fields, told.fields.without({piggyback.UPDATES.lower()}))
+    if "close" in connection_options(passing.request.fields):
+        # mitmproxy looks for it in the request, from which it was taken, or here.
+        fields = fields.added(("Connection", "close"))
+    return replace(told, fields=fields)
 
 
 def _with_framing(original: Fields, fields: Fields) -> Fields:

@@ -17,7 +17,7 @@ from mitmproxy.proxy import layer, layers, server_hooks
 
 from bestbefore.addon.proxy.access import REALM
 from bestbefore.addon.proxy.forwarded import Passing, sent_fields
-from bestbefore.addon.proxy.layer import install
+from bestbefore.addon.proxy.layer import OURS, install
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.tunnels import Refusals
@@ -89,6 +89,8 @@ class BestBefore:
         server = next(iter(ctx.master.addons.get("proxyserver").servers))
         host, port = server.listen_addrs[0][:2]
         self._greet(service.listening(host, port, Path(ctx.options.confdir).expanduser()))
+        if self._stock:
+            logger.info("bestbefore caches; state: %s, metrics: %s", service.settings.state, service.admin_url or "off")
 
     async def done(self) -> None:
         """mitmproxy's hook: write what was learnt."""
@@ -177,7 +179,7 @@ class BestBefore:
     def requestheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook for a request that the layer left to it."""
         service = self._service
-        if service is None or not service.ready or flow.request.is_http3:
+        if service is None or not service.ready or OURS in flow.metadata:
             return
         if not self._admit(flow, service):
             return

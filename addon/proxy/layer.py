@@ -24,6 +24,8 @@ from bestbefore.addon.rfc9111.message import Head, Request
 
 Commands = layer.CommandGenerator[Any]
 
+OURS = "bestbefore_answers"
+"""The key of a flow's metadata that tells our own hooks to leave it alone."""
 MERGED_BYTES = 64 * 1024
 """Data sent together is no larger than this: copying more costs more than a write."""
 
@@ -151,6 +153,7 @@ class CachingStream(HttpStream):
         """As `state_answer`, shown to the other addons of a stock mitmproxy as a flow."""
         self.flow = mitmproxy.http.HTTPFlow(self.context.client, self.context.server, live=True)
         self.flow.request = message
+        self.flow.metadata[OURS] = True
         yield layers.HttpRequestHeadersHook(self.flow)
         yield layers.HttpRequestHook(self.flow)
         if (yield from self.check_killed(emit_error_hook=True)):

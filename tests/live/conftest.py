@@ -5,11 +5,14 @@ import os
 import queue
 import re
 import signal
+import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate, parsedate_to_datetime
 from http.client import HTTPConnection, HTTPResponse
@@ -18,6 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from mitmproxy.certs import CertStore
 
 COMMAND = Path(sys.executable).parent / "bestbefore"
 PATIENCE_S = 30.0
@@ -144,14 +150,12 @@ class Origin:
     """An HTTP origin whose objects have the recorded updates; policy time is told by `now`."""
 
     updates: Mapping[str, Sequence[float]]
+    url: str = ""
     now: Callable[[], float] = time.time
     contacts: list[Contact] = field(default_factory=list)
-    server: ThreadingHTTPServer | None = None
-
-    @property
-    def url(self) -> str:
-        assert self.server is not None
-        return f"http://127.0.0.1:{self.server.server_port}"
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """Further fields of each answer."""
+    stop: Callable[[], None] = lambda: None
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         """Version n of an object is what it is after its first n updates."""
@@ -159,6 +163,7 @@ class Origin:
         version = 0 if times is None else bisect.bisect_right(times, now_s)
         body = f"{handler.path} version {version}\n".encode()
         fields = {"Date": formatdate(now_s, usegmt=True), "ETag": f'"{version}"', "Content-Type": "text/plain"}
+        fields.update(self.extra)
         if times is not None and version:
             fields["Last-Modified"] = formatdate(times[version - 1], usegmt=True)
         current = handler.headers.get("If-None-Match") == f'"{version}"'
@@ -175,12 +180,34 @@ class Origin:
             handler.wfile.write(body)
 
 
-@pytest.fixture
-def start_origin() -> Iterator[Callable[[Mapping[str, Sequence[float]]], Origin]]:
-    """Starts origins on ports of their own; all are closed at the end of the test."""
-    servers: list[tuple[ThreadingHTTPServer, threading.Thread]] = []
+@dataclass(frozen=True)
+class Authority:
+    """A certificate authority of the tests, and a certificate for localhost that it has signed."""
 
-    def start(updates: Mapping[str, Sequence[float]]) -> Origin:
+    ca_file: Path
+    leaf_file: Path
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Made by mitmproxy's own tools."""
+    folder = tmp_path_factory.mktemp("authority")
+    entry = CertStore.from_store(folder, "origin", 2048).get_cert("localhost", [x509.DNSName("localhost")], None)
+    leaf = folder / "leaf.pem"
+    key = entry.privatekey.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption())
+    leaf.write_bytes(entry.cert.to_pem() + key)
+    return Authority(folder / "origin-ca-cert.pem", leaf)
+
+
+StartOrigin = Callable[..., Origin]
+
+
+@pytest.fixture
+def start_origin() -> Iterator[StartOrigin]:
+    """Starts origins on ports of their own; all are closed at the end of the test."""
+    origins: list[Origin] = []
+
+    def start(updates: Mapping[str, Sequence[float]], leaf_file: Path | None = None) -> Origin:
         origin = Origin(updates)
 
         class Handler(BaseHTTPRequestHandler):
@@ -191,22 +218,90 @@ def start_origin() -> Iterator[Callable[[Mapping[str, Sequence[float]]], Origin]
 
             do_HEAD = do_GET
 
+            def do_POST(self) -> None:
+                body = self.rfile.read(int(self.headers["Content-Length"]))
+                origin.contacts.append(Contact(self.path, "POST", 200, 0, {}))
+                self.send_response_only(200)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
             def log_message(self, *args: object) -> None:
                 """Say nothing."""
 
-        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        server = Server(("127.0.0.1", 0), Handler)
+        if leaf_file is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(leaf_file)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
         thread.start()
-        servers.append((server, thread))
-        origin.server = server
+        scheme, host = ("http", "127.0.0.1") if leaf_file is None else ("https", "localhost")
+        origin.url = f"{scheme}://{host}:{server.server_port}"
+
+        def stop() -> None:
+            server.shutdown()
+            server.close_connections()
+            thread.join()
+            server.server_close()
+            origin.stop = lambda: None
+
+        origin.stop = stop
+        origins.append(origin)
         return origin
 
     yield start
-    for server, thread in servers:
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    for origin in origins:
+        origin.stop()
+
+
+class Server(ThreadingHTTPServer):
+    """Knows its connections, so that an origin that goes down goes down at once."""
+
+    daemon_threads = True
+
+    def __init__(self, *args: Any) -> None:
+        self._open: list[socket.socket] = []
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        self._open.append(request)
+        super().process_request(request, client_address)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that goes away is no error."""
+
+    def close_connections(self) -> None:
+        for connection in self._open:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture
+def start_raw_origin() -> Iterator[Callable[[bytes], str]]:
+    """Starts origins that answer each request with the same bytes and close; gives their URLs."""
+    servers: list[socket.socket] = []
+
+    def start(answer: bytes) -> str:
+        server = socket.create_server(("127.0.0.1", 0))
+        servers.append(server)
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection, suppress(OSError):
+                        connection.recv(65536)
+                        connection.sendall(answer)
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"http://127.0.0.1:{server.getsockname()[1]}"
+
+    yield start
+    for server in servers:
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        server.close()
 
 
 @pytest.fixture(scope="session")

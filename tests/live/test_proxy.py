@@ -1,0 +1,278 @@
+"""The proxy as its users meet it: plain and intercepted, HTTP/1 and HTTP/2, in front of an origin, under mitmdump."""
+
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+
+pytestmark = pytest.mark.live
+
+Start = Callable[..., Any]
+UPDATES = {"/page": [1_000_000_000.0], "/other": [1_100_000_000.0]}
+
+
+@contextmanager
+def tunnel(proxy: Any, url: str, ca_file: Path, *, alpn: str = "http/1.1") -> Iterator[ssl.SSLSocket]:
+    """A TLS connection through the proxy to the host of an https URL."""
+    authority = url.removeprefix("https://")
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 10)) as plain:
+        plain.sendall(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
+        assert b" 200 " in plain.recv(4096)
+        context = ssl.create_default_context(cafile=ca_file)
+        context.set_alpn_protocols([alpn])
+        with context.wrap_socket(plain, server_hostname=authority.partition(":")[0]) as secure:
+            yield secure
+
+
+def get_1(proxy: Any, url: str, path: str, ca_file: Path) -> bytes:
+    """An answer over HTTP/1.1, head and content."""
+    with tunnel(proxy, url, ca_file) as secure:
+        secure.sendall(f"GET {path} HTTP/1.1\r\nHost: {url[8:]}\r\nConnection: close\r\n\r\n".encode())
+        answer = b""
+        while chunk := secure.recv(65536):
+            answer += chunk
+        return answer
+
+
+def get_2(proxy: Any, url: str, path: str, ca_file: Path) -> tuple[dict[str, str], bytes]:
+    """An answer over HTTP/2: fields, `:status` among them, and content."""
+    with tunnel(proxy, url, ca_file, alpn="h2") as secure:
+        assert secure.selected_alpn_protocol() == "h2"
+        connection = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+        connection.initiate_connection()
+        pseudo = [(":method", "GET"), (":scheme", "https"), (":authority", url[8:]), (":path", path)]
+        connection.send_headers(1, pseudo, end_stream=True)
+        secure.sendall(connection.data_to_send())
+        fields: dict[str, str] = {}
+        body = b""
+        while True:
+            for event in connection.receive_data(secure.recv(65536)):
+                if isinstance(event, h2.events.ResponseReceived):
+                    fields = {str(name): str(value) for name, value in event.headers}
+                elif isinstance(event, h2.events.DataReceived):
+                    body += event.data
+                elif isinstance(event, h2.events.StreamEnded):
+                    return fields, body
+            secure.sendall(connection.data_to_send())
+
+
+def test_https_is_cached_and_a_hit_needs_no_origin(start_proxy: Start, start_origin: Start, authority: Any) -> None:
+    origin = start_origin(UPDATES, authority.leaf_file)
+    origin.extra = {"Cache-Control": "max-age=60"}
+    proxy = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
+    ours = proxy.state / "mitmproxy-ca-cert.pem"
+    assert b"fwd=uri-miss" in get_1(proxy, origin.url, "/page", ours)
+    origin.stop()
+    answer = get_1(proxy, origin.url, "/page", ours)
+    assert b"bestbefore; hit" in answer
+    assert answer.endswith(b"/page version 1\n")
+    fields, body = get_2(proxy, origin.url, "/page", ours)
+    assert fields[":status"] == "200"
+    assert "hit" in fields["cache-status"]
+    assert body == b"/page version 1\n"
+    assert len(origin.contacts) == 1
+    missing, _ = get_2(proxy, origin.url, "/other", ours)
+    assert (missing[":status"], missing["cache-status"]) == ("502", "bestbefore; detail=origin-unreachable")
+
+
+def test_hosts_under_passthrough_show_their_own_certificate(
+    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path
+) -> None:
+    origin = start_origin(UPDATES, authority.leaf_file)
+    config = tmp_path / "proxy.toml"
+    config.write_text('[proxy]\npassthrough = ["localhost"]\n')
+    proxy = start_proxy("--config", str(config))
+    for _ in range(2):
+        assert get_1(proxy, origin.url, "/page", authority.ca_file).endswith(b"/page version 1\n")
+    assert len(origin.contacts) == 2
+
+
+def test_a_client_that_refuses_our_certificate_twice_is_given_a_tunnel(
+    start_proxy: Start, start_origin: Start, authority: Any
+) -> None:
+    origin = start_origin(UPDATES, authority.leaf_file)
+    proxy = start_proxy()
+    for _ in range(2):
+        with pytest.raises(ssl.SSLCertVerificationError):
+            get_1(proxy, origin.url, "/page", authority.ca_file)
+    end = time.monotonic() + 10
+    answer = b""
+    while not answer and time.monotonic() < end:
+        try:
+            answer = get_1(proxy, origin.url, "/page", authority.ca_file)
+        except ssl.SSLCertVerificationError:
+            time.sleep(0.05)  # the alert of the second refusal is still on its way
+    assert answer.endswith(b"/page version 1\n")
+
+
+def test_an_unsafe_request_passes_and_drops_the_copy(start_proxy: Start, start_origin: Start) -> None:
+    origin = start_origin(UPDATES)
+    origin.extra = {"Cache-Control": "max-age=60"}
+    proxy = start_proxy()
+    url = origin.url + "/page"
+    assert [proxy.get(url).is_hit for _ in range(2)] == [False, True]
+    body = b"x" * 3_000_000
+    answer = post(proxy, url, body)
+    assert b"fwd=method" in answer
+    assert answer.endswith(body)
+    assert not proxy.get(url).is_hit
+
+
+def post(proxy: Any, url: str, body: bytes) -> bytes:
+    """POST this body and return the whole answer."""
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 10)) as client:
+        head = f"POST {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
+        threading.Thread(target=client.sendall, args=(head.encode() + body,), daemon=True).start()
+        answer = b""
+        while chunk := client.recv(1 << 20):
+            answer += chunk
+        return answer
+
+
+MALFORMED = [
+    b"nonsense\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\nETag: \"1\"\r\n\r\nabc",
+    b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\nETag: \"1\"\r\n\r\nabcd",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"1\"\r\n\r\nzz\r\nabc\r\n0\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nETag: \"1\"\r\n\r\n3\r\nabc\r\n",
+    b"HTTP/1.1 999999 OK\r\n\r\n",
+    b"HTTP/1.1 200 OK\r\nno colon here\r\nETag: \"1\"\r\nContent-Length: 3\r\n\r\nabc",
+    b"",
+]
+
+
+@pytest.mark.parametrize("answer", MALFORMED)
+def test_a_malformed_answer_is_refused_or_cut_and_never_stored(
+    answer: bytes, start_proxy: Start, start_raw_origin: Callable[[bytes], str]
+) -> None:
+    url = start_raw_origin(answer)
+    proxy = start_proxy("--quiet")
+    for _ in range(2):
+        with closing(socket.create_connection(("127.0.0.1", proxy.port), 10)) as client:
+            client.sendall(f"GET {url}/ HTTP/1.1\r\nHost: {url[7:]}\r\nConnection: close\r\n\r\n".encode())
+            got = b""
+            while chunk := client.recv(65536):
+                got += chunk
+        assert b"; hit" not in got
+        assert got.startswith((b"HTTP/1.1 502", b"HTTP/1.1 200"))
+    assert proxy.stop() == 0
+    assert "Traceback" not in proxy.output()
+
+
+def test_interim_responses_do_not_end_the_exchange(
+    start_proxy: Start, start_raw_origin: Callable[[bytes], str]
+) -> None:
+    url = start_raw_origin(
+        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    )
+    got = start_proxy().get(url + "/")
+    assert (got.status, got.body) == (200, b"ok")
+
+
+def test_requests_that_lead_back_to_the_proxy_are_refused(start_proxy: Start) -> None:
+    proxy = start_proxy()
+    assert proxy.get(f"http://127.0.0.1:{proxy.port}/").status == 403
+    assert b" 403 " in post(proxy, f"http://localhost:{proxy.port}/", b"x")
+
+
+def test_in_front_of_an_origin_it_reports_updates_to_a_proxy_that_trusts_it(
+    start_proxy: Start, start_origin: Start, tmp_path: Path
+) -> None:
+    origin = start_origin({"/page": [1_000_000_000.0, 2_000_000_000.0, 2_000_100_000.0]})
+    origin.now = lambda: 1_999_000_000.0
+    clock = {"BESTBEFORE_CLOCK": "1999000000,1"}
+    front = start_proxy("--mode", f"reverse:{origin.url}", state=tmp_path / "front", env=clock)
+    direct = f"http://127.0.0.1:{front.port}/page"
+    config = tmp_path / "trusting.toml"
+    config.write_text('[[domain]]\nmatch = "127.0.0.1"\ntrust_piggyback = true\n')
+    behind = start_proxy("--config", str(config), state=tmp_path / "behind", env=clock)
+
+    assert behind.get(direct).body == b"/page version 1\n"
+    front.stop()
+    # Time goes on: the object is updated twice, and the front sees both.
+    for now_s in (2_000_050_000, 2_000_150_000):
+        origin.now = lambda now_s=now_s: float(now_s)
+        front = start_proxy(
+            "--mode", f"reverse:{origin.url}", "--listen", f"127.0.0.1:{front.port}", state=tmp_path / "front",
+            env={"BESTBEFORE_CLOCK": f"{now_s},1"},
+        )
+        asked = front.get("/page", {"Host": "x", "Want-Update-History": "?1", "Cache-Control": "no-cache"})
+        if now_s == 2_000_050_000:
+            front.stop()
+    assert asked.fields["update-history"] == "2000000000, 2000100000;since=1999000000"
+    assert "update-history" not in front.get("/page").fields
+
+    behind.stop()
+    behind = start_proxy(
+        "--config", str(config), state=tmp_path / "behind", env={"BESTBEFORE_CLOCK": "2000160000,1"}
+    )
+    got = behind.get(direct)
+    assert got.body == b"/page version 3\n"
+    assert "update-history" not in got.fields
+    behind.stop()
+    shown = subprocess.run(
+        [Path(sys.executable).parent / "bestbefore", "show", direct, "--state", tmp_path / "behind"],
+        capture_output=True, text=True, check=False, env={**os.environ, "BESTBEFORE_CLOCK": "2000160010,1"},
+    )
+    assert shown.returncode == 0, shown.stderr
+    assert "2033-05-18 03:33:20" in shown.stdout, "the update that it has never seen itself"
+
+
+def test_it_works_under_a_stock_mitmdump(start_origin: Start, tmp_path: Path) -> None:
+    origin = start_origin(UPDATES)
+    origin.extra = {"Cache-Control": "max-age=60"}
+    bin_folder = Path(sys.executable).parent
+    script = subprocess.check_output([bin_folder / "bestbefore", "addon-path"], text=True).strip()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [bin_folder / "mitmdump", "--listen-host", "127.0.0.1", "-p", str(port), "-s", script,
+         "--set", f"bestbefore_state={tmp_path / 'state'}", "--set", "bestbefore_admin=off",
+         "--set", f"confdir={tmp_path / 'mitm'}"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )
+    try:
+        assert process.stdout is not None
+        seen = ""
+        while "bestbefore caches" not in seen:
+            line = process.stdout.readline()
+            assert line, seen
+            seen += line
+        told = []
+        for _ in range(2):
+            with closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+                client.sendall(f"GET {origin.url}/page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+                answer = b""
+                while chunk := client.recv(65536):
+                    answer += chunk
+            assert answer.endswith(b"/page version 1\n")
+            told.append(b"; hit" in answer)
+        # The Host field names another server than the request line: forwarded, and not from the store.
+        assert told == [False, False]
+        for _ in range(2):
+            with closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+                host = origin.url[7:]
+                client.sendall(f"GET {origin.url}/page HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+                answer = b""
+                while chunk := client.recv(65536):
+                    answer += chunk
+            told.append(b"; hit" in answer)
+        assert told[2:] == [False, True]
+    finally:
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+    assert process.returncode == 0, out
+    assert "Traceback" not in out
