@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
 from mitmproxy.connection import Client
@@ -35,10 +35,12 @@ from bestbefore.addon.proxy.access import is_local
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.origin import Failure, Fetched, Origin, OriginError
+from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rfc9111.reuse import expiry
 from bestbefore.addon.rules import Rule, Rules
 from bestbefore.addon.store.store import Store
 
@@ -46,27 +48,6 @@ logger = logging.getLogger(__name__)
 
 WHOLE_BYTES = 16 * 1024
 """Content announced to be no larger is read whole before it is sent, which saves two turns of the event loop."""
-
-
-@dataclass(slots=True)
-class Tale:
-    """What will be told of one request when it is over."""
-
-    request: Request
-    client: str
-    restricted: bool
-    """Whether the client reaches no address of this machine itself."""
-    started_s: float
-    """Monotonic."""
-    time_s: float
-    outcome: Outcome = Outcome.MISS
-    reason: str = ""
-    status: int = 0
-    ttl_s: float | None = None
-    received_bytes: int = 0
-    encoding: str = ""
-    facts: dict[str, bool] = field(default_factory=dict)
-    would_differ: str = ""
 
 
 class Exchanges:
@@ -163,6 +144,7 @@ class Exchanges:
         reuse = serve.reuse
         tale.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
         tale.reason, tale.ttl_s = reuse.reason, reuse.ttl_s
+        tale.encoding = serve.copy.head.fields.get("content-encoding") or ""
         tale.would_differ = "validated" if serve.shorten_would_validate else ""
         member = cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
         return heads.from_copy(tale.request, serve.copy, tale.time_s, member, self.site)
@@ -257,9 +239,8 @@ class Exchanges:
         else:
             self._store.drop(copy.url)
         now_s = self._clock.now()
-        expiry_s = copy.expiry_s if copy.lifetime is None else copy.http_expiry_s
-        tale.outcome, tale.reason = Outcome.VALIDATED, copy.reason or ask.detail
-        tale.ttl_s = None if expiry_s is None else expiry_s - now_s
+        tale.outcome = Outcome.VALIDATED
+        tale.reason, tale.ttl_s = _prospect(ask.request, copy, rule, now_s)
         tale.facts.update(unnecessary=True, stored=decision.storable)
         member = cache_status.forwarded(
             ask.fwd, fwd_status=304, ttl_s=tale.ttl_s, stored=decision.storable, detail=ask.detail
@@ -338,6 +319,7 @@ class Exchanges:
         if copy is not None and kept is not None:
             judged = await self._judge.judged(copy, learnt.record, rule, self.rules)
             self._store.put(judged, b"".join(kept))
+            _, tale.ttl_s = _prospect(request, judged, rule, self._clock.now())
 
     async def _learn(self, observation: Observation, tale: Tale) -> Learnt:
         learnt = await self._store.learn(observation)
@@ -359,33 +341,20 @@ class Exchanges:
         tale.status = head.status
 
         def sent(size: int, complete: bool) -> None:
-            self._tell(self._told(tale, size, complete=complete))
+            self._tell(tale.told(self._clock.monotonic(), size, complete=complete))
 
         return Answer(head, body, chunks, sent)
-
-    def _told(self, tale: Tale, sent_bytes: int, *, complete: bool) -> Answered:
-        return Answered(
-            time_s=tale.time_s,
-            duration_s=self._clock.monotonic() - tale.started_s,
-            client=tale.client,
-            method=tale.request.method,
-            url=tale.request.target.url,
-            status=tale.status,
-            outcome=tale.outcome,
-            reason=tale.reason,
-            ttl_s=tale.ttl_s,
-            sent_bytes=sent_bytes,
-            received_bytes=tale.received_bytes,
-            encoding=tale.encoding,
-            complete=complete,
-            would_differ=tale.would_differ,
-            **tale.facts,
-        )
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:
+    """What will decide on the next request like this one, and for how long it will be served without contact."""
+    expiry_s, reason = expiry(request, copy, rule)
+    return reason, None if expiry_s is None else expiry_s - now_s
 
 
 async def _file_chunks(path: Path) -> AsyncGenerator[bytes]:

@@ -181,14 +181,15 @@ class BestBefore:
         service = self._service
         if service is None or not service.ready or OURS in flow.metadata:
             return
-        if not self._admit(flow, service):
-            return
         request = request_of(flow.request, has_body=True)
-        refusal = service.refusal(request)
+        passing = Passing(request, service.clock.now(), service.clock.monotonic())
+        refusal = service.refusal(request) if self._admit(flow, service) else None
         if refusal is not None:
             flow.response = _refusal(*refusal)
+        if flow.response is not None:
+            service.refused(passing, flow.client_conn, flow.response.status_code)
             return
-        flow.metadata[PASSING] = Passing(request, service.clock.now(), service.clock.monotonic())
+        flow.metadata[PASSING] = passing
         flow.request.headers.fields = pairs_of(sent_fields(request, service.site))
         flow.request.stream = True
 

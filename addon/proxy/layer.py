@@ -16,6 +16,7 @@ from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
+from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.translate import request_of, response_of
@@ -126,6 +127,9 @@ class CachingStream(HttpStream):
                 return False
             request.data.host, request.data.port = self.context.server.address[:2]
             request.scheme = "https" if self.context.server.tls else "http"
+            if isinstance(self.context.client.proxy_mode, ReverseMode):
+                # Clients name the proxy; the origin behind it has a name of its own.
+                request.host_header = http_url.hostport(request.scheme, request.host, request.port)
         elif not request.host:
             try:
                 host, port = http_url.parse_authority(request.host_header or "", check=True)

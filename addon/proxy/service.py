@@ -275,19 +275,23 @@ class Service:
 
     def passed_on(self, passing: Passing, client: Client, status: int, *, complete: bool) -> None:
         """The exchange that mitmproxy forwarded is over."""
-        self._answered(
-            Answered(
-                time_s=passing.time_s,
-                duration_s=self.clock.monotonic() - passing.started_s,
-                client=client.peername[0] if client.peername else "",
-                method=passing.request.method,
-                url=passing.request.target.url,
-                status=status,
-                outcome=Outcome.BYPASS,
-                reason=passing.why,
-                contact=True,
-                complete=complete,
-            )
+        told = self._told(passing, client, status)
+        self._answered(replace(told, outcome=Outcome.BYPASS, reason=passing.why, contact=True, complete=complete))
+
+    def refused(self, passing: Passing, client: Client, status: int) -> None:
+        """A request was answered with an error of ours instead of being forwarded."""
+        self._answered(self._told(passing, client, status))
+
+    def _told(self, passing: Passing, client: Client, status: int) -> Answered:
+        return Answered(
+            time_s=passing.time_s,
+            duration_s=self.clock.monotonic() - passing.started_s,
+            client=client.peername[0] if client.peername else "",
+            method=passing.request.method,
+            url=passing.request.target.url,
+            status=status,
+            outcome=Outcome.REFUSED,
+            reason="not-allowed",
         )
 
     # What is shown.

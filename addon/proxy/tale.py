@@ -1,0 +1,48 @@
+"""What is gathered of one request while it is answered, to be told when it is over."""
+
+from dataclasses import dataclass, field
+
+from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.rfc9111.message import Request
+
+
+@dataclass(slots=True)
+class Tale:
+    """One request. Its parts have the meaning of those of `Answered`."""
+
+    request: Request
+    client: str
+    restricted: bool
+    """Whether the client reaches no address of this machine itself."""
+    started_s: float
+    """Monotonic."""
+    time_s: float
+    outcome: Outcome = Outcome.MISS
+    reason: str = ""
+    status: int = 0
+    ttl_s: float | None = None
+    received_bytes: int = 0
+    encoding: str = ""
+    facts: dict[str, bool] = field(default_factory=dict)
+    """Those of contact, validation, unnecessary, update and stored that are known."""
+    would_differ: str = ""
+
+    def told(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
+        """The record of the request, which ended at `now_s` (monotonic)."""
+        return Answered(
+            time_s=self.time_s,
+            duration_s=now_s - self.started_s,
+            client=self.client,
+            method=self.request.method,
+            url=self.request.target.url,
+            status=self.status,
+            outcome=self.outcome,
+            reason=self.reason,
+            ttl_s=self.ttl_s,
+            sent_bytes=sent_bytes,
+            received_bytes=self.received_bytes,
+            encoding=self.encoding,
+            complete=complete,
+            would_differ=self.would_differ,
+            **self.facts,
+        )
