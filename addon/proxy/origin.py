@@ -10,10 +10,12 @@ import ssl
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 import aiohttp
 import certifi
-from aiohttp.abc import ResolveResult
+from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.client_proto import ResponseHandler
 from yarl import URL
 
 from bestbefore.addon.clock import Clock
@@ -78,6 +80,31 @@ class _PublicOnly(aiohttp.ThreadedResolver):
         return found
 
 
+class _Reading(ResponseHandler):
+    """Reads a response whose origin sends more than its Content-Length as what was announced.
+
+    The parser refuses what follows a complete message, and would lose the message with it where both come in one
+    piece. So a head is fed to it apart from what follows; the surplus closes the connection all the same.
+    """
+
+    def data_received(self, data: bytes) -> None:
+        head, end, rest = data.partition(b"\r\n\r\n")
+        for _ in range(8):  # interim responses have heads too
+            if not rest:
+                break
+            super().data_received(head + end)
+            head, end, rest = rest.partition(b"\r\n\r\n")
+        super().data_received(head + end + rest)
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Without a limit of its own: the clients' connections are the limit."""
+
+    def __init__(self, tls: ssl.SSLContext, resolver: AbstractResolver | None = None) -> None:
+        super().__init__(limit=0, ssl=tls, resolver=resolver, use_dns_cache=resolver is None)
+        self._factory = partial(_Reading, loop=self._loop)  # type: ignore[assignment]
+
+
 class Origin:
     """Fetches through one pool of connections; clients that may not reach this machine's own addresses have another."""
 
@@ -88,10 +115,8 @@ class Origin:
         self._upstream = upstream
         self._own: dict[str, Respond] = {}
         tls = _tls(ca_file, verify=verify)
-        self._unrestricted = self._session_with(aiohttp.TCPConnector(limit=0, ssl=tls))
-        self._restricted = self._session_with(
-            aiohttp.TCPConnector(limit=0, ssl=tls, resolver=_PublicOnly(), use_dns_cache=False)
-        )
+        self._unrestricted = self._session_with(_Connector(tls))
+        self._restricted = self._session_with(_Connector(tls, _PublicOnly()))
 
     @staticmethod
     def _session_with(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
