@@ -41,6 +41,11 @@ class Fields:
         lines = self._lines().get(name.lower())
         return None if lines is None else lines[0] if len(lines) == 1 else ", ".join(lines)
 
+    def first(self, name: str) -> str | None:
+        """The value of the first line of this name, or None: for fields that are no lists."""
+        lines = self._lines().get(name.lower())
+        return None if lines is None else lines[0]
+
     def __contains__(self, name: str) -> bool:
         return name.lower() in self._lines()
 

@@ -1,0 +1,44 @@
+"""Pieces of syntax that many fields share: lists, tokens, quoted strings, seconds (RFC 9110 5.6, RFC 9111 1.2.2)."""
+
+import re
+
+DELTA_MAX_S = 2**31
+"""What any larger number of seconds counts as (RFC 9111 1.2.2)."""
+
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_QUOTED = re.compile(r'"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[^\x00-\x08\x0a-\x1f\x7f])*+)"')
+_ESCAPE = re.compile(r"\\(.)")
+# A quoted string that is never closed takes the rest of the line with it: whoever reads the member sees it is broken.
+_MEMBER = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+"?+)*+', re.DOTALL)
+
+
+def is_token(text: str) -> bool:
+    """RFC 9110 5.6.2."""
+    return _TOKEN.fullmatch(text) is not None
+
+
+def list_members(value: str) -> list[str]:
+    """The members of a comma-separated list, trimmed, without empty ones (RFC 9110 5.6.1.2).
+
+    A comma within a quoted string separates nothing.
+
+    >>> list_members('a, "b, c" ,, d')
+    ['a', '"b, c"', 'd']
+    """
+    parts = value.split(",") if '"' not in value else _MEMBER.findall(value)
+    return [trimmed for part in parts if (trimmed := part.strip(" \t"))]
+
+
+def unquoted(text: str) -> str | None:
+    """What a quoted string holds (RFC 9110 5.6.4); None if the text is not exactly one quoted string."""
+    match = _QUOTED.fullmatch(text)
+    return None if match is None else _ESCAPE.sub(r"\1", match[1])
+
+
+def delta_seconds(text: str) -> int | None:
+    """A number of seconds, at most `DELTA_MAX_S`; None for anything but ASCII digits (RFC 9111 1.2.2)."""
+    if not (text.isascii() and text.isdigit()):
+        return None
+    digits = text.lstrip("0")
+    # Length first: Python refuses to convert numbers of thousands of digits.
+    return DELTA_MAX_S if len(digits) > 10 else min(int(digits or "0"), DELTA_MAX_S)
