@@ -1,0 +1,177 @@
+"""Which responses a shared cache may store, and what of them (RFC 9111 3)."""
+
+from enum import StrEnum
+
+from bestbefore.addon.rfc9111.age import current_at_s, date_value_s, with_date
+from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
+from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.dates import date_field
+from bestbefore.addon.rfc9111.directives import STEERING_FIELDS, CacheControl, of_request, of_response
+from bestbefore.addon.rfc9111.entity_tags import etag_field
+from bestbefore.addon.rfc9111.freshness import Lifetime, explicit_lifetime, heuristics_allowed
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rfc9111.personal import binding
+from bestbefore.addon.rfc9111.syntax import list_members
+from bestbefore.addon.rfc9111.vary import selecting
+
+
+class NoStore(StrEnum):
+    """Why a response is not stored: log field and metric label."""
+
+    METHOD = "method"
+    REQUEST = "request"
+    """The request goes past the cache (`bypass`)."""
+    REQUEST_NO_STORE = "request-no-store"
+    STATUS = "status"
+    """Not final, or by its definition not for a cache."""
+    PARTIAL = "partial"
+    NOT_UNDERSTOOD = "not-understood"
+    """must-understand, and a status whose rules we do not know."""
+    NO_STORE = "no-store"
+    PRIVATE = "private"
+    AUTHORIZATION = "authorization"
+    VARY = "vary-star"
+    SET_COOKIE = "set-cookie"
+    CONNECTION = "connection-option"
+    """Connection removes a field without which the rest would be misread."""
+    EVENT_STREAM = "event-stream"
+    NOT_CACHEABLE = "not-cacheable"
+    """Neither an explicit lifetime, nor public, nor a heuristically cacheable status."""
+    NEVER_USABLE = "no-validator"
+    """Nothing would ever allow to reuse it: no lifetime, and nothing to validate it by."""
+    TRUNCATED = "truncated"
+    """The content is not as long as Content-Length says."""
+
+    @property
+    def lies_in_the_request(self) -> bool:
+        """Whether the same response to another request might be stored: a copy that is stored already may stay."""
+        return self in (NoStore.METHOD, NoStore.REQUEST, NoStore.REQUEST_NO_STORE, NoStore.AUTHORIZATION)
+
+
+_UNDERSTOOD = frozenset((
+    *(200, 201, 202, 203, 204, 205, 300, 301, 302, 303, 307, 308),
+    *(400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 411, 413, 414, 415, 417, 421, 422, 426),
+    *(500, 501, 502, 503, 504, 505),
+))
+"""The final statuses of RFC 9110, less those below: what it says of caching them is done here."""
+
+_NEVER = frozenset((
+    304,  # says something of a stored response, and is none
+    407,  # between a client and its proxy
+    412, 416,  # answers to what is not part of the key: preconditions, a range
+    428, 429, 431, 511,  # RFC 6585 3 to 6
+))  # fmt: skip
+
+_EVENT_STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
+
+
+def why_not_store(request: Request, head: Head, now_s: float, *, without_validator: bool = False) -> NoStore | None:
+    """The reason that forbids to store a response received now, or None if it may be stored (RFC 9111 3).
+
+    `head` is as received, connection fields included. `without_validator`: the rule of the domain has a use for
+    copies that have neither validator nor lifetime (learned freshness for them, or serving while the origin is down).
+    """
+    fields, cache_control = head.fields, of_response(head.fields)
+    lifetime = explicit_lifetime(cache_control, fields, date_value_s(fields, now_s), now_s)
+    return (
+        _by_request(request)
+        or _by_status(request, head.status, cache_control)
+        or _by_directives(request, cache_control)
+        or _by_fields(request, fields, lifetime)
+        or _by_use(head, cache_control, lifetime, now_s, without_validator=without_validator)
+    )
+
+
+def _by_request(request: Request) -> NoStore | None:
+    if request.method != "GET":
+        return NoStore.METHOD
+    if bypass_reason(request) not in (None, Bypass.RANGE):
+        return NoStore.REQUEST
+    return NoStore.REQUEST_NO_STORE if of_request(request.fields).no_store else None
+
+
+def _by_status(request: Request, status: int, cache_control: CacheControl) -> NoStore | None:
+    if status == 206 or (status != 200 and "range" in request.fields):
+        return NoStore.PARTIAL
+    if not 200 <= status <= 599 or status in _NEVER:
+        return NoStore.STATUS
+    if cache_control.must_understand and status not in _UNDERSTOOD:
+        return NoStore.NOT_UNDERSTOOD
+    return None
+
+
+def _by_directives(request: Request, cache_control: CacheControl) -> NoStore | None:
+    # must-understand brings a no-store for caches that do not know it. We do, and the status too (RFC 9111 5.2.2.3).
+    if cache_control.no_store and not cache_control.must_understand:
+        return NoStore.NO_STORE
+    if cache_control.private:
+        return NoStore.PRIVATE
+    shared = cache_control.public or cache_control.must_revalidate or cache_control.s_maxage is not None
+    if "authorization" in request.fields and not shared:
+        return NoStore.AUTHORIZATION
+    return None
+
+
+def _by_fields(request: Request, fields: Fields, lifetime: Lifetime | None) -> NoStore | None:
+    if selecting(fields, request.fields) is None:
+        return NoStore.VARY
+    if "set-cookie" in fields and lifetime is None:
+        return NoStore.SET_COOKIE
+    if not STEERING_FIELDS.isdisjoint(connection_options(fields)):
+        return NoStore.CONNECTION
+    if (fields.first("content-type") or "").lower().startswith(_EVENT_STREAMS):
+        return NoStore.EVENT_STREAM
+    return None
+
+
+def _by_use(
+    head: Head, cache_control: CacheControl, lifetime: Lifetime | None, now_s: float, *, without_validator: bool
+) -> NoStore | None:
+    if lifetime is None and not heuristics_allowed(head.status, cache_control):
+        return NoStore.NOT_CACHEABLE
+    ever_fresh = lifetime is not None and lifetime.lifetime_s > 0 and not cache_control.no_cache
+    served_stale = cache_control.stale_while_revalidate or cache_control.stale_if_error
+    validated = etag_field(head.fields) is not None or date_field(head.fields, "last-modified", now_s) is not None
+    return None if without_validator or ever_fresh or served_stale or validated else NoStore.NEVER_USABLE
+
+
+def is_truncated(fields: Fields, size: int) -> bool:
+    """Whether content of this many bytes is not what Content-Length announced (RFC 9112 8): never stored."""
+    lengths = [length for line in fields.values("content-length") for length in list_members(line)]
+    return any((length.lstrip("0") or "0") != str(size) for length in lengths)
+
+
+def storable_fields(fields: Fields, cache_control: CacheControl) -> Fields:
+    """What of the fields of a response may be stored (RFC 9111 3.1).
+
+    Not the connection fields, those that no-cache or private names, and Age, which is made anew at each use.
+    """
+    return end_to_end(fields).without({"age", *cache_control.no_cache_names, *cache_control.private_names})
+
+
+def copy_of(
+    request: Request, head: Head, body: BodyRef, *, request_time_s: float, response_time_s: float, salt: bytes
+) -> Copy:
+    """The copy to store of a response for which `why_not_store` has no reason, and whose content is complete.
+
+    A Date is added where there is no valid one, and Content-Length, since the length is known now.
+    """
+    cache_control = of_response(head.fields)
+    fields = with_date(storable_fields(head.fields, cache_control), response_time_s)
+    if head.status != 204 and "content-length" not in fields:
+        fields = fields.added(("Content-Length", str(body.size)))
+    return Copy(
+        url=request.target.url,
+        head=Head(head.status, fields, head.reason),
+        body=body,
+        request_time_s=request_time_s,
+        response_time_s=response_time_s,
+        current_s=current_at_s(head.fields, request_time_s, response_time_s),
+        stored_s=response_time_s,
+        selecting=selecting(head.fields, request.fields) or (),
+        partition=request.partition,
+        personal=binding(request, head, cache_control, salt),
+        fetched_with_cookie="cookie" in request.fields,
+        fetched_with_authorization="authorization" in request.fields,
+    )

@@ -1,0 +1,39 @@
+from collections.abc import Callable
+
+import pytest
+
+from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
+from bestbefore.addon.rfc9111.message import Request
+
+type Asking = Callable[..., Request]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("X-Forwarded-Host: evil", Bypass.UNKEYED),
+        ("x-forwarded-anything: 1", Bypass.UNKEYED),
+        ("Forwarded: host=evil", Bypass.UNKEYED),
+        ("X-Original-URL: /admin", Bypass.UNKEYED),
+        ("X-Rewrite-URL: /admin", Bypass.UNKEYED),
+        ("X-HTTP-Method-Override: DELETE", Bypass.UNKEYED),
+        ("Upgrade: websocket", Bypass.UPGRADE),
+        ('If-Match: "a"', Bypass.PRECONDITION),
+        ("If-Unmodified-Since: Tue, 26 May 2026 20:26:40 GMT", Bypass.PRECONDITION),
+        ("Range: bytes=0-1", Bypass.RANGE),
+        ('If-None-Match: "a"', None),
+        ("Cookie: a=b", None),
+        ("If-Range: x", None),
+    ],
+)
+def test_fields_that_lead_past_the_cache(request_to: Asking, line: str, reason: Bypass | None) -> None:
+    assert bypass_reason(request_to(line)) is reason
+    assert bypass_reason(request_to(line, method="HEAD")) is reason
+
+
+def test_only_get_and_head_without_a_body_may_be_answered(request_to: Asking) -> None:
+    assert bypass_reason(request_to()) is None
+    assert bypass_reason(request_to(method="HEAD")) is None
+    assert bypass_reason(request_to(has_body=True)) is Bypass.BODY
+    for method in ("POST", "get", "QUERY", "OPTIONS", ""):
+        assert bypass_reason(request_to(method=method)) is Bypass.METHOD

@@ -1,0 +1,54 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.entity_tags import EntityTag
+
+type Stored = Callable[..., Copy]
+
+RECEIVED_S = 1_779_827_200.0
+
+
+def test_what_hits_ask_for_is_parsed_once_and_follows_the_head(stored: Stored) -> None:
+    copy = stored(
+        "Cache-Control: max-age=60", 'ETag: W/"a"', "Last-Modified: Tue, 26 May 2026 19:26:40 GMT", "Set-Cookie: a=b"
+    )
+    assert copy.cache_control.max_age == 60
+    assert copy.http_expiry_s == RECEIVED_S + 60
+    assert copy.etag == EntityTag('"a"', weak=True)
+    assert copy.last_modified_s == RECEIVED_S - 3600
+    assert copy.sets_cookie
+    bare = replace(copy, head=stored("Cache-Control: no-cache").head)
+    assert (bare.cache_control.no_cache, bare.etag, bare.last_modified_s, bare.sets_cookie) == (True, None, None, False)
+    assert bare.lifetime is None
+    assert bare.http_expiry_s is None
+    assert not bare.has_validator
+
+
+@pytest.mark.parametrize(
+    ("lines", "validator"),
+    [
+        (['ETag: "a"'], True),
+        (["ETag: a"], False),
+        (['ETag: "a"', 'ETag: "b"'], False),
+        (["Last-Modified: Tue, 26 May 2026 19:26:40 GMT"], True),
+        (["Last-Modified: yesterday"], False),
+    ],
+)
+def test_only_a_valid_tag_or_date_is_a_validator(stored: Stored, lines: list[str], validator: bool) -> None:
+    assert stored("Cache-Control: max-age=60", *lines).has_validator is validator
+
+
+def test_age_grows_with_time_and_never_falls_below_the_initial_age(stored: Stored) -> None:
+    copy = stored("Cache-Control: max-age=60", "Age: 30")
+    assert copy.age_s(RECEIVED_S + 5) == 35
+    assert copy.age_s(RECEIVED_S - 10**6) == 30
+
+
+def test_a_verdict_is_put_on_a_copy_without_changing_anything_else(stored: Stored) -> None:
+    copy = stored('ETag: "a"')
+    judged = copy.with_verdict(RECEIVED_S + 7, "indttl", "rule-1")
+    assert (judged.expiry_s, judged.reason, judged.rule) == (RECEIVED_S + 7, "indttl", "rule-1")
+    assert replace(judged, expiry_s=None, reason="", rule="") == copy

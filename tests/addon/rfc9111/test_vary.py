@@ -1,0 +1,149 @@
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Fields, Request
+from bestbefore.addon.rfc9111.vary import accepted_encodings, choose, matches, normalised, selecting, variant_key
+
+type Stored = Callable[..., Copy]
+type Asking = Callable[..., Request]
+type Having = Callable[..., Fields]
+
+FRESH = "Cache-Control: max-age=60"
+
+
+@pytest.mark.parametrize(
+    ("accepts", "sent"),
+    [
+        ([], None),
+        (["Accept-Encoding: "], None),
+        (["Accept-Encoding: identity"], None),
+        (["Accept-Encoding: gzip"], "gzip"),
+        (["Accept-Encoding: x-gzip"], "gzip"),
+        (["Accept-Encoding: GZIP, deflate, Br, zstd"], "gzip, br"),
+        (["Accept-Encoding: br", "Accept-Encoding: gzip"], "gzip, br"),
+        (["Accept-Encoding: gzip;q=0.5 , br; q=0.001"], "gzip, br"),
+        (["Accept-Encoding: gzip, br;q=0"], "gzip"),
+        (["Accept-Encoding: gzip;q=0, br"], None),
+        (["Accept-Encoding: br"], None),
+        (["Accept-Encoding: *"], "gzip, br"),
+        (["Accept-Encoding: *, br;q=0.000"], "gzip"),
+        (["Accept-Encoding: gzip;q=0, *"], None),
+        (["Accept-Encoding: gzip;q=2"], None),
+        (["Accept-Encoding: gzip;level=1"], None),
+    ],
+)
+def test_what_a_client_accepts_is_one_of_three(fields: Having, accepts: list[str], sent: str | None) -> None:
+    assert accepted_encodings(fields(*accepts)) == sent
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "equal"),
+    [
+        (["Foo: 1, 2"], ["Foo: 1", "foo: 2"], True),
+        (["Foo: 1,2"], ["Foo:  1 , 2 "], True),
+        (["Foo: a"], ["Foo: A"], False),
+        (["Foo: 1, 2"], ["Foo: 2, 1"], False),
+        (["Foo: "], [], False),
+        (['Foo: "a, b"'], ['Foo: "a,b"'], False),
+        (["Accept-Language: en, de"], ["Accept-Language:  eN ,  De"], True),
+        (["Accept-Language: en, de;q=0.5"], ["Accept-Language: de; q=0.500, EN;q=1.0"], True),
+        (["Accept-Language: en;q=0, de;q=0.5"], ["Accept-Language: de;q=0.5, en;q=0.0"], True),
+        (["Accept-Language: en, de"], ["Accept-Language: de, en"], False),
+        (["Accept-Language: en;x=1"], ["Accept-Language: en;x=2"], False),
+        (["Cookie: a=1, 2"], ["Cookie: a=1,2"], False),
+        (["Cookie: a=1"], ["Cookie: a=1"], True),
+        (["Accept-Encoding: gzip, deflate"], ["Accept-Encoding: x-gzip"], True),
+    ],
+)
+def test_values_match_if_they_mean_the_same(
+    stored: Stored, request_to: Asking, one: list[str], other: list[str], equal: bool
+) -> None:
+    copy = stored(FRESH, "Vary: foo, accept-language, cookie, accept-encoding", request=request_to(*one))
+    assert matches(copy, request_to(*one).fields)
+    assert matches(copy, request_to(*other).fields) is equal
+
+
+def test_credentials_are_not_kept_in_the_key(fields: Having) -> None:
+    kept = selecting(fields("Vary: Cookie, Authorization"), fields("Cookie: s3cret", "Authorization: s3cret"))
+    assert kept is not None
+    assert [name for name, _ in kept] == ["authorization", "cookie"]
+    assert "s3cret" not in repr(kept)
+
+
+@pytest.mark.parametrize("vary", [["*"], ["*, *"], ["", "*"], [", *"], ["Foo, *"], ["foo bar"], ['"foo"']])
+def test_some_values_of_vary_match_nothing(vary: list[str]) -> None:
+    assert selecting(Fields(("Vary", value) for value in vary), Fields()) is None
+
+
+def test_encoded_content_is_selected_by_accept_encoding_also_where_vary_forgets_it(
+    stored: Stored, request_to: Asking
+) -> None:
+    copy = stored(FRESH, "Content-Encoding: br", request=request_to("Accept-Encoding: br, gzip"))
+    assert choose([copy], request_to("Accept-Encoding: gzip, br").fields, b"") is copy
+    assert choose([copy], request_to("Accept-Encoding: gzip").fields, b"") is None
+    assert choose([copy], request_to().fields, b"") is None
+
+
+def test_the_most_recent_copy_that_matches_is_chosen(stored: Stored, request_to: Asking) -> None:
+    one, two = request_to("Foo: 1"), request_to("Foo: 2")
+    old = stored(FRESH, "Vary: Foo", "Date: Tue, 26 May 2026 20:26:30 GMT", request=one)
+    new = stored(FRESH, "Vary: Foo", "Date: Tue, 26 May 2026 20:26:35 GMT", request=one)
+    other = stored(FRESH, "Vary: Foo", request=two)
+    for copies in ([old, new, other], [other, new, old]):
+        assert choose(copies, one.fields, b"") is new
+        assert choose(copies, two.fields, b"") is other
+        assert choose(copies, request_to().fields, b"") is None
+    assert choose([], one.fields, b"") is None
+
+
+def test_a_copy_without_vary_is_passed_over_once_a_later_one_has_it(
+    stored: Stored, request_to: Asking
+) -> None:
+    early, late = "Date: Tue, 26 May 2026 20:26:30 GMT", "Date: Tue, 26 May 2026 20:26:35 GMT"
+    asked = request_to("Foo: 2").fields
+    plain, varied = stored(FRESH, early), stored(FRESH, late, "Vary: Foo", request=request_to("Foo: 1"))
+    assert choose([plain, varied], asked, b"") is None
+    assert choose([plain, plain, varied], asked, b"") is None
+    plain, varied = stored(FRESH, late), stored(FRESH, early, "Vary: Foo", request=request_to("Foo: 1"))
+    assert choose([plain, varied], asked, b"") is plain
+
+
+def test_a_bound_copy_answers_only_the_same_cookie(
+    stored: Stored, request_to: Asking
+) -> None:
+    alice, bob = (request_to(f"Cookie: who={name}", url="https://example.org/") for name in ("alice", "bob"))
+    copy = stored(FRESH, "Content-Type: text/html", request=alice)
+    assert choose([copy], alice.fields, b"salt") is copy
+    assert choose([copy], bob.fields, b"salt") is None
+    assert choose([copy], Fields(), b"salt") is None
+    first = stored(FRESH, "Set-Cookie: who=carol", request=request_to(url="https://example.org/"))
+    assert choose([first], Fields(), b"salt") is first
+    assert choose([first], bob.fields, b"salt") is None
+    assert len({variant_key(copy), variant_key(first), variant_key(stored(FRESH))}) == 3
+
+
+lists = st.lists(st.text(st.sampled_from('abq=01.; ,"*\\\xff'), max_size=12), max_size=3)
+NAMES = ("accept-encoding", "accept-language", "foo", "cookie")
+
+
+@given(lists, st.sampled_from(NAMES))
+@settings(max_examples=200, derandomize=True)
+def test_no_text_makes_normalising_fail_and_none_is_only_for_absence(values: list[str], name: str) -> None:
+    request = Fields((name, value) for value in values)
+    value = normalised(name, request)
+    if name != "accept-encoding":
+        assert (value is None) == (not values)
+    selecting(Fields(("Vary", value) for value in values), request)
+
+
+@given(lists, st.integers(0, 5))
+@settings(max_examples=100, derandomize=True)
+def test_white_space_around_commas_never_matters(values: list[str], spaces: int) -> None:
+    plain = [value.replace('"', "").replace(" ", "") for value in values]
+    for name in ("accept-encoding", "accept-language", "foo"):
+        spaced = Fields((name, value.replace(",", " " * spaces + ",\t")) for value in plain)
+        assert normalised(name, spaced) == normalised(name, Fields((name, value) for value in plain))
