@@ -1,0 +1,32 @@
+from collections.abc import Callable
+
+from bestbefore.addon.rfc9111.answer import answer
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Request
+
+type Stored = Callable[..., Copy]
+type Asking = Callable[..., Request]
+
+
+def test_a_copy_is_answered_with_its_head_and_its_age(
+    stored: Stored, request_to: Asking
+) -> None:
+    copy = stored("Cache-Control: max-age=60", "Age: 30", 'ETag: "a"', status=203)
+    head = answer(request_to(), copy, 35.9)
+    assert head.status == 203
+    assert head.fields.values("age") == ("35",)
+    assert head.fields.without({"age"}) == copy.head.fields
+
+
+def test_the_client_that_has_it_gets_a_304_with_tag_and_age(
+    stored: Stored, request_to: Asking
+) -> None:
+    head = answer(request_to('If-None-Match: "a"'), stored("Cache-Control: max-age=60", 'ETag: "a"'), 5)
+    assert (head.status, head.fields.get("etag"), head.fields.get("age")) == (304, '"a"', "5")
+    assert "content-length" not in head.fields
+
+
+def test_the_age_sent_is_within_what_age_can_say(stored: Stored, request_to: Asking) -> None:
+    copy = stored("Cache-Control: max-age=60")
+    assert answer(request_to(), copy, 1e12).fields.get("age") == "2147483648"
+    assert answer(request_to(), copy, -1.0).fields.get("age") == "0"
