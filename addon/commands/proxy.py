@@ -6,6 +6,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +39,18 @@ def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> 
         click.echo(f"warning: {VARIABLE}: time runs {clock.factor:g} times faster than the world's", err=True)
     for warning in watch.config.warnings:
         click.echo(f"warning: {warning}", err=True)
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(asyncio.CancelledError):  # told to stop before it listened
         asyncio.run(_run(watch, clock, quiet=quiet))
 
 
 async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
+    starting = asyncio.current_task()
+    assert starting is not None
+    _on_signal(starting.cancel)
     # mitmproxy is imported only here: `bestbefore proxy --help` need not wait for it.
-    from bestbefore.addon.proxy.master import StartError, make_master
-    from bestbefore.addon.proxy.service import Service
+    from bestbefore.addon.admin.server import AdminAddressError
+    from bestbefore.addon.proxy.master import make_master
+    from bestbefore.addon.proxy.service import Service, StartError
     from bestbefore.addon.store.interface import StoreInputError, StoreUnusableError
 
     try:
@@ -55,15 +60,19 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     try:
         await service.start()
         master = make_master(service, _greet)
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, master.shutdown)
+        _on_signal(master.shutdown)
         await master.run()
     except StoreInputError as error:
         raise InputError(str(error)) from None
-    except (StartError, StoreUnusableError, OSError) as error:
+    except (StartError, StoreUnusableError, AdminAddressError) as error:
         raise click.ClickException(str(error)) from None
     finally:
         await service.stop()
+
+
+def _on_signal(stop: Callable[[], object]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop)
 
 
 def _greet(text: str) -> None:

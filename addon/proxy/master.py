@@ -2,23 +2,21 @@
 dispatch through mitmproxy's default ones."""
 
 import asyncio
+import errno
 import logging
+import os
 import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from mitmproxy import options
+from mitmproxy import ctx, options
 from mitmproxy.addons import core, disable_h2c, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.proxy.greeting import greeting
 from bestbefore.addon.proxy.hooks import BestBefore
-from bestbefore.addon.proxy.service import CA_FILE, Service
-
-
-class StartError(Exception):
-    """The proxy cannot start; the message is for the user."""
+from bestbefore.addon.proxy.service import CA_FILE, Service, StartError
 
 
 class _Errors(logging.Handler):
@@ -40,17 +38,32 @@ class ErrorCheck:
 
     def __init__(self) -> None:
         self._errors = _Errors()
-        logging.getLogger("mitmproxy").addHandler(self._errors)
+        self._logger = logging.getLogger("mitmproxy")
+        self._logger.addHandler(self._errors)
+        self._logger.propagate = False  # whoever catches the StartError says what is wrong, and once is enough
 
     async def shutdown_if_errored(self) -> None:
         """mitmproxy's method, called between the steps of the start."""
         await asyncio.sleep(0)
+        for server in ctx.master.addons.get("proxyserver").servers:
+            if isinstance(server.last_exception, OSError):
+                address = Address(ctx.options.listen_host, ctx.options.listen_port)
+                raise StartError(f"cannot listen on {address}: {_reason(server.last_exception)}")
         if self._errors.messages:
-            raise StartError(self._errors.messages[0])
+            raise StartError(self._errors.messages[0].partition("\n")[0])
 
     def finish(self) -> None:
         """mitmproxy's method, called when the start is over."""
-        logging.getLogger("mitmproxy").removeHandler(self._errors)
+        self._logger.propagate = True
+        self._logger.removeHandler(self._errors)
+
+
+def _reason(error: OSError) -> str:
+    """Why an address cannot be listened on. The words of asyncio and mitmproxy for it say everything twice."""
+    if error.errno == errno.EADDRINUSE:
+        return "the port is in use"
+    known = error.errno in errno.errorcode  # the errors of name resolution have numbers of their own
+    return os.strerror(error.errno) if error.errno and known else str(error.__cause__ or error)
 
 
 def make_master(service: Service, greet: Callable[[str], None]) -> Master:

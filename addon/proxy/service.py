@@ -6,10 +6,10 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import mitmproxy.http
 from mitmproxy import ctx
@@ -46,6 +46,10 @@ RELOAD_EVERY_S = 1.0
 SUMMARY_EVERY_S = 3600.0
 """Both in real seconds."""
 CA_FILE = "mitmproxy-ca-cert.pem"
+
+
+class StartError(Exception):
+    """The proxy cannot start; the message is for the user."""
 
 
 class Service:
@@ -92,12 +96,12 @@ class Service:
     # Life.
 
     async def start(self) -> None:
-        """Open the store and the admin address. Raises what the user must be told (see the store's and admin's)."""
+        """Open the store and the admin address. Raises StartError, and what these raise for the user."""
         settings = self.settings
-        settings.state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        identity, salt = _identity(settings.state)
         site = Site(
-            name=f"bestbefore-{_kept(settings.state / 'proxy-id', 4).hex()}",
-            salt=_kept(settings.state / "salt", 32),
+            name=f"bestbefore-{identity.hex()}",
+            salt=salt,
             max_cached_body=settings.max_cached_body,
             offline=settings.offline,
             via_request=settings.via_request,
@@ -146,9 +150,9 @@ class Service:
 
         Returns the path of the CA bundle.
         """
-        self._port = port
         ca_file = authority / CA_FILE
         bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
+        self._port = port
         own = pages.Site.of(f"http://{Address(host, port)}", ca_file, bundle)
         self._origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
         return bundle
@@ -158,12 +162,14 @@ class Service:
         self.ready = False
         await self._closing.aclose()
         if self._writer is not None:
-            self._writer.write(self.summary.render(self.clock.now(), self.clock.monotonic()))
+            if self._port:  # else nobody was ever answered
+                self._writer.write(self.summary.render(self.clock.now(), self.clock.monotonic()))
             self._writer.close()
 
     async def _reload(self) -> None:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
+            before = self.settings
             outcome = self._watch.poll()
             if outcome is None:
                 continue
@@ -171,9 +177,9 @@ class Service:
                 self.metrics.reload_failed()
                 logger.warning("the configuration stays as it was:\n%s", outcome.message)
                 continue
-            await self._reconfigure(outcome.need_restart)
+            self._reconfigure(before, outcome.need_restart)
 
-    async def _reconfigure(self, need_restart: tuple[str, ...]) -> None:
+    def _reconfigure(self, before: Settings, need_restart: tuple[str, ...]) -> None:
         settings = self.settings
         try:
             self.access = _access(settings)
@@ -182,9 +188,11 @@ class Service:
         site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
         self._exchanges.reconfigured(self._watch.config.rules, site)
         for pattern in settings.passthrough:
-            # What was learnt of a host that is passed through from now on is nobody's business any more.
-            await self._store.forget(f"*://{pattern.text}/*")
-            await self._store.forget(f"*://{pattern.text}:*/*")
+            if pattern not in before.passthrough:
+                # What was learnt of a host that is passed through from now on is nobody's business any more. The store
+                # may be away, and a later change of the file must not wait for it.
+                forgetting = asyncio.create_task(self._store.forget(pattern.text))
+                self._closing.push_async_callback(_cancelled, forgetting)
         logger.info("the configuration has changed")
         if need_restart:
             logger.warning("these take effect at the next start: %s", ", ".join(need_restart))
@@ -311,6 +319,18 @@ def _access(settings: Settings) -> Access:
     return Access(settings.allow_clients, settings.connect_ports, users)
 
 
+def _identity(state: Path) -> tuple[bytes, bytes]:
+    """What tells this proxy from others, and its salt, in a state directory that is made if there is none.
+
+    Raises StartError.
+    """
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _kept(state / "proxy-id", 4), _kept(state / "salt", 32)
+    except OSError as error:
+        raise StartError(f"state directory {state} cannot be used: {error.strerror}: {error.filename}") from None
+
+
 def _kept(path: Path, size: int) -> bytes:
     """Random bytes made at the first start and kept."""
     try:
@@ -331,7 +351,6 @@ def _trust(*, stock: bool) -> tuple[bool, str | None]:
     return not ctx.options.ssl_insecure, ctx.options.ssl_verify_upstream_trusted_ca
 
 
-async def _cancelled(task: asyncio.Task[None]) -> None:
+async def _cancelled(task: asyncio.Task[Any]) -> None:
     task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
+    await asyncio.gather(task, return_exceptions=True)
