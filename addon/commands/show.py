@@ -100,7 +100,7 @@ class _View:
         self.now_s = now_s
         self._store = store
         self._rules = rules
-        self._judge = Judge(store)
+        self._judge = Judge(store, lambda: rules)
 
     async def most_requested(self) -> list[ListedObject]:
         """The objects most often requested."""
@@ -127,7 +127,7 @@ class _View:
         copies = (await self._store.copies(url)).copies
         record = await self._store.record(url)
         return [
-            copy if copy.rule == rule.key else await self._judge.judged(copy, record, rule, self._rules)
+            copy if copy.rule == rule.key else await self._judge.judged(copy, record, rule)
             for copy in copies
         ]
 

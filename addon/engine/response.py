@@ -1,6 +1,7 @@
 """The origin has answered: what is passed on, what is kept, what is learnt."""
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from bestbefore.addon.engine import piggyback
 from bestbefore.addon.engine.observation import Fingerprint, Observation
@@ -29,6 +30,17 @@ class Times:
     response_s: float
 
 
+class Keep(StrEnum):
+    """What becomes of a copy after a 304."""
+
+    RENEWED = "renewed"
+    """It is kept with the fields of the answer."""
+    AS_IT_WAS = "as-it-was"
+    """The answer names other content: it must not renew the copy (RFC 9111 4.3.4), and the next request asks again."""
+    DROPPED = "dropped"
+    """The renewed fields forbid to keep it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Confirmed:
     """The copy is current: serve it, with the fields that the origin has renewed."""
@@ -36,8 +48,7 @@ class Confirmed:
     copy: Copy
     others: tuple[Copy, ...]
     """Further copies that the same answer is about."""
-    storable: bool
-    """False: the renewed fields forbid to keep it."""
+    keep: Keep
     reported: Reported | None
 
 
@@ -91,13 +102,16 @@ def on_response(
     draft = copy_of(
         ask.request, head, NO_BODY, request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt
     )
+    if "content-length" not in head.fields:
+        draft = replace(draft, head=replace(draft.head, fields=draft.head.fields.without({"content-length"})))
     if why is None and _announced_size(head) > site.max_cached_body:
         return Relay(head, TOO_LARGE, draft, reported)
     if why in (None, NoStore.NEVER_USABLE):
         return Relay(head, why or "", draft, reported)
     if head.status == 304 and _teaches_by_clients_validator(ask.request, head, times.response_s):
         return Relay(head, why or "", draft, reported)
-    return Relay(head, why or "", drops=ask.chosen is not None and head.status < 500)
+    superseded = ask.chosen is not None and head.status < 500 and why is not None and not why.lies_in_the_request
+    return Relay(head, why or "", drops=superseded)
 
 
 def on_failure(ask: Ask, rule: Rule, now_s: float) -> Fallback | None:
@@ -112,7 +126,9 @@ def on_failure(ask: Ask, rule: Rule, now_s: float) -> Fallback | None:
 def _on_not_modified(ask: Ask, head: Head, times: Times, site: Site, reported: Reported | None) -> Confirmed | Again:
     found = confirmed(head, ask.candidates)
     if not found:
-        return Again()
+        # The origin says that what we have is current, and calls it by another name. Of one copy that can be meant.
+        only = ask.candidates[0] if len(ask.candidates) == 1 else None
+        return Again() if only is None else Confirmed(only, (), Keep.AS_IT_WAS, reported)
     renewed = [
         updated(
             copy, ask.request, head,
@@ -121,11 +137,9 @@ def _on_not_modified(ask: Ask, head: Head, times: Times, site: Site, reported: R
         for copy in found
     ]
     serving = next((new for new, old in zip(renewed, found, strict=True) if old is ask.chosen), renewed[0])
-    storable = why_not_store(ask.request, serving.head, times.response_s, without_validator=True) in (
-        None,
-        NoStore.METHOD,  # a HEAD may confirm what a GET has stored
-    )
-    return Confirmed(serving, tuple(copy for copy in renewed if copy is not serving), storable, reported)
+    why = why_not_store(ask.request, serving.head, times.response_s, without_validator=True)
+    keep = Keep.RENEWED if why is None or why.lies_in_the_request else Keep.DROPPED
+    return Confirmed(serving, tuple(copy for copy in renewed if copy is not serving), keep, reported)
 
 
 def _on_head(ask: Ask, head: Head, times: Times, site: Site) -> Relay:

@@ -1,5 +1,6 @@
 """Asks the policy of an object's rule for the expiry of a copy, with the history and the group that it needs."""
 
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
 from cachetools import LRUCache
@@ -17,8 +18,10 @@ GROUPS_HELD = 4096
 class Judge:
     """Gives copies their verdicts."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, rules: Callable[[], Rules]) -> None:
+        """`rules`: those in force when it is called."""
         self._store = store
+        self._rules = rules
         self._groups: LRUCache[str, tuple[int, Group]] = LRUCache(GROUPS_HELD)
 
     def forget(self) -> None:
@@ -26,22 +29,22 @@ class Judge:
         self._groups.clear()
         self._store.regroup()
 
-    async def judged(self, copy: Copy, record: Record | None, rule: Rule, rules: Rules) -> Copy:
+    async def judged(self, copy: Copy, record: Record | None, rule: Rule) -> Copy:
         """The copy with the verdict of the rule's policy at the moment at which the copy was current."""
         if record is None:
             return copy.with_verdict(None, "", rule.key)
         host = urlsplit(copy.url).hostname or ""
-        group = await self._group(host, rule, rules)
+        group = await self._group(host, rule)
         verdict = rule.policy.verdict(record.history(), group, copy.current_s)
         return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key)
 
-    async def _group(self, host: str, rule: Rule, rules: Rules) -> Group:
+    async def _group(self, host: str, rule: Rule) -> Group:
         name = rule.group
         domain = registrable_domain(host)
         if name is None:
             counts = await self._store.group(domain, lambda _: True, domain)
         else:
-            counts = await self._store.group(f"group {name}", lambda other: rules.group_of(other) == name)
+            counts = await self._store.group(f"group {name}", lambda other: self._rules().group_of(other) == name)
         held = self._groups.get(name or domain)
         if held is not None and held[0] == counts.generation:
             return held[1]

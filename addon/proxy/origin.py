@@ -81,10 +81,11 @@ class _PublicOnly(aiohttp.ThreadedResolver):
 
 
 class _Reading(ResponseHandler):
-    """Reads a response whose origin sends more than its Content-Length as what was announced.
+    """Mends two things of the client library's parser.
 
-    The parser refuses what follows a complete message, and would lose the message with it where both come in one
-    piece. So a head is fed to it apart from what follows; the surplus closes the connection all the same.
+    It refuses what follows a complete message, and loses the message with it where both come in one piece: so a head is
+    fed to it apart from what follows, and the surplus of an origin that sends more than its Content-Length only closes
+    the connection. And content that turns out malformed after its head ends with an error, instead of with a wait.
     """
 
     def data_received(self, data: bytes) -> None:
@@ -95,6 +96,12 @@ class _Reading(ResponseHandler):
             super().data_received(head + end)
             head, end, rest = rest.partition(b"\r\n\r\n")
         super().data_received(head + end + rest)
+
+    def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
+        super().set_exception(exc, *cause)
+        content = self._payload
+        if content is not None and not content.is_eof():
+            content.set_exception(aiohttp.ClientPayloadError("the content is malformed"))
 
 
 class _Connector(aiohttp.TCPConnector):

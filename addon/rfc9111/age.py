@@ -1,5 +1,7 @@
 """How old a response is (RFC 9111 4.2.3, 5.1)."""
 
+import math
+
 from bestbefore.addon.rfc9111.dates import date_field, format_http_date
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.rfc9111.syntax import delta_seconds, list_members
@@ -28,8 +30,12 @@ def with_date(fields: Fields, response_time_s: float) -> Fields:
 
 
 def corrected_initial_age_s(fields: Fields, request_time_s: float, response_time_s: float) -> float:
-    """The age at receipt (RFC 9111 4.2.3), 0 or more: also where the clock was set back during the exchange."""
-    apparent_age_s = max(0.0, response_time_s - date_value_s(fields, response_time_s))
+    """The age at receipt (RFC 9111 4.2.3), 0 or more: also where the clock was set back during the exchange.
+
+    Date counts whole seconds, so the time of receipt is compared with it in whole seconds too: else each response would
+    seem half a second old on the average, which is long for what changes often.
+    """
+    apparent_age_s = max(0.0, math.floor(response_time_s) - date_value_s(fields, response_time_s))
     response_delay_s = max(0.0, response_time_s - request_time_s)
     return max(apparent_age_s, age_value_s(fields) + response_delay_s)
 

@@ -10,6 +10,7 @@ from bestbefore.addon.engine.response import (
     Again,
     Confirmed,
     Fallback,
+    Keep,
     Relay,
     Times,
     completed,
@@ -107,18 +108,38 @@ def test_a_304_to_our_validator_renews_the_copy(
     ask = asking(request_for(), [copy], rule, site)
     decision = on_response(ask, head(304, ETAG, ("X-A", "new")), TIMES, rule, site)
     assert isinstance(decision, Confirmed)
-    assert decision.storable
+    assert decision.keep is Keep.RENEWED
     assert decision.copy.head.fields.get("x-a") == "new"
     assert decision.copy.current_s == NOW_S + 100
     seen = observed_unchanged(request_for(), decision.copy, rule, site, None)
     assert seen.fingerprint is None
 
 
-def test_a_304_about_no_copy_of_ours_leads_to_an_unconditional_question(
+def test_a_304_that_names_none_of_several_copies_leads_to_an_unconditional_question(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copies = [copy_with(ETAG, expiry_s=NOW_S), copy_with(("ETag", '"2"'), expiry_s=NOW_S, at_s=NOW_S - 5)]
+    ask = asking(request_for(), copies, rule, site)
+    assert isinstance(on_response(ask, head(304, ("ETag", '"other"')), TIMES, rule, site), Again)
+
+
+def test_a_304_that_calls_the_only_copy_by_another_name_does_not_renew_it(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(ETAG, expiry_s=NOW_S)
+    ask = asking(request_for(), [copy], rule, site)
+    decision = on_response(ask, head(304, ("ETag", '"other"')), TIMES, rule, site)
+    assert isinstance(decision, Confirmed)
+    assert (decision.copy, decision.keep) == (copy, Keep.AS_IT_WAS)
+
+
+def test_a_304_may_forbid_to_keep_the_copy(
     request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
 ) -> None:
     ask = asking(request_for(), [copy_with(ETAG, expiry_s=NOW_S)], rule, site)
-    assert isinstance(on_response(ask, head(304, ("ETag", '"other"')), TIMES, rule, site), Again)
+    decision = on_response(ask, head(304, ETAG, ("Cache-Control", "no-store")), TIMES, rule, site)
+    assert isinstance(decision, Confirmed)
+    assert decision.keep is Keep.DROPPED
 
 
 def test_a_304_to_the_clients_own_validator_counts_as_a_200_that_bears_it(
@@ -158,6 +179,8 @@ def test_an_answer_that_may_not_be_kept_makes_the_old_copy_useless(
     copy = copy_with(ETAG, expiry_s=NOW_S)
     assert relayed(request_for(), head(200, ("Cache-Control", "no-store")), rule, site, [copy]).drops
     assert not relayed(request_for(), head(500), rule, site, [copy]).drops
+    secretive = request_for(("Cache-Control", "no-store"))
+    assert not relayed(secretive, head(200, ETAG), rule, site, [copy]).drops
 
 
 def test_a_head_renews_or_outdates_the_copy(

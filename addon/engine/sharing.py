@@ -1,0 +1,39 @@
+"""One fetch for many: whether an answer on its way to one client may answer another who asks for the same meanwhile.
+
+RFC 9111 4 allows to collapse requests where the response may be reused for each of them. A response that the origin
+made after a request came is as good as one that was validated for it: it may answer although it has no lifetime left.
+"""
+
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.bypass import bypass_reason
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.directives import of_request
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rfc9111.personal import may_use_learned_freshness
+from bestbefore.addon.rfc9111.reuse import Action, Reuse, decide
+from bestbefore.addon.rfc9111.vary import choose
+from bestbefore.addon.rules import Rule
+
+COLLAPSED = "collapsed"
+
+
+def may_join(request: Request, rule: Rule) -> bool:
+    """Whether the request may wait for the answer to another. One that insists on the origin has its own contact."""
+    asked = of_request(request.fields, honour=rule.honour_client_cc)
+    insists = asked.no_cache or asked.no_store or asked.max_age is not None or asked.min_fresh is not None
+    return request.method == "GET" and bypass_reason(request) is None and not insists
+
+
+def shared_use(request: Request, copy: Copy, rule: Rule, site: Site, now_s: float) -> Reuse | None:
+    """How the copy that another request's answer makes answers this one, which waited for it; None if it may not.
+
+    It may if it is fresh; or by its being new, unless it is `no-cache`, or a credential is in play.
+    """
+    if choose([copy], request.fields, site.salt) is None:
+        return None
+    reuse = decide(request, of_request(request.fields, honour=rule.honour_client_cc), copy, now_s, rule)
+    if reuse.action is Action.FRESH:
+        return reuse
+    if copy.cache_control.no_cache or not may_use_learned_freshness(request, copy):
+        return None
+    return reuse._replace(action=Action.FRESH, reason=COLLAPSED)

@@ -1,0 +1,291 @@
+"""Asks the origin: one contact for all who ask for the same at the same time, and what is learnt and kept of it."""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncGenerator, Coroutine
+
+from bestbefore.addon.admin.event import Outcome
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine import heads
+from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.observation import Observation
+from bestbefore.addon.engine.request import Ask, unconditional
+from bestbefore.addon.engine.response import (
+    Again,
+    Confirmed,
+    Fallback,
+    Keep,
+    Relay,
+    Times,
+    completed,
+    observed,
+    observed_unchanged,
+    on_failure,
+    on_response,
+)
+from bestbefore.addon.engine.sharing import may_join, shared_use
+from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool
+from bestbefore.addon.proxy.judge import Judge
+from bestbefore.addon.proxy.origin import Failure, Fetched, Origin, OriginError
+from bestbefore.addon.proxy.sending import Present, Sending
+from bestbefore.addon.proxy.tale import Tale
+from bestbefore.addon.rfc9111 import cache_status
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rfc9111.reuse import expiry
+from bestbefore.addon.rules import Rule
+from bestbefore.addon.store.store import Store
+
+WHOLE_BYTES = 16 * 1024
+"""Content announced to be no larger is read whole before it is sent, which saves two turns of the event loop."""
+
+
+class Contacts:
+    """The side of an exchange that faces the origin."""
+
+    def __init__(
+        self, clock: Clock, store: Store, origin: Origin, judge: Judge, present: Present, sending: Sending
+    ) -> None:
+        self._clock = clock
+        self._store = store
+        self._origin = origin
+        self._judge = judge
+        self._present = present
+        self._sending = sending
+        self._flights: dict[tuple[str, str], Flight] = {}
+        self._background: set[asyncio.Task[None]] = set()
+
+    async def close(self) -> None:
+        """End what runs in the background."""
+        for task in self._background:
+            task.cancel()
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+    async def ask(self, tale: Tale, ask: Ask, rule: Rule) -> Answer:
+        """The answer of the origin, or the one that another request of the same moment gets."""
+        tale.would_differ = "hit" if ask.override_would_serve else ""
+        if ask.bypass or not may_join(ask.request, rule):
+            return await self._contact(tale, ask, rule, Flight())
+        key = ask.request.partition, ask.request.target.url
+        under_way = self._flights.get(key)
+        if under_way is not None:
+            joined = await self._join(tale, ask, rule, under_way)
+            return joined or await self._contact(tale, ask, rule, Flight())
+        flight = self._flights[key] = Flight()
+        try:
+            return await self._contact(tale, ask, rule, flight)
+        finally:
+            flight.land(None)
+            # One whose content is still on its way can be joined until the content is there.
+            landing = await flight.landing()
+            if isinstance(landing, Arriving):
+                self._spawn(self._forget(key, flight, landing.spool))
+            else:
+                del self._flights[key]
+
+    def refresh(self, tale: Tale, ask: Ask, rule: Rule) -> None:
+        """Ask in the background, unless that is under way already."""
+        if (ask.request.partition, ask.request.target.url) not in self._flights:
+            self._spawn(self._refresh(tale, ask, rule))
+
+    async def _refresh(self, tale: Tale, ask: Ask, rule: Rule) -> None:
+        answer = await self.ask(tale, ask, rule)
+        if answer.chunks is not None:
+            async for _ in answer.chunks:
+                pass
+        answer.finish(0, complete=True)
+
+    async def _forget(self, key: tuple[str, str], flight: Flight, spool: Spool) -> None:
+        await spool.ended()
+        if self._flights.get(key) is flight:
+            del self._flights[key]
+
+    async def _join(self, tale: Tale, ask: Ask, rule: Rule, flight: Flight) -> Answer | None:
+        """The answer that another request has asked for; None if it is not for this one."""
+        landing = await flight.landing()
+        if landing is None:
+            return None
+        if isinstance(landing, Crashed):
+            return await self._failed(tale, ask, rule, landing.error)
+        use = shared_use(ask.request, landing.copy, rule, self._present.site, self._clock.now())
+        if use is None or (isinstance(landing, Arriving) and not landing.spool.is_whole):
+            return None
+        tale.outcome, tale.reason, tale.ttl_s = Outcome.HIT, use.reason, use.ttl_s
+        member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
+        body = landing.spool.read() if isinstance(landing, Arriving) else landing.body
+        return self._sending.from_copy(tale, landing.copy, body, member)
+
+    # One contact.
+
+    async def _contact(self, tale: Tale, ask: Ask, rule: Rule, flight: Flight) -> Answer:
+        tale.facts.update(contact=True, validation=ask.chosen is not None)
+        if ask.bypass:
+            tale.outcome = Outcome.BYPASS
+        try:
+            fetched = await self._origin.fetch(ask.sent, restricted=tale.restricted)
+        except OriginError as error:
+            flight.land(Crashed(error))
+            return await self._failed(tale, ask, rule, error)
+        tale.encoding = fetched.head.fields.get("content-encoding") or ""
+        times = Times(fetched.request_time_s, fetched.response_time_s)
+        decision = on_response(ask, fetched.head, times, rule, self._present.site)
+        if isinstance(decision, Relay):
+            return await self._relay(tale, ask, rule, fetched, decision, flight)
+        await fetched.chunks.aclose()
+        if isinstance(decision, Again):
+            return await self._contact(tale, unconditional(ask), rule, flight)
+        if isinstance(decision, Fallback):
+            answer = await self._fallback(tale, ask, decision, fetched.head.status)
+            return answer or self._sending.refused(tale, 502, Failure.MALFORMED)
+        return await self._confirmed(tale, ask, rule, decision, flight)
+
+    async def _failed(self, tale: Tale, ask: Ask, rule: Rule, error: OriginError) -> Answer:
+        fallback = on_failure(ask, rule, self._clock.now())
+        answer = None if fallback is None else await self._fallback(tale, ask, fallback, None)
+        status = 504 if error.failure is Failure.TIMEOUT else 502
+        return answer or self._sending.refused(tale, status, error.failure, str(error))
+
+    async def _fallback(self, tale: Tale, ask: Ask, fallback: Fallback, status: int | None) -> Answer | None:
+        """Serve a copy in place of the answer that the origin did not give."""
+        body = await self._store.body(fallback.copy)
+        if body is None:
+            return None
+        reuse = fallback.reuse
+        tale.outcome, tale.reason, tale.ttl_s = Outcome.STALE, reuse.reason, reuse.ttl_s
+        member = cache_status.forwarded(ask.fwd, fwd_status=status, ttl_s=reuse.ttl_s, detail=reuse.reason)
+        return self._sending.from_copy(tale, fallback.copy, body, member)
+
+    async def _confirmed(self, tale: Tale, ask: Ask, rule: Rule, decision: Confirmed, flight: Flight) -> Answer:
+        copy = decision.copy
+        body = await self._store.body(copy)
+        if body is None:
+            return await self._contact(tale, unconditional(ask), rule, flight)
+        learnt = await self._learn(
+            observed_unchanged(ask.request, copy, rule, self._present.site, decision.reported), tale
+        )
+        if decision.keep is Keep.RENEWED:
+            copy = await self._judge.judged(copy, learnt.record, rule)
+            for renewed in (copy, *decision.others):
+                self._store.put(renewed, None)
+            flight.land(Arrived(copy, body))
+        elif decision.keep is Keep.DROPPED:
+            self._store.drop(copy.url)
+        tale.outcome = Outcome.VALIDATED
+        tale.reason, tale.ttl_s = _prospect(ask.request, copy, rule, self._clock.now())
+        kept = decision.keep is Keep.RENEWED
+        tale.facts.update(unnecessary=True, stored=kept)
+        member = cache_status.forwarded(ask.fwd, fwd_status=304, ttl_s=tale.ttl_s, stored=kept, detail=ask.detail)
+        return self._sending.from_copy(tale, copy, body, member)
+
+    async def _relay(
+        self, tale: Tale, ask: Ask, rule: Rule, fetched: Fetched, relay: Relay, flight: Flight
+    ) -> Answer:
+        """Pass an answer on, collecting its content on the way if it is to be kept."""
+        if relay.drops:
+            self._store.drop(ask.request.target.url)
+        for copy in relay.replaces:
+            self._store.put(copy, None)
+        stores = not relay.why_not_stored
+        if not ask.bypass:
+            tale.outcome = Outcome.UPDATED if ask.chosen is not None else Outcome.MISS
+        tale.reason = ask.detail or relay.why_not_stored or ask.fwd
+        tale.facts["stored"] = stores
+        member = cache_status.forwarded(
+            ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=ask.detail or relay.why_not_stored
+        )
+        head = heads.passed_on(relay.head, self._clock.now(), member, self._present.site)
+        chunks = self._collected(tale, ask.request, rule, fetched, relay)
+        if stores and relay.draft is not None:
+            spool = Spool(self._present.site.max_cached_body)
+            flight.land(Arriving(relay.draft, spool))
+            own = spool.read()
+            self._spawn(_fill(spool, chunks))
+            chunks = own
+        else:
+            flight.land(None)
+        if self._must_be_whole(ask, rule, fetched):
+            try:
+                return self._sending.answer(tale, head, b"".join([chunk async for chunk in chunks]))
+            except OriginError as error:
+                return await self._failed(tale, ask, rule, error)
+        return self._sending.answer(tale, head, chunks=chunks)
+
+    def _must_be_whole(self, ask: Ask, rule: Rule, fetched: Fetched) -> bool:
+        """Whether the content is awaited before anything is sent: it is short, or a copy would stand in for it."""
+        if fetched.length is not None and fetched.length <= WHOLE_BYTES:
+            return True
+        fits = fetched.length is not None and fetched.length <= self._present.site.max_cached_body
+        return fits and on_failure(ask, rule, self._clock.now()) is not None
+
+    async def _collected(
+        self, tale: Tale, request: Request, rule: Rule, fetched: Fetched, relay: Relay
+    ) -> AsyncGenerator[bytes]:
+        """The content as it comes. Once it is complete, and before its end is passed on, the copy is stored."""
+        kept: list[bytes] | None = [] if not relay.why_not_stored else None
+        digest, size, ended = hashlib.blake2b(digest_size=20), 0, False
+        try:
+            async for chunk in fetched.chunks:
+                size += len(chunk)
+                tale.received_bytes = size
+                if relay.draft is not None:
+                    digest.update(chunk)
+                if kept is not None:
+                    kept.append(chunk)
+                    if size > self._present.site.max_cached_body:
+                        kept, tale.facts["stored"] = None, False
+                if size == fetched.length:
+                    # Now rather than after it has been sent: the client's next request may be here at once.
+                    ended = True
+                    await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept)
+                yield chunk
+            if not ended:
+                await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept)
+        finally:
+            await fetched.chunks.aclose()
+
+    async def _keep(
+        self, tale: Tale, request: Request, rule: Rule, relay: Relay, body: BodyRef, kept: list[bytes] | None
+    ) -> None:
+        """Learn from a complete answer, and store it if it may be."""
+        if relay.draft is None:
+            return
+        copy = completed(relay, body, complete=kept is not None)
+        told = relay.draft if copy is None else copy
+        digest = "" if told.head.status == 304 else body.digest
+        learnt = await self._learn(observed(request, told, digest, rule, self._present.site, relay.reported), tale)
+        tale.facts["stored"] = copy is not None
+        if copy is not None and kept is not None:
+            judged = await self._judge.judged(copy, learnt.record, rule)
+            self._store.put(judged, b"".join(kept))
+            _, tale.ttl_s = _prospect(request, judged, rule, self._clock.now())
+
+    async def _learn(self, observation: Observation, tale: Tale) -> Learnt:
+        learnt = await self._store.learn(observation)
+        tale.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
+        return learnt
+
+    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+
+
+def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:
+    """What will decide on the next request like this one, and for how long it will be served without contact."""
+    expiry_s, reason = expiry(request, copy, rule)
+    return reason, None if expiry_s is None else expiry_s - now_s
+
+
+async def _fill(spool: Spool, chunks: AsyncGenerator[bytes]) -> None:
+    """Read an answer to its end, whether or not the client that asked for it is still there."""
+    error: OriginError | None = None
+    try:
+        async for chunk in chunks:
+            if not await spool.write(chunk):
+                break
+    except OriginError as raised:
+        error = raised
+    finally:
+        await chunks.aclose()
+        spool.end(error)
