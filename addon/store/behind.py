@@ -7,7 +7,7 @@ from typing import Protocol
 
 from bestbefore.addon.store.interface import AwayError, Backend, StoreInputError, UnwritableError
 from bestbefore.addon.store.link import Link
-from bestbefore.addon.store.notices import Notices
+from bestbefore.addon.store.notices import Notices, log
 
 GATHER_S = 0.2
 """How long a batch gathers: with the time that its write takes, what is lost when the proxy is killed."""
@@ -65,17 +65,25 @@ class Behind:
 
     async def _run(self) -> None:
         while True:
-            if self._link.away:
-                await self._look_for_it()
-            else:
-                await self._link.work.wait()
-                await self._gather()
-                self._link.work.clear()
-                if not await self._write_round():
-                    await asyncio.sleep(RETRY_FIRST_S)
-                    self._link.wake()
-                elif any(part.waiting for part in self._parts):
-                    self._link.wake()
+            try:
+                await self._turn()
+            except Exception:  # a fault of ours must not be the end of all writing
+                log.exception("the store could not be written to: this is a fault in bestbefore")
+                await asyncio.sleep(RETRY_LONGEST_S)
+                self._link.wake()
+
+    async def _turn(self) -> None:
+        if self._link.away:
+            await self._look_for_it()
+            return
+        await self._link.work.wait()
+        await self._gather()
+        self._link.work.clear()
+        if not await self._write_round():
+            await asyncio.sleep(RETRY_FIRST_S)
+            self._link.wake()
+        elif any(part.waiting for part in self._parts):
+            self._link.wake()
 
     async def _gather(self) -> None:
         with suppress(TimeoutError):

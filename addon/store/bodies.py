@@ -1,7 +1,9 @@
 """Large bodies as files, so that a cache may be much larger than memory."""
 
+import errno
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Collection
 from pathlib import Path
@@ -12,6 +14,9 @@ FILE_FROM_BYTES = 64 * 1024
 """Bodies larger than this are files."""
 STREAM_FROM_BYTES = 1024 * 1024
 """Files larger than this are not read whole, but handed over to be streamed."""
+
+RESERVE_BYTES = 64 * 1024 * 1024
+"""How much of the disk is left to the histories: when there is no more than this, no body is written."""
 
 _DIGEST = re.compile(r"[A-Za-z0-9_-]{2,128}")
 
@@ -41,6 +46,8 @@ class BodyFiles:
         if self.find(ref) is not None:
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if shutil.disk_usage(self._folder).free < RESERVE_BYTES + ref.size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         number, temporary = tempfile.mkstemp(dir=self._folder, prefix="new-")
         try:
             with os.fdopen(number, "wb") as file:

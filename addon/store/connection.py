@@ -56,20 +56,24 @@ def as_store_error(e: Exception) -> Exception:
     return AwayError(text)
 
 
+EXPECTED = "expected `embedded`, redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH"
+
+
 def checked_url(url: str) -> str:
     """The URL, if it is one of a Redis. Raises StoreInputError."""
-    expected = "expected redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH"
+    scheme, shown = url.partition("://")[0], _without_password(url)
+    if scheme not in ("redis", "rediss", "unix"):
+        raise StoreInputError(f"store {shown!r}: {EXPECTED}")
     try:
-        options, path = parse_url(url), urlsplit(url).path
-    except ValueError as e:
-        raise StoreInputError(f"store {_without_password(url)!r}: {e}; {expected}") from None
-    scheme = urlsplit(url).scheme
-    if scheme == "unix" and not options.get("path"):
-        raise StoreInputError(f"store {url!r}: no path; {expected}")
-    if scheme != "unix" and not options.get("host"):
-        raise StoreInputError(f"store {_without_password(url)!r}: no host; {expected}")
-    if scheme != "unix" and path.strip("/") and not path.strip("/").isdigit():
-        raise StoreInputError(f"store {_without_password(url)!r}: {path[1:]!r} is no database number; {expected}")
+        options, database = parse_url(url), urlsplit(url).path.strip("/")
+        # It takes the options of the URL, and connects to nothing yet.
+        BlockingConnectionPool.from_url(url).make_connection()  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError) as e:
+        raise StoreInputError(f"store {shown!r}: {str(e).rpartition('__init__() ')[2]}; {EXPECTED}") from None
+    if not options.get("path" if scheme == "unix" else "host"):
+        raise StoreInputError(f"store {shown!r}: it names no {'path' if scheme == 'unix' else 'host'}; {EXPECTED}")
+    if scheme != "unix" and database and not database.isdigit():
+        raise StoreInputError(f"store {shown!r}: {database!r} is no database number; {EXPECTED}")
     return url
 
 
@@ -77,6 +81,20 @@ def _without_password(url: str) -> str:
     before, at, after = url.rpartition("@")
     scheme, slashes, user = before.partition("://")
     return f"{scheme}{slashes}{user.partition(':')[0]}:***{at}{after}" if at and ":" in user else url
+
+
+def _wrong_input(e: Exception) -> str | None:
+    """What the user gave wrong, if it was that which kept us from connecting."""
+    text = str(e)
+    if "NOAUTH" in text or "Authentication required" in text:
+        return "the server asks for a password"
+    if isinstance(e, errors.AuthenticationError):
+        return "the server refuses the password"
+    if isinstance(e, errors.InvalidResponse):
+        return "this is no Redis or Valkey server"
+    if "DB index" in text or "Invalid Database" in text:
+        return "the server has no such database"
+    return None
 
 
 class Connection:
@@ -113,15 +131,10 @@ class Connection:
             if self.info.get("cluster_enabled") and self._url is not None:
                 self._client = RedisCluster.from_url(self._url, retry=Retry(NoBackoff(), 1), **self._options)
                 await self._client.initialize()
-        except errors.AuthenticationError as e:
-            raise StoreInputError(f"store {self.shown}: the server refuses the password: {e}") from None
-        except errors.InvalidResponse as e:
-            raise StoreInputError(f"store {self.shown}: this is no Redis or Valkey server: {e}") from None
         except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
-            if "NOAUTH" in str(e):
-                raise StoreInputError(f"store {self.shown}: the server asks for a password: {e}") from None
-            if "DB index" in str(e):
-                raise StoreInputError(f"store {self.shown}: the server has no such database: {e}") from None
+            wrong = _wrong_input(e)
+            if wrong is not None:
+                raise StoreInputError(f"store {self.shown}: {wrong}: {e}") from None
             raise as_store_error(e) from e
 
     async def _told_info(self) -> dict[str, Any]:

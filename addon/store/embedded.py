@@ -21,8 +21,15 @@ RESTART_FIRST_S, RESTART_LONGEST_S = 0.05, 10.0
 STEADY_S = 30.0
 """A server that ran for so long may be started again at once."""
 LOG_BYTES = 1_000_000
-UNREADABLE = ("Bad file format", "reading failure", "error reading the append only file", "AOF manifest")
-"""What the server says last when its files are damaged."""
+DAMAGED = (
+    "Bad file format",
+    "Check RDB returned error code",
+    "reading failure",
+    "Unrecoverable error reading",
+    "AOF manifest",
+    "Unable to obtain the AOF file",
+)
+"""What the server says when its files are damaged or one of them is missing."""
 
 MIB = 1024 * 1024
 
@@ -58,6 +65,8 @@ class EmbeddedServer:
         self._binary = server_binary()
         self._process: asyncio.subprocess.Process | None = None
         self._watching: asyncio.Task[None] | None = None
+        self._log_start = 0
+        """Where in its log it began when it was started last."""
         self.socket = Path()
 
     @property
@@ -110,6 +119,7 @@ class EmbeddedServer:
                 raise OSError(f"{self._state.valkey} is in use by another server")
             too_long = log_file.exists() and log_file.stat().st_size > LOG_BYTES
             with log_file.open("wb" if too_long else "ab") as output:
+                self._log_start = output.tell()
                 self._process = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(self._binary), "-"),
                     stdin=asyncio.subprocess.PIPE,
@@ -175,8 +185,8 @@ loglevel warning
 
     def _set_aside(self) -> bool:
         """Keep what cannot be read under another name, so that a start is possible; whether there was anything."""
-        unreadable = self._state.valkey / "appendonlydir"
-        if not unreadable.exists() or not any(sign in self._last_line() for sign in UNREADABLE):
+        unreadable, said = self._state.valkey / "appendonlydir", self._said()
+        if not unreadable.exists() or "Permission denied" in said or not any(sign in said for sign in DAMAGED):
             return False
         n = 1
         while (aside := self._state.valkey / f"unreadable-{n}").exists():
@@ -185,12 +195,17 @@ loglevel warning
         log.error("the store cannot be read (%s): it was set aside as %s, and begins anew", self._last_line(), aside)
         return True
 
-    def _last_line(self) -> str:
+    def _said(self) -> str:
+        """Its log since it was started last."""
         try:
-            lines = (self._state.valkey / "valkey.log").read_text(errors="replace").split("\n")
+            with (self._state.valkey / "valkey.log").open("rb") as file:
+                file.seek(self._log_start)
+                return file.read().decode(errors="replace")
         except OSError:
-            return "its log cannot be read"
-        return next((line for line in reversed(lines) if line), "it says nothing")
+            return ""
+
+    def _last_line(self) -> str:
+        return next((line for line in reversed(self._said().split("\n")) if line), "it says nothing")
 
     # While it runs
 

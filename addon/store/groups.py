@@ -55,21 +55,17 @@ class Groups:
         """Those in use that are to be read again."""
         self._generation = 0
 
-    def _known(self, domain: str | None) -> dict[str, _Sum]:
-        if domain is None:
-            return self._wider
-        known = self._of_domains.get(domain)
-        if known is None:
-            known = self._of_domains[domain] = {}
-        return known
+    def _known(self, name: str, domain: str | None) -> _Sum | None:
+        return (self._wider if domain is None else self._of_domains.get(domain, {})).get(name)
 
     def get(self, name: str, domain: str | None) -> GroupCounts | None:
         """The counts, if they are known."""
-        known = self._known(domain).get(name)
+        known = self._known(name, domain)
         if known is None or known.stale:
             return None
         if known.read_at_s < self._clock.monotonic() - READ_AGAIN_S:
             self._due.add((name, domain))
+            self._link.wake()
         return self._counts(known)
 
     async def read(self, name: str, belongs: HostFilter, domain: str | None) -> GroupCounts:
@@ -78,14 +74,14 @@ class Groups:
         mine = [host for host in hosts or () if belongs(host)]
         written = await self._link.read(lambda backend: backend.host_counts(mine)) if mine else []
         if hosts is None or written is None:  # the store is away: better what was known before
-            known = self._known(domain).get(name)
+            known = self._known(name, domain)
             if known is not None:
                 return self._counts(known)
         waiting = [host for host in self._waiting_hosts() if belongs(host) and self._in(host, domain)]
         counts = total([*(written or ()), *(self._waiting_gain(host) for host in waiting)])
         self._generation += 1
         known = _Sum(belongs, self._clock.monotonic(), dict(counts.updates), dict(counts.starts), self._generation)
-        self._known(domain)[name] = known
+        (self._wider if domain is None else self._of_domains.setdefault(domain, {}))[name] = known
         return self._counts(known)
 
     def _in(self, host: str, domain: str | None) -> bool:
@@ -107,16 +103,11 @@ class Groups:
             self._generation += 1
             known.generation = self._generation
 
-    @property
-    def waiting(self) -> int:
-        """How many are to be read again."""
-        return len(self._due)
-
     async def read_due(self) -> None:
         """Read those again whose time has come. To be called while nothing is being written."""
         due, self._due = self._due, set()
         for name, domain in due:
-            known = self._known(domain).get(name)
+            known = self._known(name, domain)
             if known is not None:
                 await self.read(name, known.belongs, domain)
 

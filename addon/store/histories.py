@@ -1,5 +1,6 @@
 """Histories: what was learnt in process and waits to be written, over what the backend has."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -8,17 +9,21 @@ from cachetools import LRUCache
 
 from bestbefore.addon.engine.learning import Learnt, Record, observe, until
 from bestbefore.addon.engine.observation import Observation
-from bestbefore.addon.store.gains import gain_of, total
+from bestbefore.addon.store.gains import gain_of, loss_of, total
 from bestbefore.addon.store.interface import Backend, Commit, GroupCounts, Versioned
 from bestbefore.addon.store.keys import host_of
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices
+from bestbefore.addon.store.tombstones import Tombstones
 
 WAITING_OBSERVATIONS = 50_000
 """How many observations may wait to be written; beyond it new ones are answered, and not kept."""
 REMEMBERED_UPDATES = 200_000
 """How much is known in process while the backend is away: the updates of all its records, with 8 for each record."""
 BATCH = 200
+
+
+NOTHING = GroupCounts({}, {})
 
 
 @dataclass(slots=True)
@@ -37,6 +42,8 @@ class _Known:
     version: bytes | None
     """Under which the backend has the record before the lessons; None if it was not asked."""
     record: Record | None
+    forgotten: GroupCounts = NOTHING
+    """What the counts lose when this is written in place of a record that was forgotten."""
     lessons: list[_Lesson] = field(default_factory=list)
     """Those that were not written yet, in order."""
 
@@ -44,12 +51,20 @@ class _Known:
 class Histories:
     """Records by URL. An observation is applied once, when it is made; and again only if another proxy wrote first."""
 
-    def __init__(self, link: Link, notices: Notices, gained: Callable[[str, GroupCounts | None], None]) -> None:
+    def __init__(
+        self,
+        link: Link,
+        tombstones: Tombstones,
+        notices: Notices,
+        gained: Callable[[str, GroupCounts | None], None],
+    ) -> None:
         """`gained` is told what the counts of a host gain; or None, when they must be read anew."""
         self._link = link
+        self._tombstones = tombstones
         self._notices = notices
         self._gained = gained
         self._waiting: dict[str, _Known] = {}
+        self._reading: dict[str, asyncio.Task[_Known | None]] = {}
         self._remembered: LRUCache[str, _Known] = LRUCache(REMEMBERED_UPDATES, getsizeof=_weight)
         self.waiting = 0
         """How many observations wait to be written."""
@@ -65,14 +80,27 @@ class Histories:
     async def _known(self, url: str) -> _Known:
         if url in self._waiting:
             return self._waiting[url]
+        # Contacts that come at the same time share one read, and go on in the order in which they came.
+        reading = self._reading.get(url)
+        if reading is None:
+            reading = self._reading[url] = asyncio.create_task(self._read(url))
+            reading.add_done_callback(lambda _: self._reading.pop(url))
+        found = await asyncio.shield(reading)
+        return self._waiting.get(url) or found or self._remembered.get(url) or _Known(None, None)
+
+    async def _read(self, url: str) -> _Known | None:
         found = await self._link.read(lambda backend: backend.records([url]))
-        if url in self._waiting:  # there was another contact while we waited
-            return self._waiting[url]
         if found is None:
-            return self._remembered.get(url) or _Known(None, None)
-        known = _Known(found[0].version, found[0].record)
+            return None
+        known = _Known(found[0].version, *self._living(found[0].record))
         self._remember(url, known)
         return known
+
+    def _living(self, record: Record | None) -> tuple[Record | None, GroupCounts]:
+        """A record that the backend has; if it was forgotten, none, and what the counts are yet to lose for it."""
+        if record is not None and self._tombstones.is_forgotten(record):
+            return None, loss_of(record)
+        return record, NOTHING
 
     def _remember(self, url: str, known: _Known) -> None:
         self._remembered.pop(url, None)  # its weight may be another now
@@ -104,8 +132,7 @@ class Histories:
 
     def waiting_gain(self, host: str) -> GroupCounts:
         """What the counts of a host gain by what is not written yet."""
-        of_host = (known for url, known in self._waiting.items() if host_of(url) == host)
-        return total(lesson.gain for known in of_host for lesson in known.lessons)
+        return total(_gain(known, known.lessons) for url, known in self._waiting.items() if host_of(url) == host)
 
     def forget(self, matches: Callable[[str], bool], time_s: float) -> None:
         """Forget what was learnt of some URLs up to a moment, here; the backend forgets by itself."""
@@ -132,7 +159,7 @@ class Histories:
                     url,
                     known.version or b"",
                     known.record,
-                    total(lesson.gain for lesson in lessons),
+                    _gain(known, lessons),
                     tuple(lesson.seen for lesson in lessons),
                 )
                 for url, known, lessons in writing
@@ -148,6 +175,7 @@ class Histories:
 
     def _written(self, url: str, known: _Known, version: bytes, lessons: list[_Lesson]) -> None:
         known.version = version
+        known.forgotten = NOTHING
         written = {id(lesson) for lesson in lessons}
         self._keep_lessons(url, known, [lesson for lesson in known.lessons if id(lesson) not in written])
 
@@ -157,7 +185,8 @@ class Histories:
         self._replace_lessons(url, known, found, known.lessons)
 
     def _replace_lessons(self, url: str, known: _Known, start: Versioned, lessons: Iterable[_Lesson]) -> None:
-        record, kept = start.record, []
+        record, known.forgotten = self._living(start.record)
+        kept = []
         for lesson in lessons:
             learnt, gain = _apply(record, lesson.seen, lesson.now_s)
             if learnt.applied:
@@ -173,6 +202,10 @@ class Histories:
         known.lessons = lessons
         if not lessons and self._waiting.get(url) is known:
             del self._waiting[url]
+
+
+def _gain(known: _Known, lessons: Iterable[_Lesson]) -> GroupCounts:
+    return total([known.forgotten, *(lesson.gain for lesson in lessons)])
 
 
 def _apply(record: Record | None, seen: Observation, now_s: float) -> tuple[Learnt, GroupCounts]:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.interface import AwayError, Backend
+from bestbefore.addon.store.interface import AwayError, Backend, UnwritableError
 from bestbefore.addon.store.notices import Notices
 
 
@@ -57,4 +57,6 @@ class Link:
             return await ask(self.backend)
         except AwayError as e:
             self.lost(e)
-            return None
+        except UnwritableError as e:  # not even a read is allowed
+            self.lost(AwayError(str(e)))
+        return None

@@ -162,11 +162,12 @@ class MemoryBackend:
         self._buried = {url: time_s for url, time_s in self._buried.items() if time_s > oldest_s}
         for tombstone in tombstones:
             if tombstone.exact:
-                self._buried[tombstone.pattern] = tombstone.time_s
+                earlier_s = self._buried.get(tombstone.pattern, tombstone.time_s)
+                self._buried[tombstone.pattern] = max(earlier_s, tombstone.time_s)
                 self._remove(tombstone.pattern, tombstone.time_s)
 
     async def tombstones(self) -> list[Tombstone]:
-        return list(self._tombstones)
+        return sorted(self._tombstones)
 
     # Counts
 
@@ -201,7 +202,7 @@ class MemoryBackend:
         yield [(url, known.record.last_contact_s) for url, known in self._records.items() if known.record]
 
     async def copied(self) -> AsyncIterator[list[str]]:
-        yield list(self._kept)
+        yield [url for url in list(self._kept) if self._living(url) is not None]
 
     async def tidy(self) -> None:
         for url in list(self._kept):

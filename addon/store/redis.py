@@ -85,8 +85,11 @@ class RedisBackend:
 
     async def _check_store(self) -> None:
         """Raises StoreInputError if this store is of a newer version, or was used under another kind of clock."""
-        schema, clock = await self._connection.ask("HMGET", keys.STORE, "schema", "clock")
         where = f"store {self._connection.shown}"
+        try:
+            schema, clock = await self._connection.ask("HMGET", keys.STORE, "schema", "clock")
+        except UnwritableError as e:
+            raise StoreInputError(f"{where}: we may not use it: {e}") from None
         if schema is not None and not (schema.isdigit() and int(schema) <= keys.SCHEMA):
             found = schema.decode(errors="replace")
             raise StoreInputError(

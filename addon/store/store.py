@@ -61,7 +61,7 @@ class Store:
         self._notices = Notices()
         self._link = Link(backend, clock, self._notices)
         self._tombstones = Tombstones()
-        self._histories = Histories(self._link, self._notices, self._gained)
+        self._histories = Histories(self._link, self._tombstones, self._notices, self._gained)
         self._copies = Copies(
             self._link, clock, self._tombstones, self._notices, hot_max=hot_max, keep_s=keep_s, store_max=store_max
         )
@@ -70,6 +70,7 @@ class Store:
         parts = (self._tombstones, self._histories, self._copies, self._requests)
         self._behind = Behind(self._link, self._notices, parts, self._connect, self._groups.read_due)
         self._sweep = Sweep(self._link, clock, self._behind.writing, self._tombstones, forget_after_s)
+        self._closed = False
         # Called for each request: bound here, so that a hit pays for no frame of ours.
         self.hot = self._copies.hot
 
@@ -89,7 +90,10 @@ class Store:
         return await self._behind.flush()
 
     async def close(self) -> None:
-        """Write what waits, and let go of the backend."""
+        """Write what waits, and let go of the backend. More than once is once."""
+        if self._closed:
+            return
+        self._closed = True
         await self._sweep.close()
         await self._behind.close()
         if self._histories.waiting:
@@ -242,7 +246,7 @@ class Store:
         tombstone = Tombstone(self._clock.now(), pattern, exact=names_one(pattern))
         had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
         self._bury(tombstone)
-        return await self._when_back(tombstone, self._remove_copies) or had_copies
+        return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 
     async def forget(self, pattern: str) -> int:
         """Remove copies, histories and counts, as `purge`. How many objects had a history."""
@@ -273,7 +277,7 @@ class Store:
         matches, forgotten = matcher_of(tombstone), 0
         async for part in backend.recorded():
             urls = [url for url, _ in part if matches(url)]
-            forgotten += await self._sweep.forget(urls, lambda record: record.since_s <= tombstone.time_s)
+            forgotten += await self._sweep.forget(urls, lambda record: record.last_contact_s <= tombstone.time_s)
         async for requested in backend.requested():
             await backend.uncount([url for url in requested if matches(url)])
         self._groups.clear()

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable
 from itertools import islice
 
-from bestbefore.addon.engine.learning import CLOCK_SKEW_S
+from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Pattern
 from bestbefore.addon.store.interface import Backend, Tombstone
@@ -21,6 +21,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
     Raises ValueError, which says what is wrong, for none of these.
     """
+    pattern.encode()  # what comes from a command line may be no text; it could not be written
     if names_one(pattern):
         return pattern.__eq__
     if "://" not in pattern:
@@ -61,13 +62,20 @@ class Tombstones:
         if tombstone.exact:
             known_s = self._of_urls.get(tombstone.pattern, tombstone.time_s)
             self._of_urls[tombstone.pattern] = max(known_s, tombstone.time_s)
-        else:
+        if not tombstone.exact or tombstone.histories:
             self._of_patterns[tombstone] = matcher_of(tombstone)
 
     def is_buried(self, url: str, stored_s: float) -> bool:
         """Whether what was stored of an object at this moment is dead."""
         return stored_s < self._of_urls.get(url, stored_s) or any(
             stored_s < t.time_s and matches(url) for t, matches in self._of_patterns.items()
+        )
+
+    def is_forgotten(self, record: Record) -> bool:
+        """Whether all that a record says was forgotten after it was learnt."""
+        return any(
+            t.histories and record.last_contact_s <= t.time_s and matches(record.url)
+            for t, matches in self._of_patterns.items()
         )
 
     def trim(self, now_s: float) -> None:

@@ -1,0 +1,71 @@
+"""A store on each backend, and what one puts into it."""
+
+import hashlib
+import logging
+
+import pytest
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.store.opening import open_store
+
+
+@pytest.fixture
+async def open_a_store():
+    """Open stores, which are closed at the end."""
+    stores = []
+
+    async def open_one(where="memory", **given):
+        # The tests' contacts are of 1970, and nothing is to be swept for that.
+        usual = {"clock": RealClock(), "domain_of": registrable_domain, "forget_after_s": 1e12}
+        store = await open_store(where, **(usual | given))
+        stores.append(store)
+        return store
+
+    yield open_one
+    for store in stores:
+        await store.close()
+
+
+@pytest.fixture(params=["memory", "redis"])
+def where(request):
+    """A store without and one with a server."""
+    return "memory" if request.param == "memory" else request.getfixturevalue("valkey").url
+
+
+@pytest.fixture
+async def store(where, open_a_store):
+    return await open_a_store(where)
+
+
+def _observe(url, t_s, body="", **known):
+    return Observation(url, float(t_s), "proxy", "", Fingerprint(body=str(body)), **known)
+
+
+@pytest.fixture
+def observe():
+    """An observation of a body at a time."""
+    return _observe
+
+
+def _copy_of(url, body=b"hello", stored_s=None, **known):
+    stored_s = RealClock().now() if stored_s is None else stored_s
+    ref = BodyRef(hashlib.sha256(body).hexdigest(), len(body))
+    head = Head(200, Fields([("Date", "Sun, 06 Nov 1994 08:49:37 GMT")]))
+    return Copy(url, head, ref, *([stored_s] * 4), **known)
+
+
+@pytest.fixture
+def copy_of():
+    """A copy of a URL with a body, stored at a time (now)."""
+    return _copy_of
+
+
+@pytest.fixture
+def said(caplog):
+    """The messages to the user so far."""
+    caplog.set_level(logging.INFO, "bestbefore.store")
+    return lambda: [record.getMessage() for record in caplog.records if record.name == "bestbefore.store"]

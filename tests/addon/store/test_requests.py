@@ -1,0 +1,53 @@
+"""Requests are added up in process, and nothing counted is lost by a write that fails."""
+
+import pytest
+
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.store import requests
+from bestbefore.addon.store.interface import AwayError
+from bestbefore.addon.store.requests import Requests
+
+
+class Backend:
+    """Takes what is counted, or not."""
+
+    def __init__(self):
+        self.away = False
+        self.taken = []
+
+    async def tally(self, tally):
+        if self.away:
+            raise AwayError("gone")
+        self.taken.append((dict(tally.requests), {domain: dict(c) for domain, c in tally.counters.items()}))
+
+
+async def test_what_is_counted_is_written_once():
+    counted, backend = Requests(registrable_domain), Backend()
+    counted.count("http://a.example.org/", ("hit",))
+    counted.count("http://a.example.org/", ())
+    counted.count("http://b.example.org/", ("hit", "shorten"))
+    await counted.write(backend)
+    assert counted.waiting == 0
+    assert backend.taken == [
+        ({"http://a.example.org/": 2, "http://b.example.org/": 1}, {"example.org": {"hit": 2, "shorten": 1}})
+    ]
+
+
+async def test_what_could_not_be_written_is_added_to_what_comes():
+    counted, backend = Requests(registrable_domain), Backend()
+    counted.count("http://a.org/", ("hit",))
+    backend.away = True
+    with pytest.raises(AwayError):
+        await counted.write(backend)
+    counted.count("http://a.org/", ("hit",))
+    backend.away = False
+    await counted.write(backend)
+    assert backend.taken == [({"http://a.org/": 2}, {"a.org": {"hit": 2}})]
+
+
+def test_only_so_many_objects_wait(monkeypatch):
+    monkeypatch.setattr(requests, "WAITING_OBJECTS", 2)
+    counted = Requests(registrable_domain)
+    for url in ("http://a/", "http://b/", "http://c/", "http://a/"):
+        counted.count(url, ())
+    assert dict(counted.waiting_top()) == {"http://a/": 2, "http://b/": 1}

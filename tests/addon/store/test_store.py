@@ -1,0 +1,531 @@
+"""The store as the shell uses it: on a server and without, beside another proxy, and while the server is away."""
+
+import asyncio
+import resource
+import time
+
+import pytest
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.engine.learning import Update
+from bestbefore.addon.store.interface import CopySet
+
+URL = "http://www.example.org/a"
+DOMAIN = "example.org"
+
+
+async def until(condition, timeout_s=10.0):
+    """Wait for what another task brings about."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, "it did not come to that"
+        await asyncio.sleep(0.005)
+
+
+def everything(host):
+    return True
+
+
+async def group(store, name=DOMAIN, belongs=everything, domain=DOMAIN):
+    counts = await store.group(name, belongs, domain)
+    return dict(counts.updates), dict(counts.starts)
+
+
+# Copies
+
+
+async def test_a_copy_is_served_at_once_from_process(store, copy_of):
+    copy = copy_of(URL)
+    store.put(copy, b"hello")
+    assert store.hot(URL) == await store.copies(URL) == CopySet((copy,), {copy.body.digest: b"hello"})
+    assert await store.body(copy) == b"hello"
+
+
+async def test_what_is_not_known_is_no_copy(store, copy_of):
+    assert store.hot(URL) is None
+    assert await store.copies(URL) == CopySet()
+    assert await store.body(copy_of(URL)) is None
+
+
+async def test_copies_of_one_partition_answer_no_other(store, copy_of):
+    store.put(copy_of(URL, partition="one"), b"hello")
+    await store.flush()
+    assert store.hot(URL) is None
+    assert (await store.copies(URL)).copies == (await store.copies(URL, "two")).copies == ()
+    assert len((await store.copies(URL, "one")).copies) == 1
+
+
+async def test_variants_come_latest_first_and_each_once(store, copy_of):
+    one, two = (copy_of(URL, body, 1000.0 + i, selecting=(("a", str(i)),)) for i, body in enumerate([b"1", b"2"]))
+    renewed = copy_of(URL, b"3", 1005.0, selecting=(("a", "0"),))
+    for copy, body in ((one, b"1"), (two, b"2"), (renewed, b"3")):
+        store.put(copy, body)
+    assert store.hot(URL).copies == (renewed, two)
+    assert set(store.hot(URL).bodies.values()) == {b"2", b"3"}
+
+
+async def test_a_hot_set_may_lack_variants_that_the_backend_has(open_a_store, valkey, copy_of):
+    first, second = await open_a_store(valkey.url), await open_a_store(valkey.url)
+    first.put(copy_of(URL, b"1", selecting=(("a", "1"),)), b"1")
+    await first.flush()
+    second.put(copy_of(URL, b"2", selecting=(("a", "2"),)), b"2")
+    assert len(second.hot(URL).copies) == 1
+    found = await second.copies(URL)
+    assert [await second.body(copy) for copy in found.copies] == [b"2", b"1"]
+
+
+async def test_a_copy_too_large_for_the_process_is_served_before_and_after_it_is_written(open_a_store, where, copy_of):
+    store = await open_a_store(where, hot_max=100_000)
+    body = bytes(200_000)
+    copy = copy_of(URL, body)
+    store.put(copy, body)
+    assert await store.body(copy) == body
+    await store.flush()
+    assert (await store.copies(URL)).copies == (copy,)
+    assert await store.body(copy) == body
+    assert store.status().hot_bytes < 100_000
+
+
+async def test_what_left_the_process_is_read_again(open_a_store, where, copy_of):
+    store = await open_a_store(where, hot_max=20_000)
+    copies = [copy_of(f"{URL}/{i}", b"%d" % i) for i in range(50)]
+    for i, copy in enumerate(copies):
+        store.put(copy, b"%d" % i)
+    await store.flush()
+    assert store.hot(copies[0].url) is None
+    found = await store.copies(copies[0].url)
+    assert (found.copies, await store.body(copies[0])) == ((copies[0],), b"0")
+
+
+async def test_a_validated_copy_keeps_its_body(store, copy_of):
+    copy = copy_of(URL, expiry_s=50.0)
+    store.put(copy, b"hello")
+    renewed = copy.with_verdict(60.0, "ttl", "rule")
+    store.put(renewed, None)
+    await store.flush()
+    store.put(renewed.with_verdict(70.0, "ttl", "rule"), None)
+    await store.flush()
+    (found,) = (await store.copies(URL)).copies
+    assert (found.expiry_s, await store.body(found)) == (70.0, b"hello")
+
+
+# Invalidation
+
+
+async def test_a_dropped_object_has_no_copy_in_process_or_behind(store, copy_of):
+    store.put(copy_of(URL), b"hello")
+    await store.flush()
+    store.put(copy_of(URL, b"2", selecting=(("a", "1"),)), b"2")
+    store.drop(URL)
+    assert store.hot(URL) is None
+    assert (await store.copies(URL)).copies == ()
+    await store.flush()
+    assert (await store.copies(URL)).copies == ()
+
+
+async def test_a_fetch_that_began_before_the_tombstone_is_not_stored(store, copy_of):
+    fetched = copy_of(URL)
+    store.drop(URL)
+    store.put(fetched, b"hello")
+    await store.flush()
+    assert (await store.copies(URL)).copies == ()
+
+
+async def test_what_is_stored_after_the_tombstone_is_served(store, copy_of):
+    store.drop(URL)
+    later = copy_of(URL, stored_s=time.time() + 0.001)
+    store.put(later, b"hello")
+    await store.flush()
+    assert store.hot(URL).copies == (await store.copies(URL)).copies == (later,)
+
+
+async def test_stored_anew_in_the_same_moment_of_a_still_clock_is_after(open_a_store, where, copy_of):
+    store = await open_a_store(where, clock=ManualClock(time.time()))
+    store.put(copy_of(URL, b"1", store._clock.now()), b"1")
+    store.drop(URL)
+    assert (await store.copies(URL)).copies == ()
+    store.put(copy_of(URL, b"2", store._clock.now()), b"2")
+    await store.flush()
+    assert [await store.body(copy) for copy in (await store.copies(URL)).copies] == [b"2"]
+
+
+async def test_a_drop_in_one_proxy_reaches_the_hot_copies_of_another(open_a_store, valkey, copy_of):
+    first, second = await open_a_store(valkey.url), await open_a_store(valkey.url)
+    first.put(copy_of(URL), b"hello")
+    await first.flush()
+    assert (await second.copies(URL)).copies
+    first.drop(URL)
+    await until(lambda: second.hot(URL) is None)
+    assert (await second.copies(URL)).copies == ()
+
+
+async def test_a_literal_star_in_a_url_is_no_pattern(store, copy_of):
+    store.put(copy_of("http://a.org/xyz"), b"hello")
+    store.drop("http://a.org/x*z")
+    assert store.hot("http://a.org/xyz") is not None
+
+
+# Purge and forget
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left"),
+    [
+        ("http://a.example.org/1", 3),
+        ("http://a.example.org/*", 2),
+        ("a.example.org", 2),
+        ("*.example.org", 1),
+        ("*.example.org/2", 3),
+        ("*", 0),
+        ("http://c/", 4),
+    ],
+)
+async def test_a_purge_removes_the_copies_of_all_that_match_and_counts_them(store, copy_of, pattern, left):
+    urls = ["http://a.example.org/1", "http://a.example.org/2", "https://b.example.org:8443/3", "http://example.org/1"]
+    for url in urls:
+        store.put(copy_of(url), b"hello")
+    await store.flush()
+    assert await store.purge(pattern) == 4 - left
+    assert len([url for url in urls if (await store.copies(url)).copies]) == left
+
+
+async def test_a_purge_leaves_histories(store, observe):
+    await store.learn(observe(URL, 1000))
+    await store.purge("*")
+    assert (await store.record(URL)).since_s == 1000
+
+
+async def test_forgetting_removes_all_that_was_known(store, observe, copy_of):
+    other = "http://b.example.org/"
+    for url in (URL, other):
+        await store.learn(observe(url, 1000, "a"))
+        await store.learn(observe(url, 5000, "b"))
+        store.put(copy_of(url), b"hello")
+        store.requested(url)
+    await store.flush()
+    await store.learn(observe(URL, 6000, "c"))
+    assert await store.forget("www.example.org") == 1
+    assert await store.record(URL) is None
+    assert await store.observations(URL) == []
+    assert (await store.copies(URL)).copies == ()
+    assert await store.top(5) == [(other, 1)]
+    assert await group(store) == ({0: 1}, {0: 1})
+    assert [url async for url in store.urls()] == [other]
+
+
+async def test_what_is_learnt_after_forgetting_begins_anew(store, observe):
+    await store.learn(observe(URL, 1000, "a"))
+    await store.flush()
+    forgetting = asyncio.create_task(store.forget(URL))
+    await asyncio.sleep(0)
+    later_s = time.time() + 1
+    await store.learn(observe(URL, later_s, "b"))
+    await forgetting
+    await store.flush()
+    record = await store.record(URL)
+    assert (record.since_s, record.contacts) == (later_s, 1)
+
+
+async def test_a_pattern_that_cannot_be_read_is_an_error_and_nothing_is_removed(store, copy_of):
+    store.put(copy_of(URL), b"hello")
+    with pytest.raises(ValueError, match="host"):
+        await store.purge("not a host!")
+    assert store.hot(URL) is not None
+
+
+# Histories
+
+
+async def test_what_is_learnt_is_known_at_once_and_still_when_written(store, observe):
+    learnt = [await store.learn(observe(URL, t, body)) for t, body in [(1000, "a"), (2000, "b"), (3000, "b")]]
+    assert [one.changed for one in learnt] == [None, True, False]
+    assert await store.record(URL) == learnt[-1].record
+    await store.flush()
+    assert store.status().waiting_observations == 0
+    assert await store.record(URL) == learnt[-1].record
+    assert [o.t_s for o in await store.observations(URL)] == [1000, 2000, 3000]
+
+
+async def test_the_same_observation_twice_counts_once(store, observe):
+    for _ in range(2):
+        for t, body in [(1000, "a"), (5000, "b")]:
+            await store.learn(observe(URL, t, body))
+        await store.flush()
+    assert (await store.record(URL)).contacts == 2
+    assert await group(store) == ({0: 1}, {0: 1})
+
+
+async def test_contacts_at_the_same_time_are_learnt_in_turn(store, observe):
+    await asyncio.gather(*(store.learn(observe(URL, 1000 + i, i)) for i in range(20)))
+    await store.flush()
+    record = await store.record(URL)
+    assert (record.contacts, len(record.updates)) == (20, 19)
+
+
+async def test_a_clock_set_back_keeps_an_object_learning(open_a_store, where, observe):
+    clock = ManualClock(1e6)
+    store = await open_a_store(where, clock=clock)
+    for t, body in [(1000, "a"), (9e5, "b")]:
+        await store.learn(observe(URL, t, body))
+    await store.flush()
+    clock.set(5000)
+    learnt = await store.learn(observe(URL, 5000.5, "c"))
+    assert learnt.applied
+    assert (learnt.record.last_contact_s, learnt.record.updates) == (5000.5, (Update(5000.0, 5000.5),))
+    await store.flush()
+    assert await group(store) == ({1: 1}, {0: 1})
+
+
+async def test_two_proxies_learn_one_history(open_a_store, valkey, observe):
+    first, second = await open_a_store(valkey.url), await open_a_store(valkey.url)
+    await first.learn(observe(URL, 1000, "a"))
+    await first.flush()
+    await second.learn(observe(URL, 2000, "b"))
+    await first.learn(observe(URL, 3000, "c"))
+    await first.flush()  # the second writes from a version that is no longer there
+    await second.learn(observe(URL, 4000, "d"))
+    while second.status().waiting_observations:
+        await second.flush()
+    record = await first.record(URL)
+    assert record == await second.record(URL)
+    assert record.last_contact_s == 4000
+    assert [o.t_s for o in await first.observations(URL)] == [1000, 3000, 4000]
+    counts = await group(first)
+    first.regroup()
+    assert await group(first) == await group(second) == ({0: 2}, {0: 1})
+    assert counts[1] == {0: 1}
+
+
+# Groups
+
+
+async def test_group_counts_are_those_of_the_hosts_that_belong(store, observe):
+    for host, other_day in (("a.example.org", 0), ("b.example.org", 86_400), ("a.example.com", 0)):
+        for t, body in [(1000, "a"), (4000, "b"), (4600, "c")]:
+            await store.learn(observe(f"http://{host}/", t + other_day, body))
+    assert await group(store) == ({0: 1, 24: 1, 1: 1, 25: 1}, {0: 1, 24: 1})
+    assert await group(store, "of a", lambda host: host.startswith("a."), None) == ({0: 2, 1: 2}, {0: 2})
+    assert await group(store, "none", lambda host: False, None) == ({}, {})
+
+
+async def test_group_counts_are_the_same_before_and_after_they_are_written(store, observe):
+    await store.learn(observe(URL, 1000, "a"))
+    await store.learn(observe(URL, 2000, "b"))
+    before = await group(store)
+    await store.flush()
+    assert await group(store) == before
+    store.regroup()
+    assert await group(store) == before == ({0: 1}, {0: 1})
+
+
+async def test_a_group_follows_what_is_learnt_and_says_so(store, observe):
+    await store.learn(observe(URL, 1000, "a"))
+    first = await store.group(DOMAIN, everything, DOMAIN)
+    await store.learn(observe(URL, 2000, "b"))
+    second = await store.group(DOMAIN, everything, DOMAIN)
+    again = await store.group(DOMAIN, everything, DOMAIN)
+    assert first.generation != second.generation == again.generation
+    assert dict(second.updates) == {0: 1}
+
+
+async def test_changed_rules_rebuild_groups_from_what_is_kept(store, observe):
+    await store.learn(observe(URL, 1000, "a"))
+    await store.learn(observe(URL, 2000, "b"))
+    assert await group(store, "g", lambda host: False, None) == ({}, {})
+    store.regroup()
+    assert await group(store, "g", everything, None) == ({0: 1}, {0: 1})
+
+
+async def test_what_other_proxies_learn_is_in_a_group_within_a_minute(open_a_store, valkey, observe):
+    clock = ManualClock(1e6)
+    first, second = await open_a_store(valkey.url), await open_a_store(valkey.url, clock=clock)
+    assert await group(second) == ({}, {})
+    await first.learn(observe(URL, 1000, "a"))
+    await first.learn(observe(URL, 2000, "b"))
+    await first.flush()
+    assert await group(second) == ({}, {})
+    clock.advance(61)
+    await group(second)  # asks for it to be read again
+    store_counts = ({0: 1}, {0: 1})
+    deadline = time.monotonic() + 10
+    while await group(second) != store_counts:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.01)
+
+
+# Counting
+
+
+async def test_requests_and_counters_are_added_up(store):
+    for _ in range(3):
+        store.requested(URL, "hit")
+    store.requested("http://b.com/", "hit", "shorten")
+    await store.flush()
+    store.requested(URL)
+    assert await store.top(1) == [(URL, 4)]
+    assert await store.top(9) == [(URL, 4), ("http://b.com/", 1)]
+    assert await store.counters() == {"example.org": {"hit": 3}, "b.com": {"hit": 1, "shorten": 1}}
+
+
+# The server is away
+
+
+async def test_away_it_serves_and_learns_and_then_writes_all_of_it(start_valkey, open_a_store, observe, copy_of, said):
+    server = start_valkey("--appendonly", "yes", "--appendfsync", "always")
+    store = await open_a_store(server.url)
+    await store.learn(observe(URL, 1000, "a"))
+    store.put(copy_of(URL), b"hello")
+    await store.flush()
+    server.kill()
+    for i in range(50):
+        learnt = await store.learn(observe(URL, 2000 + i, i))
+        await store.learn(observe(f"{URL}/{i}", 2000, "x"))
+        store.requested(URL)
+    assert (learnt.record.contacts, learnt.changed) == (51, True)
+    assert await store.record(URL) == learnt.record
+    assert (await store.copies(URL)).copies == store.hot(URL).copies
+    store.drop(URL)
+    status = store.status()
+    assert (status.away, status.waiting_observations, "away" in status.conditions) == (True, 100, True)
+    server.start()
+    await until(lambda: not store.status().away and not store.status().waiting_observations)
+    await store.flush()
+    assert await store.record(URL) == learnt.record
+    assert len([url async for url in store.urls()]) == 51
+    assert (await store.copies(URL)).copies == ()
+    assert await store.top(1) == [(URL, 50)]
+    assert [message.split(" (")[0] for message in said()] == [
+        "the store is away",
+        "the store is back; what was learnt meanwhile is written to it now",
+    ]
+
+
+async def test_away_at_the_start_it_joins_what_the_server_already_knows(start_valkey, open_a_store, observe):
+    server = start_valkey("--appendonly", "yes", "--appendfsync", "always")
+    before = await open_a_store(server.url)
+    await before.learn(observe(URL, 1000, "a"))
+    await before.flush()
+    server.kill()
+    store = await open_a_store(server.url)
+    assert store.status().away
+    learnt = await store.learn(observe(URL, 2000, "b"))
+    assert (learnt.record.contacts, learnt.changed) == (1, None)  # as far as is known here
+    server.start()
+    await until(lambda: not store.status().away and not store.status().waiting_observations)
+    record = await store.record(URL)
+    assert (record.since_s, record.contacts, record.updates) == (1000, 2, (Update(1000, 2000),))
+    assert await group(store) == ({0: 1}, {0: 1})
+
+
+async def test_a_tombstone_written_while_a_proxy_was_cut_off_reaches_it_before_it_writes(
+    start_valkey, open_a_store, copy_of
+):
+    server = start_valkey("--appendonly", "yes", "--appendfsync", "always")
+    other, store = await open_a_store(server.url), await open_a_store(server.url)
+    server.kill()
+    await until(lambda: store.status().away)
+    store.put(copy_of(URL), b"hello")
+    other.drop(URL)
+    server.start()
+    await until(lambda: store.hot(URL) is None)
+    await store.flush()
+    assert (await other.copies(URL)).copies == ()
+
+
+async def test_cut_off_for_longer_than_tombstones_are_kept_no_copy_is_kept(start_valkey, open_a_store, copy_of):
+    server = start_valkey()
+    clock = ManualClock(1e9)
+    store = await open_a_store(server.url, clock=clock)
+    server.kill()
+    await until(lambda: store.status().away)
+    store.put(copy_of(URL, stored_s=1e9), b"hello")
+    clock.advance(90_000)
+    server.start()
+    await until(lambda: not store.status().away)
+    assert store.hot(URL) is None
+
+
+async def test_a_silent_server_costs_one_answer_and_then_nothing(start_valkey, open_a_store):
+    server = start_valkey()
+    store = await open_a_store(server.url)
+    with server.client as client:
+        client.execute_command("CLIENT", "PAUSE", 30_000)
+        began = time.monotonic()
+        await store.record(URL)
+        assert 0.9 < time.monotonic() - began < 3
+        began = time.monotonic()
+        for i in range(100):
+            await store.record(f"{URL}/{i}")
+        assert time.monotonic() - began < 0.5
+    server.kill()
+
+
+async def test_nothing_waits_without_bound(open_a_store, start_valkey, observe, copy_of, monkeypatch, said):
+    monkeypatch.setattr("bestbefore.addon.store.histories.WAITING_OBSERVATIONS", 10)
+    monkeypatch.setattr("bestbefore.addon.store.copies.WAITING_BYTES", 50_000)
+    server = start_valkey()
+    server.kill()
+    store = await open_a_store(server.url)
+    for i in range(15):
+        assert (await store.learn(observe(URL, 1000 + i, i))).applied
+        store.put(copy_of(f"{URL}/{i}", bytes(9_000)), bytes(9_000))
+    status = store.status()
+    assert (status.waiting_observations, status.lost_observations) == (10, 5)
+    assert (status.waiting_copies, status.refused_copies) == (4, 11)
+    assert {"copies", "histories"} <= status.conditions
+    assert len([message for message in said() if "too many" in message]) == 2
+
+
+# The server refuses
+
+
+async def test_a_full_store_keeps_histories_and_refuses_copies(start_valkey, open_a_store, observe, copy_of, said):
+    server = start_valkey("--maxmemory-policy", "noeviction")
+    store = await open_a_store(server.url)
+    with server.client as client:
+        used = client.info("memory")["used_memory"]
+        client.config_set("maxmemory", used + 300_000)
+        for i in range(20):
+            store.put(copy_of(f"{URL}/{i}", bytes(50_000) + b"%d" % i), bytes(50_000) + b"%d" % i)
+            await store.flush()
+        assert store.status().refused_copies > 0
+        assert "full" in store.status().conditions
+        await store.learn(observe(URL, 1000, "a"))
+        client.config_set("maxmemory", used + 3_000_000)
+        await until(lambda: not store.status().waiting_observations)
+    full = [message for message in said() if "full" in message]
+    assert full == ["the store is full (it has reached its maxmemory): copies are not kept, histories are"]
+    server.kill()
+
+
+async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, observe, copy_of, said):
+    store = await open_a_store(valkey.url, store_max=200_000)
+    for i in range(10):
+        store.put(copy_of(f"{URL}/{i}", bytes(50_000) + b"%d" % i), bytes(50_000) + b"%d" % i)
+        await store.flush()
+    await store.learn(observe(URL, 1000, "a"))
+    assert await store.flush()
+    assert 4 <= store.status().refused_copies <= 7
+    assert any("more than 200000 bytes" in message for message in said())
+
+
+async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, open_a_store, observe, said):
+    server = start_valkey("--appendonly", "yes", "--appendfsync", "everysec")
+    store = await open_a_store(server.url)
+    limit = resource.RLIMIT_FSIZE
+    unlimited = resource.prlimit(server.process.pid, limit)
+    resource.prlimit(server.process.pid, limit, (2_000, unlimited[1]))
+    for i in range(200):
+        await store.learn(observe(f"{URL}/{i}", 1000, "a"))
+        await store.flush()
+        if "unwritable" in store.status().conditions:
+            break
+    assert "unwritable" in store.status().conditions
+    learnt = await store.learn(observe(URL, 1000, "a"))
+    assert await store.record(URL) == learnt.record
+    resource.prlimit(server.process.pid, limit, unlimited)
+    await until(lambda: not store.status().waiting_observations)
+    assert await store.record(URL) == learnt.record
+    assert len([message for message in said() if "disk" in message]) == 1
+    assert "the store writes again" in said()
+    server.kill()

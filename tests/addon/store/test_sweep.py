@@ -1,0 +1,63 @@
+"""What nobody touched is forgotten, with what it gave the counts of its group."""
+
+import pytest
+
+from bestbefore.addon.clock import ManualClock
+
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+def clock():
+    return ManualClock(1e9)
+
+
+@pytest.fixture
+async def store(where, open_a_store, clock):
+    return await open_a_store(where, clock=clock, forget_after_s=180 * DAY_S)
+
+
+async def counts(store):
+    store.regroup()
+    found = await store.group("all", lambda host: True)
+    return sum(found.updates.values()), sum(found.starts.values())
+
+
+async def test_objects_untouched_for_long_are_forgotten_and_the_others_stay(store, clock, observe):
+    for url, last_s in (("http://a/", 0), ("http://b/", 100 * DAY_S)):
+        await store.learn(observe(url, 1e9, "a"))
+        await store.learn(observe(url, 1e9 + 10 + last_s, "b"))
+    await store.flush()
+    clock.set(1e9 + 170 * DAY_S)
+    await store._sweep.once()
+    assert await counts(store) == (2, 2)
+    clock.set(1e9 + 181 * DAY_S)
+    await store._sweep.once()
+    assert [url async for url in store.urls()] == ["http://b/"]
+    assert await counts(store) == (1, 1)
+
+
+async def test_one_that_is_contacted_meanwhile_is_not_forgotten(store, clock, observe):
+    await store.learn(observe("http://a/", 1e9, "a"))
+    await store.flush()
+    clock.set(1e9 + 181 * DAY_S)
+    await store.learn(observe("http://a/", clock.now(), "b"))
+    await store._sweep.once()  # finds the record as it was before
+    await store.flush()
+    record = await store.record("http://a/")
+    assert (record.last_contact_s, record.contacts in (1, 2)) == (clock.now(), True)
+    await store._sweep.once()
+    assert await store.record("http://a/") == record
+
+
+async def test_bodies_that_nothing_refers_to_are_removed(open_a_store, tmp_path, copy_of):
+    large = bytes(100_000)
+    store = await open_a_store("embedded", state=tmp_path)
+    store.put(copy_of("http://a/", large), large)
+    store.put(copy_of("http://b/", large + b"2"), large + b"2")
+    await store.flush()
+    await store.purge("http://a/")
+    await store.close()
+    store = await open_a_store("embedded", state=tmp_path)
+    await store._sweep.once()
+    assert [path.stat().st_size for path in (tmp_path / "bodies").glob("*/*")] == [100_001]

@@ -1,0 +1,109 @@
+"""Which objects a tombstone names, and for how long it counts."""
+
+import pytest
+
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.interface import Tombstone
+from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
+
+URL = "http://www.example.org/a"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url", "means"),
+    [
+        (URL, URL, True),
+        (URL, URL + "b", False),
+        ("http://www.example.org/*", URL, True),
+        ("http://www.example.org/*", "https://www.example.org/a", False),
+        ("*://*/a", "http://x/b/a", True),
+        ("http://x/a?b=1", "http://x/aab=1", False),
+        ("http://x/a*c", "http://x/a\nb/c", True),
+        ("www.example.org", URL, True),
+        ("www.example.org", "https://www.example.org:8443/a", True),
+        ("www.example.org", "http://b.www.example.org/", False),
+        ("*.example.org", URL, True),
+        ("*.example.org", "http://example.org/", False),
+        ("*.example.org", "http://x/www.example.org/", False),
+        ("*.example.org/a", URL, True),
+        ("*.example.org/b*", URL, False),
+        ("*", URL, True),
+        ("*", "no url", False),
+        ("2001:db8::1", "http://[2001:db8::1]/", True),
+    ],
+)
+def test_a_pattern_is_a_url_or_one_with_stars_or_one_of_the_configuration(pattern, url, means):
+    assert matcher(pattern)(url) is means
+
+
+@pytest.mark.parametrize("pattern", ["", "a b", "exa mple.org/x", "\udcff", "http://a/\udcff"])
+def test_what_is_none_of_these_is_an_error(pattern):
+    with pytest.raises(ValueError, match=r"host|surrogates"):
+        matcher(pattern)
+
+
+def test_only_a_whole_url_names_one_object():
+    assert names_one(URL)
+    assert not names_one("www.example.org")
+    assert not names_one(URL + "*")
+
+
+def test_an_exact_tombstone_takes_a_star_as_it_is():
+    matches = matcher_of(Tombstone(1.0, "http://x/a*c", exact=True))
+    assert matches("http://x/a*c")
+    assert not matches("http://x/abc")
+
+
+def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
+    known = Tombstones()
+    known.add(Tombstone(100.0, URL, exact=True))
+    known.add(Tombstone(50.0, URL, exact=True))
+    known.add(Tombstone(70.0, "*.example.org", exact=False))
+    other = "http://b.example.org/"
+    assert [known.is_buried(URL, t) for t in (0.0, 99.9, 100.0, 101.0)] == [True, True, False, False]
+    assert [known.is_buried(other, t) for t in (69.9, 70.0)] == [True, False]
+    assert not known.is_buried("http://example.com/", 0.0)
+
+
+def test_only_one_that_says_so_forgets_histories_learnt_until_then():
+    known = Tombstones()
+    known.add(Tombstone(100.0, URL, exact=True))
+    assert not known.is_forgotten(Record(URL, 10.0, 50.0))
+    known.add(Tombstone(60.0, URL, exact=True, histories=True))
+    assert known.is_forgotten(Record(URL, 10.0, 60.0))
+    assert not known.is_forgotten(Record(URL, 10.0, 61.0))
+
+
+def test_they_are_let_go_of_after_a_day_and_when_the_clock_was_set_back():
+    known = Tombstones()
+    known.add(Tombstone(100.0, URL, exact=True))
+    known.add(Tombstone(100.0, "*", exact=False))
+    known.trim(100.0 + TOMBSTONES_KEPT_S - 1)
+    assert known.is_buried(URL, 0.0)
+    known.trim(100.0 + TOMBSTONES_KEPT_S)
+    assert not known.is_buried(URL, 0.0)
+    known.add(Tombstone(9e9, URL, exact=True))
+    known.trim(1000.0)
+    assert not known.is_buried(URL, 0.0)
+
+
+class Told:
+    """A backend that is told of tombstones."""
+
+    def __init__(self):
+        self.tombstones = []
+
+    async def bury(self, tombstones):
+        self.tombstones += tombstones
+
+
+async def test_our_own_wait_until_the_backend_was_told():
+    known, backend = Tombstones(), Told()
+    one, many = Tombstone(100.0, URL, exact=True), Tombstone(50.0, "*.example.com", exact=False)
+    known.queue(one)
+    known.queue(many)
+    assert (known.waiting, known.waiting_s(URL), known.waiting_s("http://a.example.com/")) == (2, 100.0, 50.0)
+    await known.write(backend)
+    assert backend.tombstones == [one, many]
+    assert (known.waiting, known.waiting_s(URL)) == (0, 0.0)
+    assert known.is_buried(URL, 99.0)

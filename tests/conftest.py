@@ -1,0 +1,101 @@
+"""Servers that tests of several folders need."""
+
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+from bestbefore.addon.store.embedded import server_binary
+
+
+@dataclass
+class Valkey:
+    """A server on its own directory, on a TCP port and a Unix socket."""
+
+    folder: Path
+    settings: list[str]
+    port: int
+    process: subprocess.Popen[bytes] | None = field(default=None, init=False)
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}"
+
+    @property
+    def client(self) -> "redis.Redis":
+        return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0))
+
+    def start(self) -> None:
+        self.process = subprocess.Popen(
+            [server_binary(), "--port", str(self.port), "--save", "", "--appendonly", "no", *self.settings],
+            cwd=self.folder,
+            stdout=subprocess.DEVNULL,
+            restore_signals=False,  # so that a limit on its files' size is an error to it, not the end
+        )
+        with self.client as client:
+            while True:
+                try:
+                    client.ping()
+                except redis.AuthenticationError:  # it answers
+                    break
+                except redis.ConnectionError:
+                    assert self.process.poll() is None
+                    time.sleep(0.005)
+                else:
+                    break
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def start_valkey() -> Iterator[Callable[..., Valkey]]:
+    """Start servers with the settings given (as on its command line), for as long as the tests run."""
+    servers = []
+    with tempfile.TemporaryDirectory(prefix="bb-") as folder:
+
+        def start(*settings: str) -> Valkey:
+            own = Path(folder) / str(len(servers))
+            own.mkdir()
+            # The bus of a cluster would be on a port 10000 higher, which there may not be.
+            bus = ["--cluster-port", str(free_port())] if "--cluster-enabled" in settings else []
+            server = Valkey(own, [*settings, *bus], free_port())
+            servers.append(server)
+            server.start()
+            return server
+
+        yield start
+        for server in servers:
+            server.kill()
+
+
+@pytest.fixture(scope="session")
+def shared_valkey(start_valkey: Callable[..., Valkey]) -> Valkey:
+    """One server for all tests that leave it as it is."""
+    return start_valkey()
+
+
+@pytest.fixture
+def valkey(shared_valkey: Valkey) -> Valkey:
+    """The same, emptied."""
+    with shared_valkey.client as client:
+        client.flushall()
+    return shared_valkey

@@ -1,0 +1,299 @@
+"""What every backend of the store does."""
+
+import hashlib
+import random
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.store.interface import VARIANTS_KEPT, Commit, GroupCounts, Put, Tally, Tombstone, Versioned
+
+URL = "http://www.example.org/a"
+HOST = "www.example.org"
+NOTHING = GroupCounts({}, {})
+ODD_URLS = [
+    "http://example.org/{a}|b*c?d[e]&f=%7B",
+    "https://[2001:db8::1]:8443/x",
+    "http://example.org/}:record:http://example.org/",
+    "http://192.0.2.1/",
+    "http://localhost/",
+    "http://example.org/\u00e9\u4e16",
+    "http://a}:record:b/c",
+    "object 17",
+]
+
+
+def record(url=URL, last_contact_s=200.0, **known):
+    return Record(url, 100.0, last_contact_s, **({"contacts": 2, "counted": True} | known))
+
+
+def observation(t_s, url=URL):
+    return Observation(url, t_s, "proxy", "", Fingerprint(body="b", last_modified_s=7.5))
+
+
+def copy(url=URL, body=b"hello", *, stored_s=1000.0, **known):
+    head = Head(200, Fields([("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("X-A", "\xe9"), ("x-a", "2")]))
+    ref = BodyRef(hashlib.sha256(body).hexdigest(), len(body))
+    return Copy(url, head, ref, stored_s, stored_s, stored_s, stored_s, **known)
+
+
+def put(body=b"hello", ttl_s=1000.0, **known):
+    return Put(copy(body=body, **known), ttl_s, body)
+
+
+async def all_of(parts):
+    return sorted([item async for part in parts for item in part])
+
+
+# Histories
+
+
+async def test_of_an_unknown_object_there_is_nothing(backend):
+    assert await backend.records([URL, "http://b/"]) == [Versioned(), Versioned()]
+    assert await backend.observations(URL) == []
+    assert await backend.copies(URL) == []
+    assert await backend.body(copy()) is None
+    assert await backend.hosts(None) == []
+    assert await backend.host_counts([HOST]) == [NOTHING]
+    assert await backend.top(5) == []
+    assert await backend.counters() == {}
+    assert await backend.tombstones() == []
+    assert await all_of(backend.recorded()) == await all_of(backend.copied()) == []
+
+
+async def test_of_no_objects_there_is_nothing(backend):
+    assert await backend.records([]) == await backend.commit([]) == await backend.host_counts([]) == []
+    await backend.put([])
+    assert await backend.remove([], 0.0) == 0
+
+
+async def test_a_record_comes_back_as_it_was_written(backend):
+    written = record(updates=(Update(110.0, 120.5), Update(150.25, 150.25)), folded=((3, 4),), last_modified_s=9.0)
+    (version,) = await backend.commit([Commit(URL, b"", written, NOTHING, (observation(100.0), observation(200.0)))])
+    assert await backend.records([URL]) == [Versioned(version, written)]
+    assert await backend.observations(URL) == [observation(100.0), observation(200.0)]
+    assert await all_of(backend.recorded()) == [(URL, 200.0)]
+
+
+async def test_a_commit_from_another_version_writes_nothing_and_answers_what_is_there(backend):
+    gain = GroupCounts({10: 1}, {5: 1})
+    (version,) = await backend.commit([Commit(URL, b"", record(), gain, (observation(1.0),))])
+    stale = Commit(URL, b"", record(last_contact_s=900.0), gain, (observation(2.0),))
+    assert await backend.commit([stale]) == [Versioned(version, record())]
+    assert await backend.observations(URL) == [observation(1.0)]
+    assert await backend.host_counts([HOST]) == [gain]
+
+
+async def test_versions_never_come_again_even_when_the_record_does(backend):
+    (first,) = await backend.commit([Commit(URL, b"", record(), NOTHING)])
+    await backend.commit([Commit(URL, first, None, NOTHING)])
+    (again,) = await backend.commit([Commit(URL, b"", record(), NOTHING)])
+    (next_one,) = await backend.commit([Commit(URL, again, record(), NOTHING)])
+    assert len({first, again, next_one}) == 3
+
+
+async def test_a_removed_record_leaves_nothing(backend):
+    gain = GroupCounts({10: 2, 11: 1}, {5: 1})
+    (version,) = await backend.commit([Commit(URL, b"", record(), gain, (observation(1.0),))])
+    (answer,) = await backend.commit([Commit(URL, version, None, GroupCounts({10: -2, 11: -1}, {5: -1}))])
+    assert answer == b""
+    assert await backend.records([URL]) == [Versioned()]
+    assert await backend.observations(URL) == []
+    assert await backend.hosts(None) == []
+    assert await backend.host_counts([HOST]) == [NOTHING]
+
+
+async def test_counts_add_up_for_each_host(backend):
+    one, two = "http://a.example.org/x", "http://a.example.org/y"
+    other, elsewhere = "http://b.example.org/", "http://example.com/"
+    await backend.commit(
+        [
+            Commit(one, b"", record(one), GroupCounts({10: 2}, {5: 1})),
+            Commit(two, b"", record(two), GroupCounts({10: 1, 12: 1}, {5: 1})),
+            Commit(other, b"", record(other), GroupCounts({}, {7: 1})),
+            Commit(elsewhere, b"", record(elsewhere), GroupCounts({1: 1}, {})),
+        ]
+    )
+    assert sorted(await backend.hosts("example.org")) == ["a.example.org", "b.example.org"]
+    assert sorted(await backend.hosts(None)) == ["a.example.org", "b.example.org", "example.com"]
+    assert await backend.host_counts(["a.example.org", "b.example.org"]) == [
+        GroupCounts({10: 3, 12: 1}, {5: 2}),
+        GroupCounts({}, {7: 1}),
+    ]
+
+
+async def test_only_the_latest_observations_are_kept(backend):
+    made = tuple(observation(float(t)) for t in range(300))
+    await backend.commit([Commit(URL, b"", record(), NOTHING, made)])
+    assert await backend.observations(URL) == list(made[-256:])
+
+
+# Copies
+
+
+async def test_a_copy_comes_back_as_it_was_put(backend):
+    written = put(selecting=(("accept", "a"), ("dnt", None)), expiry_s=5000.0, reason="ttl", personal="x")
+    await backend.put([written])
+    assert await backend.copies(URL) == [written.copy]
+    assert await backend.body(written.copy) == b"hello"
+    assert await all_of(backend.copied()) == [URL]
+
+
+async def test_a_copy_replaces_the_same_variant_alone(backend):
+    await backend.put([put(selecting=(("accept", "a"),)), put(b"x", partition="p"), put(b"y", personal="me")])
+    await backend.put([put(b"new", selecting=(("accept", "a"),), stored_s=2000.0)])
+    found = {(c.selecting, c.partition, c.personal): await backend.body(c) for c in await backend.copies(URL)}
+    assert found == {((("accept", "a"),), "", ""): b"new", ((), "p", ""): b"x", ((), "", "me"): b"y"}
+
+
+async def test_two_variants_may_share_a_body(backend):
+    await backend.put([put(partition="p"), put()])
+    await backend.put([put(b"new", partition="p")])
+    assert await backend.body(copy()) == b"hello"
+
+
+async def test_a_body_leaves_with_the_last_variant_that_has_it(backend):
+    await backend.put([put()])
+    await backend.put([put(b"new")])
+    assert await backend.body(copy()) is None
+
+
+async def test_what_is_known_of_a_copy_changes_without_its_body(backend):
+    await backend.put([put()])
+    validated = replace(copy(), response_time_s=3000.0, expiry_s=9000.0)
+    await backend.put([Put(validated, 1000.0, None)])
+    assert await backend.copies(URL) == [validated]
+    assert await backend.body(validated) == b"hello"
+
+
+async def test_a_copy_whose_body_is_not_there_is_not_kept(backend):
+    await backend.put([Put(copy(), 1000.0, None)])
+    assert await backend.copies(URL) == []
+
+
+@pytest.mark.parametrize("size", [0, 1, 64 * 1024, 64 * 1024 + 1, 3_000_000])
+async def test_a_body_of_any_size_comes_back(backend, size):
+    body = bytes(range(256)) * (size // 256) + b"x" * (size % 256)
+    await backend.put([put(body)])
+    found = await backend.body(copy(body=body))
+    assert (found.read_bytes() if isinstance(found, Path) else found) == body
+
+
+async def test_of_too_many_variants_the_one_stored_first_leaves(backend):
+    await backend.put([put(partition=str(i), stored_s=1000.0 + i) for i in range(VARIANTS_KEPT + 2)])
+    kept = {c.partition for c in await backend.copies(URL)}
+    assert kept == {str(i) for i in range(2, VARIANTS_KEPT + 2)}
+
+
+async def test_a_copy_put_to_live_for_no_time_is_gone(backend):
+    await backend.put([put(ttl_s=0.001)])
+    deadline = time.monotonic() + 5
+    while await backend.copies(URL) and time.monotonic() < deadline:
+        pass
+    assert await backend.copies(URL) == []
+
+
+async def test_copies_up_to_a_moment_are_removed(backend):
+    await backend.put([put(stored_s=1000.0), put(b"later", partition="p", stored_s=2000.0)])
+    assert await backend.remove([URL, "http://other/"], 1000.0) == 1
+    assert [c.partition for c in await backend.copies(URL)] == ["p"]
+    assert await backend.body(copy(body=b"later", partition="p")) == b"later"
+    assert await backend.remove([URL], 999.0) == 0
+
+
+# Tombstones
+
+
+async def test_a_tombstone_of_one_url_removes_its_copies_and_keeps_older_ones_out(backend):
+    now_s = time.time()
+    await backend.put([put(stored_s=now_s - 10)])
+    buried = Tombstone(now_s, URL, exact=True)
+    await backend.bury([buried])
+    assert await backend.copies(URL) == []
+    await backend.put([put(stored_s=now_s - 5)])
+    assert await backend.copies(URL) == []
+    await backend.put([put(stored_s=now_s)])
+    assert len(await backend.copies(URL)) == 1
+    assert await backend.tombstones() == [buried]
+
+
+async def test_an_earlier_tombstone_does_not_weaken_a_later_one(backend):
+    now_s = time.time()
+    await backend.bury([Tombstone(now_s, URL, exact=True)])
+    await backend.bury([Tombstone(now_s - 100, URL, exact=True)])
+    await backend.put([put(stored_s=now_s - 50)])
+    assert await backend.copies(URL) == []
+
+
+async def test_tombstones_are_kept_for_a_day_in_order(backend):
+    now_s = time.time()
+    old, pattern = Tombstone(now_s - 90_000, "*", exact=False), Tombstone(now_s - 5, "*.org", exact=False)
+    await backend.bury([old, pattern])
+    await backend.bury([Tombstone(now_s - 50, URL, exact=True, histories=True)])
+    assert await backend.tombstones() == [Tombstone(now_s - 50, URL, exact=True, histories=True), pattern]
+
+
+# Counts
+
+
+async def test_requests_and_counters_add_up(backend):
+    other = "http://b.example.com/"
+    await backend.tally(Tally({URL: 2, other: 5}, {"example.org": {"hit": 2}, "example.com": {"hit": 1, "miss": 4}}))
+    await backend.tally(Tally({URL: 4}, {"example.org": {"hit": 1}}))
+    assert await backend.top(5) == [(URL, 6), (other, 5)]
+    assert await backend.top(1) == [(URL, 6)]
+    assert await backend.counters() == {"example.org": {"hit": 3}, "example.com": {"hit": 1, "miss": 4}}
+    assert await all_of(backend.requested()) == [other, URL]
+    await backend.uncount([URL, "http://never/"])
+    assert await backend.top(5) == [(other, 5)]
+
+
+# All
+
+
+@pytest.mark.parametrize("url", ODD_URLS)
+async def test_any_name_of_an_object_is_kept_apart(backend, url):
+    other = url + "/"
+    (version,) = await backend.commit([Commit(url, b"", record(url), GroupCounts({1: 1}, {1: 1}))])
+    await backend.commit([Commit(other, b"", record(other), NOTHING)])
+    await backend.put([put(url=url), put(b"2", url=other)])
+    await backend.tally(Tally({url: 2, other: 1}, {}))
+    assert await backend.records([url]) == [Versioned(version, record(url))]
+    assert [c.url for c in await backend.copies(url)] == [url]
+    assert await all_of(backend.recorded()) == [(url, 200.0), (other, 200.0)]
+    assert await all_of(backend.copied()) == [url, other]
+    assert await backend.top(2) == [(url, 2), (other, 1)]
+    assert await backend.host_counts(await backend.hosts(None)) == [GroupCounts({1: 1}, {1: 1})]
+    await backend.tidy()
+    assert len(await backend.copies(other)) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_a_random_life_leaves_the_same_as_in_a_plain_model(backend, seed):
+    draw = random.Random(seed)
+    start_s = time.time() - 1000
+    copies, buried = {}, {}
+    for i in range(120):
+        now_s, url = start_s + i, f"http://h{draw.randrange(3)}.example.org/"
+        match draw.choice(["put", "put", "put", "bury", "remove"]):
+            case "put":
+                made = put(b"%d" % i, url=url, partition=draw.choice("ab"), stored_s=now_s - draw.choice([0, 0, 20]))
+                await backend.put([made])
+                if made.copy.stored_s >= buried.get(url, 0):
+                    copies[url, made.copy.partition] = made
+            case "bury":
+                await backend.bury([Tombstone(now_s, url, exact=True)])
+                buried[url] = now_s
+                copies = {name: made for name, made in copies.items() if name[0] != url}
+            case "remove":
+                until_s = now_s - draw.choice([0, 15])
+                await backend.remove([url], until_s)
+                copies = {n: made for n, made in copies.items() if n[0] != url or made.copy.stored_s > until_s}
+        found = {(c.url, c.partition): await backend.body(c) for c in await backend.copies(url)}
+        assert found == {name: made.body for name, made in copies.items() if name[0] == url}

@@ -1,0 +1,127 @@
+"""What kill -9 of a proxy or of its Valkey costs: at most the last moments, never the store, and no orphan.
+
+BESTBEFORE_KILL_ROUNDS sets how often; the default keeps the suite quick.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.store.opening import open_store
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc"),
+]
+
+ROUNDS = int(os.environ.get("BESTBEFORE_KILL_ROUNDS", "4"))
+PROXY_KILL_S = 1.0
+"""What a kill of the proxy may cost, as docs/decisions/store.md has it: a batch gathers for 0.2 s, and is written."""
+VALKEY_KILL_S = 2.0
+"""What a kill of the server may cost."""
+
+
+class Writer:
+    """A process that uses the store; what it learnt, and when."""
+
+    def __init__(self, state: Path) -> None:
+        self.learnt: list[tuple[str, float]] = []
+        self.process = subprocess.Popen(
+            [sys.executable, Path(__file__).with_name("store_writer.py"), state],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert self.process.stdout.readline() == "open\n", self.process.communicate(timeout=10)[1]
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+
+    def _read(self) -> None:
+        for line in self.process.stdout:
+            if line.endswith("\n"):
+                url, t = line.split()
+                self.learnt.append((url, float(t)))
+
+    def learns(self, n: int) -> None:
+        """Wait until it has learnt so many more."""
+        wanted, deadline = len(self.learnt) + n, time.monotonic() + 30
+        while len(self.learnt) < wanted:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+    def end(self) -> None:
+        """However it ends, wait for it."""
+        self.process.stdin.close()
+        self.process.wait(timeout=20)
+        self._reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+def servers(state: Path) -> list[int]:
+    """The processes of servers that use a state directory."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                if (folder / "cwd").readlink() == state / "valkey" and "valkey" in (folder / "comm").read_text():
+                    found.append(int(folder.name))
+            except OSError:
+                continue
+    return found
+
+
+def wait_for_servers(state: Path, wanted: int) -> None:
+    deadline = time.monotonic() + 10
+    while len(servers(state)) != wanted:
+        assert time.monotonic() < deadline, f"{servers(state)} run, {wanted} expected"
+        time.sleep(0.01)
+
+
+async def written(state: Path, urls: set[str]) -> set[tuple[str, float]]:
+    store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
+    found = {(url, o.t_s) for url in urls for o in await store.observations(url)}
+    await store.close()
+    return found
+
+
+async def test_a_kill_costs_at_most_the_last_moments_and_never_the_store(tmp_path):
+    state, draw = tmp_path / "state", random.Random(1)
+    learnt, kills = [], []
+    writer = Writer(state)
+    for i in range(ROUNDS):
+        writer.learns(draw.randrange(30, 300))
+        (server,) = servers(state)
+        if i % 2:
+            writer.process.kill()
+            kills.append((time.time(), PROXY_KILL_S))
+            writer.end()
+            learnt += writer.learnt
+            wait_for_servers(state, 0)
+            writer = Writer(state)
+        else:
+            os.kill(server, signal.SIGKILL)
+            kills.append((time.time(), VALKEY_KILL_S))
+            wait_for_servers(state, 1)
+    writer.learns(30)
+    writer.end()
+    assert writer.process.returncode == 0
+    learnt += writer.learnt
+    wait_for_servers(state, 0)
+
+    lost = set(learnt) - await written(state, {url for url, _ in learnt})
+    ages_s = [min((at_s - t_s for at_s, _ in kills if at_s >= t_s), default=None) for _, t_s in lost]
+    print(f"{len(learnt)} learnt, {len(lost)} lost, the oldest {max(ages_s, default=0)} s before a kill")
+    for _, t_s in lost:
+        assert any(0 <= at_s - t_s <= bound_s for at_s, bound_s in kills), "lost what should have been written"
+    assert len(learnt) > 30 * ROUNDS
