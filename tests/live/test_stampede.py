@@ -1,0 +1,141 @@
+"""One fetch for many, on real sockets: the origin counts."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+Start = Callable[..., Any]
+CLIENTS = 50
+DELAY_S = 0.5
+
+
+class SlowOrigin:
+    """Answers after a while, and counts its contacts and how many of them there were at once."""
+
+    def __init__(self, *lines: str, body: bytes = b"x" * 100_000) -> None:
+        self.lines = lines
+        self.body = body
+        self.contacts = 0
+        self.url = ""
+        self.started = asyncio.Event()
+        self.writers: list[asyncio.StreamWriter] = []
+
+    def end(self) -> None:
+        """Close what the proxy keeps open."""
+        for writer in self.writers:
+            writer.close()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        try:
+            while head := await reader.readuntil(b"\r\n\r\n"):
+                self.contacts += 1
+                self.started.set()
+                await asyncio.sleep(DELAY_S)
+                current = b'If-None-Match: "1"' in head
+                status = "304 Not Modified" if current else "200 OK"
+                fields = list(self.lines) + ([] if current else [f"Content-Length: {len(self.body)}"])
+                writer.write("\r\n".join((f"HTTP/1.1 {status}", *fields, "", "")).encode())
+                if not current:
+                    writer.write(self.body[:50_000])
+                    await writer.drain()
+                    await asyncio.sleep(0.05)
+                    writer.write(self.body[50_000:])
+                await writer.drain()
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+@asynccontextmanager
+async def serving(origin: SlowOrigin) -> AsyncIterator[SlowOrigin]:
+    server = await asyncio.start_server(origin.serve, "127.0.0.1", 0, backlog=1024)
+    origin.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    yield origin
+    server.close()
+    origin.end()
+    await server.wait_closed()
+
+
+async def get(proxy: Any, url: str, *lines: str) -> tuple[bytes, bytes]:
+    """Head and content of an answer."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    host = url.split("/")[2]
+    writer.write("\r\n".join((f"GET {url} HTTP/1.1", f"Host: {host}", "Connection: close", *lines, "", "")).encode())
+    answer = await reader.read()
+    writer.close()
+    await writer.wait_closed()
+    head, _, body = answer.partition(b"\r\n\r\n")
+    return head, body
+
+
+async def all_at_once(n: int, ask: Callable[[], Awaitable[tuple[bytes, bytes]]]) -> list[tuple[bytes, bytes]]:
+    return await asyncio.gather(*(ask() for _ in range(n)))
+
+
+@pytest.mark.parametrize("clients", [CLIENTS, 500])
+async def test_many_who_miss_the_same_object_cause_one_contact(clients: int, start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin:
+        answers = await all_at_once(clients, lambda: get(proxy, origin.url + "/"))
+        assert origin.contacts == 1
+        assert all(body == origin.body for _, body in answers)
+        # The last of many may come when it has arrived: those are hits.
+        assert sum(b"; collapsed" in head or b"; hit" in head for head, _ in answers) == clients - 1
+
+
+async def test_a_validation_is_collapsed_likewise(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=0")) as origin:
+        await get(proxy, origin.url + "/")
+        answers = await all_at_once(CLIENTS, lambda: get(proxy, origin.url + "/"))
+        assert origin.contacts == 2
+        assert all(body == origin.body for _, body in answers)
+
+
+async def test_who_waited_for_what_cannot_be_shared_is_released_at_once(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(SlowOrigin("Cache-Control: no-store")) as origin:
+        began = time.monotonic()
+        answers = await all_at_once(CLIENTS, lambda: get(proxy, origin.url + "/"))
+        assert origin.contacts == CLIENTS
+        assert all(body == origin.body for _, body in answers)
+        assert time.monotonic() - began < 10 * DELAY_S, "together, not one after the other"
+
+
+async def test_a_client_that_goes_away_does_not_break_the_others(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin:
+        _, first = await asyncio.open_connection("127.0.0.1", proxy.port)
+        first.write(f"GET {origin.url}/ HTTP/1.1\r\nHost: {origin.url[7:]}\r\n\r\n".encode())
+        await origin.started.wait()
+        others = asyncio.gather(*(get(proxy, origin.url + "/") for _ in range(5)))
+        first.transport.abort()
+        assert all(body == origin.body for _, body in await others)
+        assert origin.contacts == 1
+
+
+async def test_cookies_are_no_part_of_a_crowd(start_proxy: Start) -> None:
+    """A page without lifetime that was fetched with a cookie answers nobody else, however close they follow."""
+    proxy = start_proxy("--quiet")
+    async with serving(SlowOrigin('ETag: "1"')) as origin:
+        answers = await asyncio.gather(*(get(proxy, origin.url + "/", f"Cookie: id={n}") for n in range(5)))
+        assert origin.contacts == 5
+        assert not any(b"collapsed" in head for head, _ in answers)
+
+
+async def test_a_dead_origin_is_asked_once_for_all(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(SlowOrigin()) as origin:
+        url = origin.url
+    answers = await all_at_once(CLIENTS, lambda: get(proxy, url + "/"))
+    assert all(head.startswith(b"HTTP/1.1 502") for head, _ in answers)
