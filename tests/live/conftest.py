@@ -19,6 +19,7 @@ from http.client import HTTPConnection, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from cryptography import x509
@@ -38,6 +39,10 @@ class Proxy:
     greeting: str
     state: Path
     lines: "queue.SimpleQueue[str]"
+    reader: threading.Thread
+    """Takes the lines from the process as they come."""
+    said: list[str] = field(default_factory=list)
+    """What was taken of the lines."""
 
     def get(self, url: str, fields: Mapping[str, str] | None = None, *, method: str = "GET") -> "Got":
         """One request through the proxy on a connection of its own."""
@@ -55,14 +60,35 @@ class Proxy:
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         """End the process and return its exit status."""
         self.process.send_signal(how)
-        return self.process.wait(PATIENCE_S)
+        status = self.process.wait(PATIENCE_S)
+        self.reader.join(PATIENCE_S)
+        return status
 
     def output(self) -> str:
-        """What it has printed since the greeting; complete once it has ended."""
-        lines = []
+        """What it has printed since the greeting; complete once it has been stopped."""
         while not self.lines.empty():
-            lines.append(self.lines.get())
-        return "".join(lines)
+            self.said.append(self.lines.get())
+        return "".join(self.said)
+
+    def hears(self, words: str, patience_s: float = PATIENCE_S) -> str:
+        """Wait for a line that has these words, among those that came since the last that was waited for."""
+        end = time.monotonic() + patience_s
+        while True:
+            try:
+                self.said.append(self.lines.get(timeout=max(0.0, end - time.monotonic())))
+            except queue.Empty:
+                pytest.fail(f"the proxy did not say {words!r}: {''.join(self.said)}")
+            if words in self.said[-1]:
+                return self.said[-1]
+
+    def metric(self, name: str) -> float:
+        """A metric without labels, from the admin address."""
+        where = re.search(r"metrics +(http://\S+)", self.greeting)
+        assert where is not None, self.greeting
+        with urlopen(where[1], timeout=PATIENCE_S) as answer:
+            found = re.search(rf"^{name} (\S+)$", answer.read().decode(), re.MULTILINE)
+        assert found is not None, name
+        return float(found[1])
 
 
 @dataclass(frozen=True)
@@ -106,7 +132,8 @@ def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
         started.append(process)
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         assert process.stdout is not None
-        threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True).start()
+        reader = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
+        reader.start()
         greeting, end = "", time.monotonic() + PATIENCE_S
         while "bestbefore show" not in greeting:
             try:
@@ -115,7 +142,7 @@ def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
                 pytest.fail(f"the proxy did not start: {greeting}")
         port = re.search(r"listens on http://127\.0\.0\.1:(\d+)", greeting)
         assert port is not None, greeting
-        return Proxy(process, int(port[1]), greeting, state, lines)
+        return Proxy(process, int(port[1]), greeting, state, lines, reader)
 
     yield start
     for process in started:
