@@ -157,12 +157,14 @@ class Origin:
             return Fetched(head, sent_s, sent_s, _whole(body), len(body))
         if restricted and self._upstream is None and is_local(request.target.host):
             raise OriginError(Failure.UNREACHABLE, f"{request.target.host} is an address of this machine")
-        host = ("Host", request.target.authority)
+        # The library keeps several lines of a name only if all are spelt alike.
+        spelt: dict[str, str] = {}
+        lines = [(spelt.setdefault(n.lower(), n), _as_sent(v)) for n, v in request.fields.raw if n.lower() != "host"]
         try:
             response = await (self._restricted if restricted else self._unrestricted).request(
                 request.method,
                 URL(request.target.url, encoded=True),
-                headers=[host, *((n, _as_sent(v)) for n, v in request.fields.raw if n.lower() != "host")],
+                headers=[("Host", request.target.authority), *lines],
                 allow_redirects=False,
                 proxy=self._upstream,
             )

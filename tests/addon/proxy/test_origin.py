@@ -1,0 +1,113 @@
+"""Fetching from real servers on loopback."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.proxy.origin import Failure, Origin, OriginError
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+
+CLOCK = ManualClock(1_700_000_000.0)
+
+
+@asynccontextmanager
+async def answering(answer: bytes, heads: list[bytes] | None = None) -> AsyncIterator[str]:
+    """A server that answers each request with these bytes and closes; gives its URL."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if heads is not None:
+            heads.append(head)
+        writer.write(answer)
+        await writer.drain()
+        writer.close()
+        await writer.wait_closed()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    server.close()
+    await server.wait_closed()
+
+
+@asynccontextmanager
+async def an_origin() -> AsyncIterator[Origin]:
+    origin = Origin(CLOCK)
+    yield origin
+    await origin.close()
+
+
+async def fetch(origin: Origin, url: str, *fields: tuple[str, str]) -> tuple[Head, bytes]:
+    fetched = await origin.fetch(Request("GET", Target.parse(url), Fields(fields)))
+    return fetched.head, b"".join([chunk async for chunk in fetched.chunks])
+
+
+async def test_head_and_content_come_as_they_are() -> None:
+    answer = b"HTTP/1.1 200 Fine\r\nA: 1\r\na: 2\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc"
+    async with an_origin() as origin, answering(answer) as url:
+        head, body = await fetch(origin, url + "/")
+    assert (head.status, head.reason, body) == (200, "Fine", b"abc")
+    assert head.fields.raw[:2] == (("A", "1"), ("a", "2"))
+
+
+async def test_only_the_given_fields_are_sent() -> None:
+    heads: list[bytes] = []
+    async with an_origin() as origin, answering(b"HTTP/1.1 204 x\r\n\r\n", heads) as url:
+        await fetch(origin, url + "/%7e/../a%2fb?x=%zz&y", ("Host", "lies.example"), ("X", "1"), ("x", "2"))
+    line, *fields = heads[0].split(b"\r\n")
+    assert line == b"GET /%7e/../a%2fb?x=%zz&y HTTP/1.1"
+    assert fields == [f"Host: {url[7:]}".encode(), b"X: 1", b"X: 2", b"", b""]
+
+
+async def test_interim_responses_are_passed_over() -> None:
+    answer = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    async with an_origin() as origin, answering(answer) as url:
+        head, body = await fetch(origin, url)
+    assert (head.status, body) == (200, b"ok")
+
+
+async def test_more_content_than_announced_is_cut_off() -> None:
+    async with an_origin() as origin, answering(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok and more") as url:
+        assert (await fetch(origin, url))[1] == b"ok"
+
+
+@pytest.mark.parametrize(
+    ("answer", "failure"),
+    [
+        (b"", Failure.RESET),
+        (b"nonsense\r\n\r\n", Failure.MALFORMED),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", Failure.RESET),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", Failure.RESET),
+        (b"HTTP/1.1 200 OK\r\nX: " + b"y" * 70_000 + b"\r\n\r\n", Failure.MALFORMED),
+    ],
+)
+async def test_what_goes_wrong_has_a_name(answer: bytes, failure: Failure) -> None:
+    async with an_origin() as origin, answering(answer) as url:
+        with pytest.raises(OriginError) as error:
+            await asyncio.wait_for(fetch(origin, url), 5)
+    assert error.value.failure is failure
+
+
+async def test_nobody_there_is_unreachable() -> None:
+    async with answering(b"") as url:
+        pass
+    async with an_origin() as origin:
+        with pytest.raises(OriginError) as error:
+            await fetch(origin, url)
+    assert error.value.failure is Failure.UNREACHABLE
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "169.254.169.254", "0.0.0.0"])
+async def test_a_restricted_fetch_reaches_nothing_of_this_machine(host: str) -> None:
+    async with an_origin() as origin, answering(b"HTTP/1.1 204 x\r\n\r\n") as url:
+        target = Target.parse(f"http://{host}:{url.rpartition(':')[2]}/")
+        with pytest.raises(OriginError):
+            await origin.fetch(Request("GET", target), restricted=True)
+
+
+async def test_our_own_host_is_answered_without_network() -> None:
+    async with an_origin() as origin:
+        origin.answer_for("own.test", lambda request, now_s: (Head(200), f"{request.target.path} {now_s:g}".encode()))
+        assert await fetch(origin, "http://own.test/x") == (Head(200), b"/x 1.7e+09")
