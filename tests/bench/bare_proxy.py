@@ -50,7 +50,7 @@ async def serve(port: int, size: int) -> None:
     )
     settings.update(connection_strategy="lazy", upstream_cert=False)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, master.shutdown)
-    asyncio.get_running_loop().call_later(0.5, sys.stdout.write, "listening\n")
+    asyncio.get_running_loop().call_later(0.5, lambda: print("listening", flush=True))
     await master.run()
 
 
