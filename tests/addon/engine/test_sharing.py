@@ -1,0 +1,84 @@
+"""Which requests may share one answer."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from bestbefore.addon.engine.sharing import may_join, shared_use
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rules import Rule
+
+NOW_S = 1_706_300_000.0
+MakeRequest = Callable[..., Request]
+MakeCopy = Callable[..., Copy]
+ETAG = ("ETag", '"1"')
+
+
+def test_plain_requests_may_wait_for_each_other(request_for: MakeRequest, rule: Rule) -> None:
+    assert may_join(request_for(), rule)
+    assert may_join(request_for(("If-None-Match", '"1"')), rule)
+
+
+@pytest.mark.parametrize(
+    "field", [("Cache-Control", "no-cache"), ("Cache-Control", "max-age=0"), ("Cache-Control", "no-store"),
+              ("Range", "bytes=0-1"), ("X-Forwarded-For", "1"), ("If-Match", '"1"')],
+)
+def test_who_insists_on_the_origin_gets_a_contact_of_its_own(
+    field: tuple[str, str], request_for: MakeRequest, rule: Rule
+) -> None:
+    assert not may_join(request_for(field), rule)
+
+
+def test_only_get_is_shared(request_for: MakeRequest, rule: Rule) -> None:
+    assert not may_join(request_for(method="HEAD"), rule)
+
+
+def test_a_rule_that_ignores_the_clients_wishes_lets_all_wait(request_for: MakeRequest, rule: Rule) -> None:
+    assert may_join(request_for(("Cache-Control", "no-cache")), replace(rule, honour_client_cc=False))
+
+
+def test_a_fresh_answer_is_shared(request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site) -> None:
+    use = shared_use(request_for(), copy_with(("Cache-Control", "max-age=9")), rule, site, NOW_S)
+    assert use is not None
+    assert use.reason == "max-age"
+
+
+@pytest.mark.parametrize("fields", [(ETAG,), (ETAG, ("Cache-Control", "max-age=0")), (("Last-Modified", "x"),)])
+def test_a_new_answer_without_lifetime_is_shared_too(
+    fields: tuple[tuple[str, str], ...], request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    use = shared_use(request_for(), copy_with(*fields), rule, site, NOW_S)
+    assert use is not None
+    assert use.reason == "collapsed"
+
+
+def test_credentials_keep_an_answer_without_lifetime_to_its_owner(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    cookie = ("Cookie", "me")
+    theirs = copy_with(ETAG, request=request_for(cookie))
+    assert shared_use(request_for(), theirs, rule, site, NOW_S) is None
+    assert shared_use(request_for(cookie), copy_with(ETAG), rule, site, NOW_S) is None
+    public = copy_with(ETAG, ("Cache-Control", "public"), request=request_for(cookie))
+    assert shared_use(request_for(cookie), public, rule, site, NOW_S) is not None
+
+
+def test_no_cache_and_other_variants_are_not_shared(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    assert shared_use(request_for(), copy_with(ETAG, ("Cache-Control", "no-cache")), rule, site, NOW_S) is None
+    german = copy_with(ETAG, ("Vary", "Accept-Language"), request=request_for(("Accept-Language", "de")))
+    assert shared_use(request_for(("Accept-Language", "en")), german, rule, site, NOW_S) is None
+
+
+def test_a_page_bound_to_a_cookie_stays_with_it(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    url = "https://example.org/page"
+    mine, yours = (request_for(("Cookie", name), url=url) for name in ("me", "you"))
+    copy = copy_with(ETAG, ("Cache-Control", "max-age=60"), request=mine)
+    assert shared_use(mine, copy, rule, site, NOW_S) is not None
+    assert shared_use(yours, copy, rule, site, NOW_S) is None
