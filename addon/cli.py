@@ -33,6 +33,8 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "proxy": LazyCommand("bestbefore.addon.commands.proxy", "Run the caching proxy."),
     "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay recorded updates and requests under policies."),
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt of a URL, or of the most requested."),
+    "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies: of a URL, a host or a pattern."),
+    "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and what was learnt of their objects."),
     "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check a configuration file and sum it up."),
     "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
 }

@@ -3,9 +3,6 @@
 import asyncio
 import difflib
 import json
-import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -14,20 +11,16 @@ import click
 from bestbefore.addon.admin.plain import plain_word
 from bestbefore.addon.admin.report import ListedObject, ObjectReport, listed_object, object_report
 from bestbefore.addon.admin.show import list_text, object_text
-from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
-from bestbefore.addon.config.load import Config, load_config
-from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.commands.opened import config_and_clock, opened_store, store_options
+from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Rule, Rules
-from bestbefore.addon.store.interface import AwayError, StoreInputError, StoreUnusableError
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 
-STORE_FOLDER = "valkey"
-"""Of a state folder; the embedded store makes it."""
 LISTED = 20
 NEAREST_SHOWN = 3
 URLS_COMPARED = 5_000
@@ -36,9 +29,7 @@ URLS_COMPARED = 5_000
 
 @click.command("show")
 @click.argument("url", required=False)
-@click.option("--state", metavar="DIR", help="Folder of the proxy's state (default $XDG_STATE_HOME/bestbefore).")
-@click.option("--store", metavar="STORE", help="embedded, or the URL of a Redis server.")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="The proxy's configuration file (TOML).")
+@store_options
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per line; times are Unix seconds.")
 def command(url: str | None, config_file: Path | None, *, as_json: bool, **options: str | None) -> None:
     """Show what was learnt of URL; without it, of the 20 most requested objects.
@@ -47,50 +38,22 @@ def command(url: str | None, config_file: Path | None, *, as_json: bool, **optio
     """
     try:
         target = None if url is None else Target.parse(url)
-        clock = clock_from_environment(os.environ)
     except ValueError as error:
         raise InputError(str(error)) from None
-    config = load_config(config_file, options)
-    # Opening a store makes what is missing, and closes its folder to others: not for a folder that was mistyped.
-    if config.settings.store == "embedded" and not (config.settings.state / STORE_FOLDER).is_dir():
-        raise InputError(f"{config.settings.state}: there is no store: no proxy has run with this state folder")
+    config, clock = config_and_clock(config_file, options)
     asyncio.run(_show(target, config, clock, as_json=as_json))
 
 
 async def _show(target: Target | None, config: Config, clock: Clock, *, as_json: bool) -> None:
-    try:
-        async with _opened(config, clock) as store:
-            if store.status().away:
-                raise click.ClickException("the store does not answer")
-            view = _View(store, config.rules, clock.now())
-            if target is None:
-                objects = await view.most_requested()
-                text = "".join(map(_json_line, objects)) if as_json else list_text(objects, view.now_s)
-            else:
-                report = await view.object(target)
-                text = _json_line(report) if as_json else object_text(report)
-            click.echo(text, nl=False)
-    except StoreInputError as error:
-        raise InputError(str(error)) from None
-    except (StoreUnusableError, AwayError) as error:
-        raise click.ClickException(str(error)) from None
-
-
-@asynccontextmanager
-async def _opened(config: Config, clock: Clock) -> AsyncIterator[Store]:
-    """The store of the configuration, shared with the proxy that has it open, if there is one."""
-    store = await open_store(
-        config.settings.store,
-        clock=clock,
-        domain_of=registrable_domain,
-        state=config.settings.state,
-        clock_mark="accelerated" if isinstance(clock, FastClock) else "real",
-        join=True,
-    )
-    try:
-        yield store
-    finally:
-        await store.close()
+    async with opened_store(config, clock) as store:
+        view = _View(store, config.rules, clock.now())
+        if target is None:
+            objects = await view.most_requested()
+            text = "".join(map(_json_line, objects)) if as_json else list_text(objects, view.now_s)
+        else:
+            report = await view.object(target)
+            text = _json_line(report) if as_json else object_text(report)
+        click.echo(text, nl=False)
 
 
 class _View:

@@ -1,7 +1,8 @@
 """Who may use the proxy, and for what.
 
-Loopback clients may do everything. Others need an address of `allow_clients` or, where `credentials` names a file,
-a user and password; they reach no loopback or link-local target and open tunnels only to `connect_ports`.
+Loopback clients may do everything, and they alone may PURGE. Others need an address of `allow_clients` or, where
+`credentials` names a file, a user and password; they reach no loopback or link-local target and open tunnels only to
+`connect_ports`.
 """
 
 import base64
@@ -12,10 +13,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bestbefore.addon.rfc9111.message import Fields
+
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 type Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 REALM = 'Basic realm="bestbefore"'
+
+_OF_PAGES_AND_PROXIES = ("origin", "sec-fetch-", "via", "forwarded", "x-forwarded-")
 
 
 def address_of(text: str) -> Address | None:
@@ -76,6 +81,17 @@ class Access:
         """Whether this client may CONNECT to this port."""
         address = address_of(client)
         return address is None or address.is_loopback or port in self.connect_ports
+
+
+    def purges(self, client: str, fields: Fields) -> bool:
+        """Whether a PURGE with these fields is obeyed: it comes from a program of this machine.
+
+        A browser is one too, and a web page could make it send the request; it then bears Origin or a Sec-Fetch field,
+        which pages cannot take away. A proxy is another, whose clients may be anywhere; it adds Via or the like.
+        """
+        address = address_of(client)
+        passed_on = any(name.startswith(_OF_PAGES_AND_PROXIES) for name in fields.names())
+        return address is not None and address.is_loopback and not passed_on
 
 
 def read_credentials(path: Path) -> dict[str, str]:

@@ -26,6 +26,7 @@ from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy import pages
 from bestbefore.addon.proxy.access import Access, is_local, read_credentials
@@ -35,6 +36,7 @@ from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.forwarded import Passing, passed_head
 from bestbefore.addon.proxy.origin import Origin
 from bestbefore.addon.proxy.translate import is_carried
+from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.connection import has_passed
 from bestbefore.addon.rfc9111.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Head, Request
@@ -212,7 +214,12 @@ class Service:
         return (
             self.ready
             and self.admitted(client, request.headers.get("Proxy-Authorization"))
-            and request.method in ("GET", "HEAD")
+            and (request.data.method == b"PURGE" or self._is_cached(request))
+        )
+
+    def _is_cached(self, request: mitmproxy.http.Request) -> bool:
+        return (
+            request.data.method in (b"GET", b"HEAD")
             and "upgrade" not in request.headers
             and is_carried(request)
             and not self.settings.is_passthrough(request.host)
@@ -226,7 +233,24 @@ class Service:
         """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
         if self.is_own(request.target.host, request.target.port):
             return self._exchanges.refused(request, client, 403, "own-address")
+        if request.method == "PURGE":
+            return await self._purge(request, client)
         return await self._exchanges.answer(request, client)
+
+    async def _purge(self, request: Request, client: Client) -> Answer:
+        """Remove the copies of the request's own target. For hosts and patterns there is a command."""
+        url = request.target.url
+        address = client.peername[0] if client.peername else ""
+        if not self.access.purges(address, request.fields):
+            status, text = 403, "PURGE is for programs of this machine, and for no web page"
+        else:
+            had_copies = bool((await self._store.copies(url)).copies)
+            self._store.drop(url)  # what is on its way too, so also where there is no copy yet
+            await self._store.flush()
+            status, text = (200, f"purged {url}") if had_copies else (404, f"there is no copy of {url}")
+            logger.info("%s: %s", address, text)
+        body = f"bestbefore: {text}\n".encode()
+        return Answer(heads.of_our_own(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
 
     async def drained(self, client: Client) -> None:
         """Wait until the client has taken most of what was sent to it."""
@@ -262,6 +286,8 @@ class Service:
 
     def refusal(self, request: Request) -> tuple[int, str] | None:
         """Why a request that mitmproxy would forward is refused, if it is."""
+        if request.method.upper() == "PURGE":
+            return 400, "a PURGE has no content"
         if self.is_own(request.target.host, request.target.port) or request.target.host == pages.HOST:
             return 403, "this address is the proxy's own"
         if has_passed(request.fields, self._exchanges.site.name):

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.proxy.access import Access, address_of, is_local, read_credentials
+from bestbefore.addon.rfc9111.message import Fields
 
 
 def basic(text: str) -> str:
@@ -63,3 +64,14 @@ def test_a_credentials_file_is_read_and_a_bad_line_named_without_its_password(tm
     with pytest.raises(ValueError, match=r"users:2: expected USER:PASSWORD") as error:
         read_credentials(file)
     assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["Origin", "sec-fetch-site", "Sec-Fetch-Mode", "Via", "Forwarded", "X-Forwarded-For"])
+def test_only_programs_of_this_machine_may_purge_and_no_web_page(name: str) -> None:
+    plain = Fields([("Host", "example.org"), ("User-Agent", "curl")])
+    assert Access().purges("127.0.0.1", plain)
+    assert Access().purges("::ffff:127.0.0.1", plain)
+    assert not Access().purges("127.0.0.1", plain.added((name, "")))
+    assert not Access().purges("192.0.2.7", plain)
+    assert not Access().purges("fe80::1", plain)
+    assert not Access().purges("", plain)

@@ -1,0 +1,29 @@
+"""`bestbefore forget PATTERN`: removes copies, and what was learnt."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.commands.opened import config_and_clock, objects_named, opened_store, store_options
+from bestbefore.addon.config.load import Config
+
+
+@click.command("forget")
+@click.argument("objects", metavar="URL|HOST|PATTERN")
+@store_options
+def command(objects: str, config_file: Path | None, **options: str | None) -> None:
+    """Remove the copies and histories of one object or of many, and how often they were requested.
+
+    A PATTERN is as in the configuration, such as '*.example.org/feeds/*', or a URL with * for any text. A running
+    proxy goes on, and begins to learn anew.
+    """
+    named = objects_named(objects)
+    asyncio.run(_forget(named, *config_and_clock(config_file, options)))
+
+
+async def _forget(objects: str, config: Config, clock: Clock) -> None:
+    async with opened_store(config, clock) as store:
+        count = await store.forget(objects)
+    click.echo(f"forgot {count} object{'' if count == 1 else 's'}")

@@ -1,0 +1,29 @@
+"""`bestbefore purge URL|HOST|PATTERN`: removes copies."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.commands.opened import config_and_clock, objects_named, opened_store, store_options
+from bestbefore.addon.config.load import Config
+
+
+@click.command("purge")
+@click.argument("objects", metavar="URL|HOST|PATTERN")
+@store_options
+def command(objects: str, config_file: Path | None, **options: str | None) -> None:
+    """Remove the copies of one object or of many; their histories stay.
+
+    A PATTERN is as in the configuration, such as '*.example.org/feeds/*', or a URL with * for any text. A running
+    proxy goes on, and serves none of these copies any more.
+    """
+    named = objects_named(objects)
+    asyncio.run(_purge(named, *config_and_clock(config_file, options)))
+
+
+async def _purge(objects: str, config: Config, clock: Clock) -> None:
+    async with opened_store(config, clock) as store:
+        count = await store.purge(objects)
+    click.echo(f"purged the copies of {count} object{'' if count == 1 else 's'}")

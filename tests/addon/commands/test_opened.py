@@ -1,0 +1,49 @@
+"""What holds for all commands that work on the store; `show`, `purge` and `forget` have tests of their own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bestbefore.addon.commands.opened import objects_named
+from bestbefore.addon.errors import InputError
+
+pytestmark = pytest.mark.live
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.mark.parametrize("command", ["purge", "forget"])
+class TestWrongInput:
+    def test_what_names_no_objects_is_one_line(self, bestbefore: Run, command: str, tmp_path: Path) -> None:
+        for named in ("", "two words", "example.org:80", "http://", "ftp://example.org/", "https://[::1", "http://a:x/"):
+            status, out, err = bestbefore(command, named, "--state", tmp_path)
+            assert (status, out, err.count("\n")) == (2, "", 1)
+            assert repr(named) in err
+
+    def test_a_folder_without_a_store_is_left_as_it_is(self, bestbefore: Run, command: str, tmp_path: Path) -> None:
+        folder = tmp_path / "none"
+        status, _, err = bestbefore(command, "*", "--state", folder)
+        assert (status, err) == (
+            2, f"bestbefore: {folder}: there is no store: no proxy has run with this state folder\n"
+        )
+        assert not folder.exists()
+
+    def test_a_store_that_does_not_answer_is_an_error(self, bestbefore: Run, command: str, tmp_path: Path) -> None:
+        status, out, err = bestbefore(command, "*", "--store", f"unix://{tmp_path}/none")
+        assert (status, out) == (1, "")
+        assert err.splitlines()[-1] == "bestbefore: the store does not answer"
+
+    def test_a_broken_configuration_is_wrong_input(self, bestbefore: Run, command: str, tmp_path: Path) -> None:
+        config = tmp_path / "proxy.toml"
+        config.write_text("[proxy]\nstat = 1\n")
+        status, _, err = bestbefore(command, "*", "--config", config)
+        assert (status, "did you mean state?" in err) == (2, True)
+
+
+def test_the_names_of_objects_are_written_as_the_store_has_them() -> None:
+    assert objects_named("HTTP://Example.ORG:80") == "http://example.org/"
+    assert objects_named("HTTPS://Example.ORG/Feeds/*?A=1") == "https://example.org/Feeds/*?A=1"
+    assert objects_named("*.Example.org/A") == "*.Example.org/A"
+    with pytest.raises(InputError, match="not a host pattern"):
+        objects_named("-")

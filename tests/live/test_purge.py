@@ -1,0 +1,96 @@
+"""Removing copies: by command, beside a running proxy and without one, and by PURGE through the listener."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import closing
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+Start = Callable[..., Any]
+UPDATES = {"/page": [1_000_000_000.0], "/other": [1_100_000_000.0]}
+FRESH = {"Cache-Control": "max-age=600"}
+
+
+def bestbefore(*args: object) -> str:
+    command = [Path(sys.executable).parent / "bestbefore", *map(str, args)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture
+def origin(start_origin: Start) -> Any:
+    started = start_origin(UPDATES)
+    started.extra = FRESH
+    return started
+
+
+def test_a_purged_copy_is_not_served_again_by_the_running_proxy(start_proxy: Start, origin: Any) -> None:
+    proxy, page, other = start_proxy(), origin.url + "/page", origin.url + "/other"
+    for _ in range(2):
+        assert [proxy.get(url).is_hit for url in (page, page, other, other)] == [False, True, False, True]
+        assert bestbefore("purge", origin.url + "/*", "--state", proxy.state) == "purged the copies of 2 objects\n"
+    proxy.get(page)
+    assert bestbefore("purge", page, "--state", proxy.state) == "purged the copies of 1 object\n"
+    assert not proxy.get(page).is_hit
+
+
+def test_a_copy_purged_at_rest_is_not_served_after_the_start(start_proxy: Start, origin: Any) -> None:
+    proxy = start_proxy()
+    for path in ("/page", "/other"):
+        proxy.get(origin.url + path)
+    proxy.stop()
+    assert bestbefore("purge", origin.url + "/page", "--state", proxy.state) == "purged the copies of 1 object\n"
+    proxy = start_proxy()
+    assert [proxy.get(origin.url + path).is_hit for path in ("/page", "/other")] == [False, True]
+
+
+def test_a_forgotten_object_is_learnt_anew_by_the_running_proxy(start_proxy: Start, origin: Any) -> None:
+    proxy, page = start_proxy(), origin.url + "/page"
+    for _ in range(3):
+        proxy.get(page, {"Cache-Control": "no-cache"})
+    assert "  contacts    3," in bestbefore("show", page, "--state", proxy.state)
+    assert bestbefore("forget", "127.0.0.1", "--state", proxy.state) == "forgot 1 object\n"
+    assert not proxy.get(page).is_hit
+    proxy.stop()
+    assert "  contacts    1," in bestbefore("show", page, "--state", proxy.state)
+
+
+def test_a_client_of_this_machine_purges_the_target_of_its_request(start_proxy: Start, origin: Any) -> None:
+    proxy, page = start_proxy(), origin.url + "/page"
+    assert [proxy.get(url).is_hit for url in (page, origin.url + "/other", page)] == [False, False, True]
+    purged, again = (proxy.get(page, method="PURGE") for _ in range(2))
+    assert (purged.status, purged.body) == (200, f"bestbefore: purged {page}\n".encode())
+    assert (again.status, again.body) == (404, f"bestbefore: there is no copy of {page}\n".encode())
+    assert not proxy.get(page).is_hit
+    assert proxy.get(origin.url + "/other").is_hit, "a PURGE is for its own target alone"
+    assert {contact.method for contact in origin.contacts} == {"GET"}
+
+
+@pytest.mark.parametrize("lines", [
+    {"Origin": "http://evil.example"},
+    {"Sec-Fetch-Mode": "no-cors"},
+    {"Via": "1.1 another"},
+])
+def test_a_purge_of_a_web_page_or_another_proxy_is_refused(
+    start_proxy: Start, origin: Any, lines: dict[str, str]
+) -> None:
+    proxy, page = start_proxy(), origin.url + "/page"
+    proxy.get(page)
+    assert proxy.get(page, lines, method="PURGE").status == 403
+    assert proxy.get(page).is_hit
+    assert {contact.method for contact in origin.contacts} == {"GET"}
+
+
+@pytest.mark.parametrize("method", ["PURGE", "purge"])
+def test_no_purge_is_ever_forwarded(start_proxy: Start, origin: Any, method: str) -> None:
+    proxy = start_proxy("--mode", f"reverse:{origin.url}")
+    for body in (b"", b"content"):
+        with closing(HTTPConnection("127.0.0.1", proxy.port, timeout=10)) as client:
+            client.request(method, "/page", body=body, headers={"Upgrade": "h2c", "Connection": "Upgrade"})
+            assert client.getresponse().status in (400, 404)
+    assert origin.contacts == []
