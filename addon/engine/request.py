@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine import piggyback
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
+from bestbefore.addon.rfc9111 import ranges
+from bestbefore.addon.rfc9111.bypass import bypass_reason
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.connection import end_to_end, has_passed, with_via
 from bestbefore.addon.rfc9111.copy import Copy
@@ -29,7 +30,7 @@ class Ask:
     """Send a request to the origin."""
 
     request: Request
-    """As the client sent it."""
+    """As the client sent it; less its Range where the origin is asked for the whole."""
     sent: Request
     """As the origin gets it."""
     fwd: Fwd
@@ -84,8 +85,10 @@ def on_request(request: Request, copies: Sequence[Copy], rule: Rule, site: Site,
     if asked.only_if_cached:
         return Refuse(504, ONLY_IF_CACHED)
     candidates = (copy, *_others(copies, copy, request, site.salt))
-    ask = _asking(request, rule, site, reuse.fwd or Fwd.STALE, reuse.reason, copy, candidates)
-    if reuse.action is Action.STALE_WHILE_REVALIDATE:
+    background = reuse.action is Action.STALE_WHILE_REVALIDATE
+    asking = ranges.whole(request) if background else _part_or_whole(request, candidates)
+    ask = _asking(asking, rule, site, reuse.fwd or Fwd.STALE, reuse.reason, copy, candidates)
+    if background:
         return Serve(copy, reuse, refresh=ask)
     return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))
 
@@ -118,6 +121,18 @@ def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes)
     )
 
 
+def _part_or_whole(request: Request, candidates: Sequence[Copy]) -> Request:
+    """What to ask the origin for when the client asks for a part: that part, or the whole to take the part from.
+
+    The whole where a copy can be confirmed. Most often it is, by a 304 without content, and the part is at hand; and
+    if not, what comes can be stored, learnt from and shared, which a 206 could not. (With Range beside our validators,
+    which RFC 9111 4.3.1 leaves open, a change would bring a 206, and the old copy be asked about again and again.)
+
+    Else the part: who seeks in a film, or resumes a download, does not wait for the rest.
+    """
+    return ranges.whole(request) if any(copy.has_validator for copy in candidates) else request
+
+
 def _asking(
     request: Request,
     rule: Rule,
@@ -141,8 +156,7 @@ def _asking(
 
 def _bypassing(request: Request, why: str, site: Site) -> Ask:
     sent = replace(request, fields=_onward(end_to_end(request.fields), site))
-    # A request for a part may be answered with the whole, which may be stored.
-    return Ask(request, sent, Fwd.BYPASS, why, bypass=why != Bypass.RANGE)
+    return Ask(request, sent, Fwd.BYPASS, why, bypass=True)
 
 
 def _onward(fields: Fields, site: Site) -> Fields:

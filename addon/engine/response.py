@@ -105,7 +105,7 @@ def on_response(
     if "content-length" not in head.fields:
         draft = replace(draft, head=replace(draft.head, fields=draft.head.fields.without({"content-length"})))
     if why is None and _announced_size(head) > site.max_cached_body:
-        return Relay(head, TOO_LARGE, draft, reported)
+        return Relay(head, TOO_LARGE, draft, reported, drops=ask.chosen is not None)
     if why in (None, NoStore.NEVER_USABLE):
         return Relay(head, why or "", draft, reported)
     if head.status == 304 and _teaches_by_clients_validator(ask.request, head, times.response_s):

@@ -18,10 +18,14 @@ COLLAPSED = "collapsed"
 
 
 def may_join(request: Request, rule: Rule) -> bool:
-    """Whether the request may wait for the answer to another. One that insists on the origin has its own contact."""
+    """Whether the request may wait for the answer to another, or others for the answer to it.
+
+    One that insists on the origin has its own contact, and so has one that asks it for a part: that cannot be shared.
+    """
     asked = of_request(request.fields, honour=rule.honour_client_cc)
     insists = asked.no_cache or asked.no_store or asked.max_age is not None or asked.min_fresh is not None
-    return request.method == "GET" and bypass_reason(request) is None and not insists
+    sharable = request.method == "GET" and bypass_reason(request) is None and "range" not in request.fields
+    return sharable and not insists
 
 
 def shared_use(request: Request, copy: Copy, rule: Rule, site: Site, now_s: float) -> Reuse | None:

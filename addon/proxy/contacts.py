@@ -113,7 +113,7 @@ class Contacts:
             return None
         tale.outcome, tale.reason, tale.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
-        body = landing.spool.read() if isinstance(landing, Arriving) else landing.body
+        body = landing.spool if isinstance(landing, Arriving) else landing.body
         return self._sending.from_copy(tale, landing.copy, body, member)
 
     # One contact.
@@ -204,12 +204,16 @@ class Contacts:
             chunks = own
         else:
             flight.land(None)
+        content: bytes | AsyncGenerator[bytes] = chunks
         if self._must_be_whole(ask, rule, fetched):
             try:
-                return self._sending.answer(tale, head, b"".join([chunk async for chunk in chunks]))
+                content = b"".join([chunk async for chunk in chunks])
             except OriginError as error:
                 return await self._failed(tale, ask, rule, error)
-        return self._sending.answer(tale, head, chunks=chunks)
+        # Who was asked for a part and sends the whole either has no parts or finds the client's out of date: to be seen
+        # by the client. And what is not stored may be too long to make anyone wait for a part of it.
+        cuttable = stores and "range" not in ask.sent.fields
+        return self._sending.arriving(tale, head, content) if cuttable else self._sending.answer(tale, head, content)
 
     def _must_be_whole(self, ask: Ask, rule: Rule, fetched: Fetched) -> bool:
         """Whether the content is awaited before anything is sent: it is short, or a copy would stand in for it."""

@@ -17,8 +17,6 @@ class Bypass(StrEnum):
     UPGRADE = "upgrade"
     PRECONDITION = "precondition"
     """If-Match and If-Unmodified-Since are for the origin (RFC 9111 4.3.2)."""
-    RANGE = "range"
-    """A part is asked for. Unlike the others, a complete 200 in return may be stored."""
 
 
 _UNKEYED = frozenset((
@@ -43,6 +41,4 @@ def bypass_reason(request: Request) -> Bypass | None:
         return Bypass.UNKEYED
     if "upgrade" in names:
         return Bypass.UPGRADE
-    if not _PRECONDITIONS.isdisjoint(names):
-        return Bypass.PRECONDITION
-    return Bypass.RANGE if "range" in names else None
+    return None if _PRECONDITIONS.isdisjoint(names) else Bypass.PRECONDITION

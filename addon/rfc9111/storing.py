@@ -3,7 +3,7 @@
 from enum import StrEnum
 
 from bestbefore.addon.rfc9111.age import current_at_s, date_value_s, with_date
-from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
+from bestbefore.addon.rfc9111.bypass import bypass_reason
 from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import date_field
@@ -26,6 +26,7 @@ class NoStore(StrEnum):
     STATUS = "status"
     """Not final, or by its definition not for a cache."""
     PARTIAL = "partial"
+    """A part, or another answer than the whole to a request for one."""
     NOT_UNDERSTOOD = "not-understood"
     """must-understand, and a status whose rules we do not know."""
     NO_STORE = "no-store"
@@ -46,7 +47,9 @@ class NoStore(StrEnum):
     @property
     def lies_in_the_request(self) -> bool:
         """Whether the same response to another request might be stored: a copy that is stored already may stay."""
-        return self in (NoStore.METHOD, NoStore.REQUEST, NoStore.REQUEST_NO_STORE, NoStore.AUTHORIZATION)
+        return self in (
+            NoStore.METHOD, NoStore.REQUEST, NoStore.REQUEST_NO_STORE, NoStore.PARTIAL, NoStore.AUTHORIZATION
+        )
 
 
 _UNDERSTOOD = frozenset((
@@ -86,7 +89,7 @@ def why_not_store(request: Request, head: Head, now_s: float, *, without_validat
 def _by_request(request: Request) -> NoStore | None:
     if request.method != "GET":
         return NoStore.METHOD
-    if bypass_reason(request) not in (None, Bypass.RANGE):
+    if bypass_reason(request) is not None:
         return NoStore.REQUEST
     return NoStore.REQUEST_NO_STORE if of_request(request.fields).no_store else None
 

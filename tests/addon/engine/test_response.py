@@ -90,6 +90,33 @@ def test_what_is_too_large_is_not_stored_and_still_teaches(request_for: MakeRequ
     assert relay.draft is not None
 
 
+def test_what_has_become_too_large_makes_the_old_copy_useless(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    """Else a request for a part would ask for the whole each time, to confirm a copy of what is no more."""
+    stale = copy_with(("ETag", '"0"'), expiry_s=NOW_S)
+    large = head(200, ETAG, ("Content-Length", "1001"))
+    assert relayed(request_for(("Range", "bytes=0-1")), large, rule, site, [stale]).drops
+    assert not relayed(request_for(), large, rule, site).drops
+
+
+@pytest.mark.parametrize("status", [206, 404, 416])
+def test_the_answer_to_a_request_for_a_part_is_not_stored_and_leaves_the_copy(
+    status: int, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    stale = copy_with(("Cache-Control", "max-age=0, stale-if-error=600"))
+    relay = relayed(request_for(("Range", "bytes=0-1")), head(status, ETAG), rule, site, [stale])
+    assert (relay.why_not_stored, relay.draft, relay.drops) == ("partial", None, False)
+
+
+def test_the_answer_to_a_question_for_the_whole_is_stored_whoever_wanted_a_part(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    stale = copy_with(ETAG, expiry_s=NOW_S)
+    relay = relayed(request_for(("Range", "bytes=0-1")), head(404, ("Cache-Control", "max-age=9")), rule, site, [stale])
+    assert relay.why_not_stored == ""
+
+
 def test_an_object_without_validator_teaches_and_is_not_counted_in_its_group(
     request_for: MakeRequest, rule: Rule, site: Site
 ) -> None:

@@ -1,0 +1,62 @@
+"""The content of an answer, piece by piece: from memory, from a file, or from what is still on its way."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from bestbefore.addon.rfc9111.ranges import Piece, Span
+
+FILE_CHUNK_BYTES = 256 * 1024
+
+
+def cut(content: bytes | Path | AsyncGenerator[bytes], pieces: Sequence[Piece]) -> bytes | AsyncGenerator[bytes]:
+    """The pieces of what is in memory, in a file, or on its way; of the last, the spans must ascend.
+
+    Where there is less than the pieces need, reading raises ConnectionError: the client must not take it for all.
+    """
+    if isinstance(content, bytes):
+        return b"".join([content[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in pieces])
+    return _from_file(content, pieces) if isinstance(content, Path) else _from_stream(content, pieces)
+
+
+async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+    """The file may be unlinked meanwhile. Nothing else of it is read."""
+    file = await asyncio.to_thread(path.open, "rb", buffering=0)
+    try:
+        for piece in pieces:
+            if not isinstance(piece, Span):
+                yield piece
+                continue
+            file.seek(piece.start)
+            left = piece.end - piece.start
+            while left:
+                chunk = await asyncio.to_thread(file.read, min(left, FILE_CHUNK_BYTES))
+                if not chunk:
+                    raise ConnectionError(f"{path} is shorter than it was")
+                left -= len(chunk)
+                yield chunk
+    finally:
+        file.close()
+
+
+async def _from_stream(chunks: AsyncGenerator[bytes], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+    """Closes the stream once it has the last of them."""
+    async with aclosing(chunks):
+        chunk, begins = b"", 0  # `begins`: where in the content the chunk does
+        for piece in pieces:
+            if not isinstance(piece, Span):
+                yield piece
+                continue
+            at = piece.start
+            while at < piece.end:
+                ends = begins + len(chunk)
+                if ends <= at:
+                    begins, next_chunk = ends, await anext(chunks, None)
+                    if next_chunk is None:
+                        raise ConnectionError("the content is shorter than announced")
+                    chunk = next_chunk
+                    continue
+                until = min(piece.end, ends)
+                yield chunk[at - begins : until - begins]
+                at = until
