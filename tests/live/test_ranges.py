@@ -1,0 +1,287 @@
+"""Parts of stored responses, as players and download managers ask for them: a real proxy, real sockets."""
+
+import asyncio
+import email.parser
+import email.policy
+import hashlib
+import random
+import re
+import ssl
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from http.client import HTTPSConnection
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+Start = Callable[..., Any]
+MODIFIED = "Last-Modified: Mon, 25 May 2026 20:26:40 GMT"
+HOUR = "Cache-Control: max-age=3600"
+
+
+def content_of(size: int, seed: int = 1) -> bytes:
+    return random.Random(seed).randbytes(size)
+
+
+@dataclass
+class Asked:
+    """A request as the origin got it."""
+
+    fields: dict[str, str]
+
+    @property
+    def range(self) -> str | None:
+        return self.fields.get("range")
+
+
+@dataclass
+class FileOrigin:
+    """Serves one file as an ordinary server does: validators, 304, one range at a time."""
+
+    content: bytes
+    lines: tuple[str, ...] = (HOUR,)
+    knows_ranges: bool = True
+    delay_s: float = 0.0
+    url: str = ""
+    asked: list[Asked] = field(default_factory=list)
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
+
+    @property
+    def etag(self) -> str:
+        return f'"{hashlib.sha256(self.content).hexdigest()[:12]}"'
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                pairs = (line.split(": ", 1) for line in head.split("\r\n")[1:-2])
+                asked = Asked({name.lower(): value for name, value in pairs})
+                self.asked.append(asked)
+                await asyncio.sleep(self.delay_s)
+                status, lines, body = self.answer(asked)
+                lines = (f"ETag: {self.etag}", *self.lines, *lines)
+                writer.write("\r\n".join((f"HTTP/1.1 {status}", *lines, "", "")).encode())
+                half = len(body) // 2
+                writer.write(body[:half])
+                await writer.drain()
+                await asyncio.sleep(self.delay_s)
+                writer.write(body[half:])
+                await writer.drain()
+        writer.close()
+
+    def answer(self, asked: Asked) -> tuple[str, tuple[str, ...], bytes]:
+        if self.etag in asked.fields.get("if-none-match", ""):
+            return "304 Not Modified", (), b""
+        wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.range or "")
+        if wanted is None or not self.knows_ranges:
+            return "200 OK", (f"Content-Length: {len(self.content)}", "Content-Type: video/mp4"), self.content
+        first, last = int(wanted[1]), int(wanted[2] or len(self.content) - 1)
+        body = self.content[first : last + 1]
+        content_range = f"Content-Range: bytes {first}-{last}/{len(self.content)}"
+        return "206 Partial Content", (content_range, f"Content-Length: {len(body)}"), body
+
+
+@asynccontextmanager
+async def serving(origin: FileOrigin) -> AsyncIterator[FileOrigin]:
+    server = await asyncio.start_server(origin.serve, "127.0.0.1", 0)
+    origin.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/film"
+    try:
+        yield origin
+    finally:
+        server.close()
+        for writer in origin.writers:
+            writer.close()
+        await server.wait_closed()
+
+
+@dataclass(frozen=True)
+class Got:
+    """An answer as it came, its content checked against its length."""
+
+    status: int
+    fields: dict[str, str]
+    body: bytes
+
+    @property
+    def told(self) -> str:
+        return self.fields["cache-status"]
+
+    def parts(self) -> list[tuple[str, bytes]]:
+        """Content-Range and content of each part, read by a parser that is not ours."""
+        head = f"Content-Type: {self.fields['content-type']}\r\n\r\n".encode()
+        message = email.parser.BytesParser(policy=email.policy.HTTP).parsebytes(head + self.body)
+        return [(part["content-range"], part.get_payload(decode=True)) for part in message.iter_parts()]
+
+
+async def get(proxy: Any, url: str, *lines: str, method: str = "GET") -> Got:
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    lines = (f"{method} {url} HTTP/1.1", f"Host: {url.split('/')[2]}", "Connection: close", *lines, "", "")
+    writer.write("\r\n".join(lines).encode())
+    head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+    writer.close()
+    await writer.wait_closed()
+    start, *rest = head.decode("latin-1").split("\r\n")
+    fields = {name.lower(): value for name, value in (line.split(": ", 1) for line in rest)}
+    status = int(start.split()[1])
+    if method != "HEAD" and status != 304:
+        assert int(fields["content-length"]) == len(body)
+    return Got(status, fields, body)
+
+
+LARGE, MEDIUM = 3_000_000, 100_000
+"""The content of both is a file; of the large one only what is sent is read, the medium one is held in memory."""
+
+
+@pytest.mark.parametrize("size", [LARGE, MEDIUM])
+async def test_parts_of_a_file_on_disk_are_the_bytes_that_the_origin_once_sent(
+    size: int, start_proxy: Start, tmp_path: Path
+) -> None:
+    config = tmp_path / "proxy.toml"
+    config.write_text('[proxy]\nhot_max = "1MiB"\n')
+    content = content_of(size)
+    async with serving(FileOrigin(content, (HOUR, MODIFIED))) as origin:
+        proxy = start_proxy("--quiet", "--config", str(config))
+        assert (await get(proxy, origin.url)).body == content
+        proxy.stop()
+        assert [file.stat().st_size for file in (proxy.state / "bodies").glob("*/*")] == [size]
+        proxy = start_proxy("--quiet", "--config", str(config))
+
+        middle = await get(proxy, origin.url, f"Range: bytes={size // 3}-{size // 3 + 39_999}")
+        assert middle.status == 206
+        assert middle.fields["content-range"] == f"bytes {size // 3}-{size // 3 + 39_999}/{size}"
+        assert middle.fields["content-type"] == "video/mp4"
+        assert middle.told.startswith("bestbefore; hit; ttl=")
+        assert middle.body == content[size // 3 : size // 3 + 40_000]
+
+        # As a download manager does: segments at the same time, put together again.
+        step = size // 7 + 1
+        lines = [f"Range: bytes={at}-{at + step - 1}" for at in range(0, size, step)]
+        segments = await asyncio.gather(*(get(proxy, origin.url, line, f"If-Range: {origin.etag}") for line in lines))
+        assert {segment.status for segment in segments} == {206}
+        whole = hashlib.sha256(b"".join(segment.body for segment in segments))
+        assert whole.digest() == hashlib.sha256(content).digest()
+
+        several = await get(proxy, origin.url, f"Range: bytes=-500, 10-19, {size - 600}-{size - 550}, 30-39,38-49")
+        assert several.status == 206
+        assert several.parts() == [
+            (f"bytes {size - 500}-{size - 1}/{size}", content[-500:]),
+            (f"bytes 10-19/{size}", content[10:20]),
+            (f"bytes {size - 600}-{size - 550}/{size}", content[size - 600 : size - 549]),
+            (f"bytes 30-49/{size}", content[30:50]),
+        ]
+
+        beyond = await get(proxy, origin.url, f"Range: bytes={size}-")
+        assert (beyond.status, beyond.fields["content-range"], beyond.body) == (416, f"bytes */{size}", b"")
+        assert beyond.fields["cache-control"] == "no-store"
+        for ignored in ("Range: bytes=5-1", "Range: lines=1-2", "Range: bytes=" + ",".join(["0-0"] * 999)):
+            assert (await get(proxy, origin.url, ignored)).body == content
+
+        since = MODIFIED.removeprefix("Last-Modified: ")
+        assert (await get(proxy, origin.url, "Range: bytes=0-1", f"If-Range: {since}")).status == 206
+        assert (await get(proxy, origin.url, "Range: bytes=0-1", 'If-Range: "other"')).body == content
+        assert (await get(proxy, origin.url, "Range: bytes=0-1", f"If-Range: W/{origin.etag}")).status == 200
+        assert (await get(proxy, origin.url, "Range: bytes=0-1", f"If-None-Match: {origin.etag}")).status == 304
+        head = await get(proxy, origin.url, "Range: bytes=0-1", method="HEAD")
+        assert (head.status, head.fields["content-length"], head.body) == (200, str(size), b"")
+        assert len(origin.asked) == 1
+        assert proxy.stop() == 0
+
+
+async def test_without_a_copy_the_part_is_passed_on_and_not_stored(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(FileOrigin(content_of(MEDIUM))) as origin:
+        for n in (1, 2):
+            got = await get(proxy, origin.url, "Range: bytes=500-999")
+            assert (got.status, got.body) == (206, origin.content[500:1000])
+            assert got.told == "bestbefore; fwd=uri-miss; fwd-status=206; detail=partial"
+            assert [asked.range for asked in origin.asked] == ["bytes=500-999"] * n
+        assert (await get(proxy, origin.url)).body == origin.content, "the part was not taken for the whole"
+        assert (await get(proxy, origin.url, "Range: bytes=500-999")).told.startswith("bestbefore; hit")
+
+
+async def test_an_origin_without_ranges_has_them_once_its_answer_is_stored(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(FileOrigin(content_of(MEDIUM), knows_ranges=False)) as origin:
+        first = await get(proxy, origin.url, "Range: bytes=-10")
+        assert (first.status, first.body) == (200, origin.content)
+        assert "stored" in first.told
+        second = await get(proxy, origin.url, "Range: bytes=-10")
+        assert (second.status, second.body) == (206, origin.content[-10:])
+        assert len(origin.asked) == 1
+
+
+async def test_a_stale_copy_is_confirmed_first_and_gives_the_part(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0",))) as origin:
+        await get(proxy, origin.url)
+        got = await get(proxy, origin.url, "Range: bytes=70000-70009", f"If-Range: {origin.etag}")
+        assert (got.status, got.body) == (206, origin.content[70_000:70_010])
+        assert "fwd=stale; fwd-status=304" in got.told
+        assert origin.asked[-1].fields["if-none-match"] == origin.etag
+        assert origin.asked[-1].range is None
+
+
+async def test_a_stale_copy_that_has_changed_is_replaced_and_the_part_is_of_the_new(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0",))) as origin:
+        await get(proxy, origin.url)
+        old = origin.etag
+        origin.content = content_of(90_000, seed=2)
+        origin.lines = (HOUR,)
+        got = await get(proxy, origin.url, "Range: bytes=60000-60009")
+        assert (got.status, got.body) == (206, origin.content[60_000:60_010])
+        assert got.fields["content-range"] == "bytes 60000-60009/90000"
+        assert got.fields["etag"] == origin.etag
+        assert "fwd=stale; fwd-status=200; stored" in got.told
+        resumed = await get(proxy, origin.url, "Range: bytes=95000-", f"If-Range: {old}")
+        assert (resumed.status, resumed.body) == (200, origin.content)
+        assert "; hit" in resumed.told
+        assert len(origin.asked) == 2
+
+
+async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(FileOrigin(content_of(LARGE), ("Cache-Control: max-age=0",))) as origin:
+        await get(proxy, origin.url)
+        origin.content, origin.delay_s = content_of(LARGE, seed=2), 0.3
+        starts = range(0, LARGE, LARGE // 20)
+        wholes, parts = await asyncio.gather(
+            asyncio.gather(*(get(proxy, origin.url) for _ in range(3))),
+            asyncio.gather(*(get(proxy, origin.url, f"Range: bytes={at}-{at + 99_999}") for at in starts)),
+        )
+        assert len(origin.asked) == 2
+        assert all(got.body == origin.content for got in wholes)
+        for at, got in zip(starts, parts, strict=True):
+            assert (got.status, got.body) == (206, origin.content[at : at + 100_000])
+
+
+async def test_a_part_is_served_stale_while_the_origin_is_down(start_proxy: Start) -> None:
+    proxy = start_proxy("--quiet")
+    async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0, stale-if-error=600",))) as origin:
+        await get(proxy, origin.url)
+    got = await get(proxy, origin.url, "Range: bytes=-7")
+    assert (got.status, got.body) == (206, origin.content[-7:])
+    assert "stale-if-error" in got.told
+
+
+def test_a_part_over_https(start_proxy: Start, start_origin: Start, authority: Any) -> None:
+    origin = start_origin({"/page": [1_000_000_000.0]}, authority.leaf_file)
+    origin.extra = {"Cache-Control": "max-age=60"}
+    proxy = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
+    trust = ssl.create_default_context(cafile=proxy.state / "mitmproxy-ca-cert.pem")
+    host, port = origin.url.removeprefix("https://").split(":")
+    connection = HTTPSConnection("127.0.0.1", proxy.port, timeout=10, context=trust)
+    connection.set_tunnel(host, int(port))
+    told = []
+    for fields in ({}, {"Range": "bytes=6-12"}):
+        connection.request("GET", "/page", headers=fields)
+        answer = connection.getresponse()
+        told.append((answer.status, answer.read(), "; hit" in (answer.headers["Cache-Status"] or "")))
+    connection.close()
+    assert told == [(200, b"/page version 1\n", False), (206, b"version", True)]
+    assert len(origin.contacts) == 1
