@@ -149,16 +149,22 @@ def until(record: Record, now_s: float) -> Learnt:
 
     Without this such an object would learn nothing until the clock had caught up. A record that is ahead by no more
     than `CLOCK_SKEW_S` is left as it is.
+
+    When the contacts that bear later times were made is not known: after the latest moment that the record has from
+    the right time, which is its last contact now (-inf if it has none), so that the observation at hand is later.
     """
     if record.last_contact_s <= now_s + CLOCK_SKEW_S:
         return Learnt(record, applied=False, changed=None)
+    updates = tuple(u for u in record.updates if u.by_s <= now_s)
+    moments_s = [record.since_s, *(u.by_s for u in updates), *(seen.t_s for seen in record.seen.values())]
+    last_s = max((t for t in moments_s if t <= now_s), default=-math.inf)
     kept = replace(
         record,
         since_s=min(record.since_s, now_s),
-        last_contact_s=now_s,
-        updates=tuple(u for u in record.updates if u.by_s <= now_s),
+        last_contact_s=last_s,
+        updates=updates,
         folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
-        seen={name: Seen(min(seen.t_s, now_s), seen.fingerprint) for name, seen in record.seen.items()},
+        seen={name: Seen(min(seen.t_s, last_s), seen.fingerprint) for name, seen in record.seen.items()},
     )
     if not record.counted:
         return Learnt(kept, applied=True, changed=None)
@@ -188,7 +194,7 @@ def _first(seen: Observation) -> Record:
 
 def _merged(record: Record, seen: Observation, update: Update | None, changed: bool | None) -> Learnt:
     """Add the updates that the contact showed and those that the origin reported, and say what the group gains."""
-    since_s = record.since_s
+    since_s = min(record.since_s, seen.t_s)  # later only where the clock was ahead when the record began
     if seen.reported_since_s is not None:
         since_s = min(since_s, seen.reported_since_s)
     folded_until_s = (record.folded[-1][0] + 1) * HOUR_S if record.folded else since_s
