@@ -11,7 +11,9 @@ from bestbefore.addon.store.notices import Notices, log
 
 GATHER_S = 0.2
 """How long a batch gathers: with the time that its write takes, what is lost when the proxy is killed."""
-RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 5.0
+IDLE_S = 5.0
+"""What need not be written soon, the counts of requests, waits no longer than this."""
+RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 2.0
 """How long to wait before the backend is tried again: doubled each time."""
 CLOSE_S = 5.0
 """How long a clean stop waits for what is not written yet."""
@@ -76,20 +78,15 @@ class Behind:
         if self._link.away:
             await self._look_for_it()
             return
-        await self._link.work.wait()
-        await self._gather()
+        if await _happens(self._link.work, IDLE_S):
+            await _happens(self._link.hurry, GATHER_S)
+        self._link.hurry.clear()
         self._link.work.clear()
         if not await self._write_round():
             await asyncio.sleep(RETRY_FIRST_S)
             self._link.wake()
         elif any(part.waiting for part in self._parts):
             self._link.wake()
-
-    async def _gather(self) -> None:
-        with suppress(TimeoutError):
-            async with asyncio.timeout(GATHER_S):
-                await self._link.hurry.wait()
-        self._link.hurry.clear()
 
     async def _look_for_it(self) -> None:
         try:
@@ -130,11 +127,21 @@ class Behind:
         return not self._link.away
 
     async def close(self) -> None:
-        """Write what can be written yet, and stop."""
+        """Write what waits, for which an absent backend is given a moment to come back; and stop."""
         if self._task is not None:
             async with self.writing:  # not in the middle of a batch
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
-        with suppress(TimeoutError):
+        with suppress(TimeoutError, StoreInputError):
             async with asyncio.timeout(CLOSE_S):
-                await self.flush()
+                while not await self.flush() and any(part.waiting for part in self._parts):
+                    await asyncio.sleep(RETRY_FIRST_S)
+                    if self._link.away:
+                        await self._try_to_connect()
+
+
+async def _happens(event: asyncio.Event, within_s: float) -> bool:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            await event.wait()
+    return event.is_set()

@@ -20,8 +20,8 @@ log = logging.getLogger("bestbefore.store")
 
 CONNECT_S = 0.5
 """How long a server may take to accept a connection."""
-ANSWER_S = 1.0
-"""How long it may take to answer: a request of a client waits for it, and is better served without the store."""
+ANSWER_S = 2.0
+"""How long it may take to answer, with a body of some MB too: a client waits for it that could be served without."""
 CONNECTIONS = 16
 LISTEN_S = 5.0
 """How often the connection that only listens is tried."""

@@ -16,8 +16,8 @@ HURRY_BYTES = WAITING_BYTES // 4
 """From how much on it is written without waiting for more."""
 BATCH = 100
 BATCH_BYTES = 4 * 1024 * 1024
-type Variant = tuple[str, str, str, Selecting]
-"""URL, partition, personal, selecting: what tells one copy from another."""
+type Variant = tuple[str, str, Selecting]
+"""Partition, personal, selecting: what tells one copy of a URL from another."""
 
 LONGEST_S = 10 * 365 * 86_400.0
 """No copy is kept longer, whatever lifetime its origin gave it."""
@@ -45,8 +45,11 @@ class Copies:
         self._keep_s = keep_s
         self._store_max = store_max
         self._hot = Hot(hot_max)
-        self._waiting: dict[Variant, Put] = {}
-        self._waiting_bytes = 0
+        self._waiting: dict[str, dict[Variant, Put]] = {}
+        """By URL, in the order in which they came."""
+        self.waiting = 0
+        """How many copies wait to be written."""
+        self.waiting_bytes = 0
         self._measured_bytes: int | None = None
         self._written_bytes = 0
         """Since the backend was last measured."""
@@ -68,7 +71,7 @@ class Copies:
             return held.found
         kept = await self._link.read(lambda backend: backend.copies(url))
         # What happened while we waited is taken from here, not from before.
-        waiting = [put for put in self._waiting.values() if put.copy.url == url and put.copy.partition == partition]
+        waiting = [put for put in self._waiting.get(url, {}).values() if put.copy.partition == partition]
         held = self._hot.get((url, partition))
         now_held = held.found if held is not None else CopySet()
         buried_s = self._tombstones.waiting_s(url)
@@ -91,7 +94,7 @@ class Copies:
         held = self._hot.get((copy.url, copy.partition))
         if held is not None and copy.body.digest in held.found.bodies:
             return held.found.bodies[copy.body.digest]
-        waiting = self._waiting.get(_variant(copy))
+        waiting = self._waiting.get(copy.url, {}).get(_variant(copy))
         if waiting is not None and waiting.body is not None and waiting.copy.body == copy.body:
             return waiting.body
         body = await self._link.read(lambda backend: backend.body(copy))
@@ -120,26 +123,33 @@ class Copies:
         self._queue(copy, body)
 
     def _queue(self, copy: Copy, body: bytes | None) -> None:
-        earlier = self._take(_variant(copy))
+        earlier = self._take(copy)
         if body is None and earlier is not None and earlier.copy.body == copy.body:
             body = earlier.body
         put = Put(copy, self._ttl_s(copy), body)
-        self._waiting[_variant(copy)] = put
-        self._waiting_bytes += _bytes(put)
-        self._link.wake(hurry=self._waiting_bytes > HURRY_BYTES)
-        while self._waiting_bytes > WAITING_BYTES:
-            self._refuse([next(iter(self._waiting))])
+        self._waiting.setdefault(copy.url, {})[_variant(copy)] = put
+        self.waiting += 1
+        self.waiting_bytes += _bytes(put)
+        self._link.wake(hurry=self.waiting_bytes > HURRY_BYTES)
+        while self.waiting_bytes > WAITING_BYTES:
             self._notices.holds("copies", "too many copies wait for the store: those that wait longest are not kept")
+            longest = next(iter(next(iter(self._waiting.values())).values()))
+            self._refuse([longest])
 
-    def _take(self, name: Variant) -> Put | None:
-        put = self._waiting.pop(name, None)
+    def _take(self, copy: Copy) -> Put | None:
+        """What waits of this variant, which waits no longer."""
+        variants = self._waiting.get(copy.url, {})
+        put = variants.pop(_variant(copy), None)
         if put is not None:
-            self._waiting_bytes -= _bytes(put)
+            self.waiting -= 1
+            self.waiting_bytes -= _bytes(put)
+            if not variants:
+                del self._waiting[copy.url]
         return put
 
-    def _refuse(self, names: Iterable[Variant]) -> None:
-        for name in names:
-            if self._take(name) is not None:
+    def _refuse(self, puts: Iterable[Put]) -> None:
+        for put in puts:
+            if self._take(put.copy) is not None:
                 self.refused += 1
 
     def _ttl_s(self, copy: Copy) -> float:
@@ -151,25 +161,18 @@ class Copies:
     def bury(self, is_dead: Callable[[Copy], bool], url: str | None = None) -> None:
         """Let go of the copies that are dead. `url`: of this URL alone."""
         self._hot.filter(is_dead, url)
-        for name in [name for name, put in self._waiting.items() if is_dead(put.copy)]:
-            self._take(name)
+        of_urls = list(self._waiting.values()) if url is None else [self._waiting.get(url, {})]
+        for copy in [put.copy for variants in of_urls for put in variants.values()]:
+            if is_dead(copy):
+                self._take(copy)
 
     def forget_all(self) -> None:
         """Let go of everything in process: what was buried meanwhile is no longer known."""
         self._hot.clear()
         self._waiting.clear()
-        self._waiting_bytes = 0
+        self.waiting = self.waiting_bytes = 0
 
     # To the backend
-
-    @property
-    def waiting(self) -> int:
-        """How many copies wait to be written."""
-        return len(self._waiting)
-
-    @property
-    def waiting_bytes(self) -> int:
-        return self._waiting_bytes
 
     @property
     def hot_bytes(self) -> float:
@@ -177,32 +180,31 @@ class Copies:
 
     async def write(self, backend: Backend) -> None:
         """Write a batch of those that wait; a full backend refuses it. Raises AwayError, UnwritableError."""
-        names = self._batch()
-        puts = [self._waiting[name] for name in names]
+        puts = self._batch()
         try:
             self._need_room(backend.size_bytes)
             await backend.put(puts)
         except FullError as e:
-            self._refuse(names)
+            self._refuse(puts)
             self._notices.holds("full", f"the store is full ({e}): copies are not kept, histories are")
             return
         self._notices.ended("full", "the store has room for copies again")
-        for name, put in zip(names, puts, strict=True):
+        for put in puts:
             self._written_bytes += _bytes(put)
-            if self._waiting.get(name) is put:
-                self._take(name)
-        if not self._waiting:
+            if self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put:
+                self._take(put.copy)
+        if not self.waiting:
             self._notices.ended("copies", "no copies wait for the store any more")
 
-    def _batch(self) -> list[Variant]:
-        names: list[Variant] = []
+    def _batch(self) -> list[Put]:
+        puts: list[Put] = []
         size = 0
-        for name, put in self._waiting.items():
+        for put in (put for variants in self._waiting.values() for put in variants.values()):
             size += _bytes(put)
-            if names and (size > BATCH_BYTES or len(names) == BATCH):
+            if puts and (size > BATCH_BYTES or len(puts) == BATCH):
                 break
-            names.append(name)
-        return names
+            puts.append(put)
+        return puts
 
     def _need_room(self, measured_bytes: int | None) -> None:
         if measured_bytes != self._measured_bytes:
@@ -212,7 +214,7 @@ class Copies:
 
 
 def _variant(copy: Copy) -> Variant:
-    return copy.url, copy.partition, copy.personal, copy.selecting
+    return copy.partition, copy.personal, copy.selecting
 
 
 def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:

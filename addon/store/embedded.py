@@ -14,11 +14,11 @@ from bestbefore.addon.store.interface import StoreUnusableError
 from bestbefore.addon.store.statedir import Lock, StateDir
 
 START_S = 5.0
-"""How long a start waits for the server; a longer one (it reads its file) goes on in the background."""
+"""How long a proxy waits for its server; a longer start (it reads its file) goes on in the background."""
 STOP_S = 10.0
-RESTART_FIRST_S, RESTART_LONGEST_S = 0.05, 10.0
+RESTART_FIRST_S, RESTART_LONGEST_S = 0.05, 2.0
 """How long to wait before a server that ended is started again: doubled each time."""
-STEADY_S = 30.0
+STEADY_S = 10.0
 """A server that ran for so long may be started again at once."""
 LOG_BYTES = 1_000_000
 DAMAGED = (
@@ -57,11 +57,12 @@ class EmbeddedServer:
     after a kill, whatever process ids have been used again since.
     """
 
-    def __init__(self, state: StateDir, clock: Clock, max_bytes: int) -> None:
-        """`max_bytes`: its maxmemory. Raises StoreUnusableError."""
+    def __init__(self, state: StateDir, clock: Clock, max_bytes: int, *, wait_s: float = START_S) -> None:
+        """`max_bytes`: its maxmemory. `wait_s`: how long a start may take. Raises StoreUnusableError."""
         self._state = state
         self._clock = clock
         self._max_bytes = max_bytes
+        self._wait_s = wait_s
         self._binary = server_binary()
         self._process: asyncio.subprocess.Process | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -101,7 +102,7 @@ class EmbeddedServer:
         assert process is not None
         ended = asyncio.create_task(process.wait())
         try:
-            async with asyncio.timeout(START_S):
+            async with asyncio.timeout(self._wait_s):
                 while not ended.done() and not await answers(self.socket):
                     await asyncio.wait([ended], timeout=0.005)
         except TimeoutError:

@@ -39,15 +39,13 @@ class Groups:
         link: Link,
         clock: Clock,
         domain_of: Callable[[str], str],
-        waiting_gain: Callable[[str], GroupCounts],
-        waiting_hosts: Callable[[], set[str]],
+        waiting_gain: Callable[[HostFilter], GroupCounts],
     ) -> None:
-        """`waiting_gain`: what is not written yet of a host, and `waiting_hosts` those of which there is any."""
+        """`waiting_gain`: what is not written yet of the hosts that belong."""
         self._link = link
         self._clock = clock
         self._domain_of = domain_of
         self._waiting_gain = waiting_gain
-        self._waiting_hosts = waiting_hosts
         self._of_domains: LRUCache[str, dict[str, _Sum]] = LRUCache(DOMAINS_KEPT)
         self._wider: dict[str, _Sum] = {}
         """Of groups whose hosts may be in any domain."""
@@ -77,8 +75,7 @@ class Groups:
             known = self._known(name, domain)
             if known is not None:
                 return self._counts(known)
-        waiting = [host for host in self._waiting_hosts() if belongs(host) and self._in(host, domain)]
-        counts = total([*(written or ()), *(self._waiting_gain(host) for host in waiting)])
+        counts = total([*(written or ()), self._waiting_gain(lambda host: self._in(host, domain) and belongs(host))])
         self._generation += 1
         known = _Sum(belongs, self._clock.monotonic(), dict(counts.updates), dict(counts.starts), self._generation)
         (self._wider if domain is None else self._of_domains.setdefault(domain, {}))[name] = known

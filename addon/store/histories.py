@@ -126,13 +126,9 @@ class Histories:
         self._link.wake()
         return learnt
 
-    def waiting_hosts(self) -> set[str]:
-        """The hosts of which anything is not written yet."""
-        return {host_of(url) for url in self._waiting}
-
-    def waiting_gain(self, host: str) -> GroupCounts:
-        """What the counts of a host gain by what is not written yet."""
-        return total(_gain(known, known.lessons) for url, known in self._waiting.items() if host_of(url) == host)
+    def waiting_gain(self, belongs: Callable[[str], bool]) -> GroupCounts:
+        """What the counts of some hosts gain by what is not written yet."""
+        return total(_gain(known, known.lessons) for url, known in self._waiting.items() if belongs(host_of(url)))
 
     def forget(self, matches: Callable[[str], bool], time_s: float) -> None:
         """Forget what was learnt of some URLs up to a moment, here; the backend forgets by itself."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.bodies import BodyFiles
 from bestbefore.addon.store.connection import Connection
-from bestbefore.addon.store.embedded import EmbeddedServer, answers, default_store_max
+from bestbefore.addon.store.embedded import START_S, EmbeddedServer, answers, default_store_max
 from bestbefore.addon.store.interface import Backend, StoreUnusableError
 from bestbefore.addon.store.keys import Keys
 from bestbefore.addon.store.memory import MemoryBackend
@@ -16,6 +16,8 @@ from bestbefore.addon.store.store import Store
 
 DAY_S = 86_400.0
 HOT_MAX = 64 * 1024 * 1024
+COMMAND_START_S = 60.0
+"""How long a command, which has nothing to do without it, waits for a server that it starts."""
 
 
 class EmbeddedBackend(RedisBackend):
@@ -84,7 +86,8 @@ async def open_store(
             raise ValueError("an embedded store needs a state directory")
         held = StateDir(state)
         try:
-            server = await _our_server(held, clock, store_max or default_store_max())
+            wait_s = COMMAND_START_S if join else START_S
+            server = await _our_server(held, clock, store_max or default_store_max(), wait_s)
             socket = server.socket if server is not None else await _socket_of_another(held, join=join)
         except BaseException:
             held.close()
@@ -121,11 +124,11 @@ async def open_store(
     return store
 
 
-async def _our_server(state: StateDir, clock: Clock, max_bytes: int) -> EmbeddedServer | None:
+async def _our_server(state: StateDir, clock: Clock, max_bytes: int, wait_s: float) -> EmbeddedServer | None:
     """A server started on a state directory; None if another process holds that."""
     if not state.take():
         return None
-    server = EmbeddedServer(state, clock, max_bytes)
+    server = EmbeddedServer(state, clock, max_bytes, wait_s=wait_s)
     await server.start()
     return server
 

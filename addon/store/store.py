@@ -65,7 +65,7 @@ class Store:
         self._copies = Copies(
             self._link, clock, self._tombstones, self._notices, hot_max=hot_max, keep_s=keep_s, store_max=store_max
         )
-        self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain, self._histories.waiting_hosts)
+        self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain)
         self._requests = Requests(domain_of)
         parts = (self._tombstones, self._histories, self._copies, self._requests)
         self._behind = Behind(self._link, self._notices, parts, self._connect, self._groups.read_due)
@@ -220,7 +220,6 @@ class Store:
     def requested(self, url: str, *counters: str) -> None:
         """Count a request of an object, and one for each of these counters of its registrable domain."""
         self._requests.count(url, counters)
-        self._link.wake()
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         """The objects most often requested, and how often."""

@@ -8,6 +8,7 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.gains import loss_of
 from bestbefore.addon.store.interface import AwayError, Backend, Commit, UnwritableError, Versioned
 from bestbefore.addon.store.link import Link
+from bestbefore.addon.store.notices import log
 from bestbefore.addon.store.tombstones import Tombstones
 
 EVERY_S = 3600.0
@@ -46,6 +47,8 @@ class Sweep:
                 self._link.lost(e)
             except UnwritableError:  # said by those who write; it will be tried again
                 pass
+            except Exception:  # a fault of ours must not be the end of all sweeping
+                log.exception("the store could not be swept: this is a fault in bestbefore")
             await asyncio.sleep(max(LEAST_S, min(EVERY_S, self._clock.to_real_s(86_400.0))))
 
     async def once(self) -> None:

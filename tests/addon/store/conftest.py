@@ -10,12 +10,14 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.store import behind
 from bestbefore.addon.store.opening import open_store
 
 
 @pytest.fixture
-async def open_a_store():
+async def open_a_store(monkeypatch):
     """Open stores, which are closed at the end."""
+    monkeypatch.setattr(behind, "CLOSE_S", 1.0)
     stores = []
 
     async def open_one(where="memory", **given):

@@ -101,6 +101,20 @@ async def test_a_clean_stop_writes_what_waits(start):
     assert part.waiting == 0
 
 
+async def test_a_clean_stop_gives_an_absent_backend_a_moment_to_come_back(start):
+    tries = []
+
+    async def connect():
+        tries.append(1)
+        if len(tries) < 4:
+            raise AwayError("not yet")
+
+    part = Part()
+    _, made = await start(part, connect=connect)
+    await made.close()
+    assert part.waiting == 0
+
+
 async def test_a_clean_stop_waits_only_so_long(start, monkeypatch):
     monkeypatch.setattr(behind, "CLOSE_S", 0.05)
 

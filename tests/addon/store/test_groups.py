@@ -3,12 +3,11 @@
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store import groups
+from bestbefore.addon.store.gains import total
 from bestbefore.addon.store.groups import Groups
 from bestbefore.addon.store.interface import GroupCounts
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices
-
-NOTHING = GroupCounts({}, {})
 
 
 def made(backend=None, waiting=None):
@@ -16,8 +15,11 @@ def made(backend=None, waiting=None):
     link = Link(backend, clock, Notices())
     if backend is not None:
         link.found()
-    waiting = waiting or {}
-    return Groups(link, clock, registrable_domain, lambda host: waiting.get(host, NOTHING), lambda: set(waiting))
+
+    def waiting_gain(belongs):
+        return total(gain for host, gain in (waiting or {}).items() if belongs(host))
+
+    return Groups(link, clock, registrable_domain, waiting_gain)
 
 
 def everything(host):

@@ -246,6 +246,26 @@ async def test_what_is_learnt_is_known_at_once_and_still_when_written(store, obs
     assert [o.t_s for o in await store.observations(URL)] == [1000, 2000, 3000]
 
 
+async def test_a_client_that_goes_away_while_it_reads_mixes_up_no_answers(open_a_store, valkey, copy_of):
+    store = await open_a_store(valkey.url, hot_max=1)
+    for i in range(200):
+        store.put(copy_of(f"{URL}/{i}", b"%d" % i), b"%d" % i)
+    await store.flush()
+
+    async def read(i):
+        (copy,) = (await store.copies(f"{URL}/{i}")).copies
+        return await store.body(copy)
+
+    reads = {i: asyncio.create_task(read(i)) for i in range(200)}
+    for i in range(0, 200, 3):
+        await asyncio.sleep(0)
+        reads[i].cancel()
+    answers = await asyncio.gather(*reads.values(), return_exceptions=True)
+    assert all(isinstance(a, asyncio.CancelledError) or a == b"%d" % i for i, a in zip(reads, answers, strict=True))
+    assert sum(isinstance(a, bytes) for a in answers) >= 133
+    assert not store.status().away
+
+
 async def test_the_same_observation_twice_counts_once(store, observe):
     for _ in range(2):
         for t, body in [(1000, "a"), (5000, "b")]:
@@ -452,7 +472,7 @@ async def test_a_silent_server_costs_one_answer_and_then_nothing(start_valkey, o
         client.execute_command("CLIENT", "PAUSE", 30_000)
         began = time.monotonic()
         await store.record(URL)
-        assert 0.9 < time.monotonic() - began < 3
+        assert 1.9 < time.monotonic() - began < 4
         began = time.monotonic()
         for i in range(100):
             await store.record(f"{URL}/{i}")
@@ -509,6 +529,7 @@ async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, obs
     assert any("more than 200000 bytes" in message for message in said())
 
 
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="fills a disk by a limit set on another process")
 async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, open_a_store, observe, said):
     server = start_valkey("--appendonly", "yes", "--appendfsync", "everysec")
     store = await open_a_store(server.url)
