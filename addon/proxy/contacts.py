@@ -27,7 +27,7 @@ from bestbefore.addon.engine.sharing import may_join, shared_use
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool
 from bestbefore.addon.proxy.judge import Judge
-from bestbefore.addon.proxy.origin import Failure, Fetched, Origin, OriginError
+from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError, Source
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
@@ -45,7 +45,7 @@ class Contacts:
     """The side of an exchange that faces the origin."""
 
     def __init__(
-        self, clock: Clock, store: Store, origin: Origin, judge: Judge, present: Present, sending: Sending
+        self, clock: Clock, store: Store, origin: Source, judge: Judge, present: Present, sending: Sending
     ) -> None:
         self._clock = clock
         self._store = store
@@ -80,7 +80,7 @@ class Contacts:
             # One whose content is still on its way can be joined until the content is there.
             landing = await flight.landing()
             if isinstance(landing, Arriving):
-                self._spawn(self._forget(key, flight, landing.spool))
+                landing.spool.at_end(lambda: self._flights.pop(key, None))
             else:
                 del self._flights[key]
 
@@ -95,11 +95,6 @@ class Contacts:
             async for _ in answer.chunks:
                 pass
         answer.finish(0, complete=True)
-
-    async def _forget(self, key: tuple[str, str], flight: Flight, spool: Spool) -> None:
-        await spool.ended()
-        if self._flights.get(key) is flight:
-            del self._flights[key]
 
     async def _join(self, tale: Tale, ask: Ask, rule: Rule, flight: Flight) -> Answer | None:
         """The answer that another request has asked for; None if it is not for this one."""

@@ -17,7 +17,7 @@ from bestbefore.addon.proxy.access import is_local
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.contacts import Contacts
 from bestbefore.addon.proxy.judge import Judge
-from bestbefore.addon.proxy.origin import Origin
+from bestbefore.addon.proxy.origin import Source
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
@@ -32,7 +32,7 @@ class Exchanges:
     """Answers requests from the store and the origin."""
 
     def __init__(
-        self, clock: Clock, store: Store, origin: Origin, rules: Rules, site: Site, tell: Callable[[Answered], None]
+        self, clock: Clock, store: Store, origin: Source, rules: Rules, site: Site, tell: Callable[[Answered], None]
     ) -> None:
         self._clock = clock
         self._store = store

@@ -1,7 +1,7 @@
 """One fetch for many: a contact that others wait for, and its content for all of them."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 
 from bestbefore.addon.proxy.origin import OriginError
@@ -24,6 +24,7 @@ class Spool:
         self._ended = False
         self._error: OriginError | None = None
         self._positions: dict[object, int] = {}
+        self._at_end: list[Callable[[], object]] = []
         self._changed = asyncio.Event()
 
     @property
@@ -52,11 +53,15 @@ class Spool:
         """There is no more; with an error, it was cut short."""
         self._ended, self._error = True, error
         self._tell()
+        for call in self._at_end:
+            call()
 
-    async def ended(self) -> None:
-        """Wait until there is no more to come."""
-        while not self._ended:
-            await self._changed.wait()
+    def at_end(self, call: Callable[[], object]) -> None:
+        """Call this when there is no more to come; at once, if that is so already."""
+        if self._ended:
+            call()
+        else:
+            self._at_end.append(call)
 
     def read(self) -> AsyncGenerator[bytes]:
         """The pieces from the first on, as they come. Raises the writer's OriginError where it was cut short.

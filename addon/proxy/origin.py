@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
+from typing import Protocol
 
 import aiohttp
 import certifi
@@ -45,6 +46,13 @@ class OriginError(ConnectionError):
     def __init__(self, failure: Failure, detail: str) -> None:
         super().__init__(detail)
         self.failure = failure
+
+
+class Source(Protocol):
+    """Where contacts go: the network, or in a replay the recorded updates."""
+
+    async def fetch(self, request: Request, *, restricted: bool = False) -> "Fetched":
+        """See `Origin.fetch`."""
 
 
 @dataclass(slots=True)
