@@ -10,13 +10,22 @@ from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
 from bestbefore.addon.rules import OBEY, OVERRIDABLE, HostPattern, Pattern, Rule, Rules
 from bestbefore.policies.validation.bounds import LIVE_DEFAULTS, Bounded
+from bestbefore.policies.validation.policy import Needs
 from bestbefore.policies.validation.spec import make_policy, params
 from bestbefore.policies.validation.table import POLICIES
 
 DEFAULT_POLICY = "indttl"
 
-PARAMETERS = frozenset(key for name in POLICIES for key in params(make_policy(name, {})))
-"""The parameters of all policies. A rule that names a policy takes none of them from [default]."""
+_WHY_NOT_LIVE: Mapping[Needs, str] = {
+    Needs.OUTCOMES: "it can only be replayed, since the proxy does not keep the state that it needs",
+    Needs.FUTURE: "it can only be replayed, since it knows the future",
+}
+
+LIVE_POLICIES = tuple(name for name in POLICIES if make_policy(name, {}).needs not in _WHY_NOT_LIVE)
+"""Those that can decide while the proxy runs."""
+
+PARAMETERS = frozenset(key for name in LIVE_POLICIES for key in params(make_policy(name, {})))
+"""The parameters of all these policies. A rule that names a policy takes none of them from [default]."""
 
 BOUNDS = frozenset(LIVE_DEFAULTS)
 """What bounds any policy. A rule takes those that it does not set from [default], whatever its policy."""
@@ -24,6 +33,12 @@ BOUNDS = frozenset(LIVE_DEFAULTS)
 
 def _pattern(value: object) -> Pattern:
     return Pattern.parse(values.text(value))
+
+
+def _policy(value: object) -> str:
+    if isinstance(value, str) and value in POLICIES and value not in LIVE_POLICIES:
+        raise ValueError(_WHY_NOT_LIVE[make_policy(value, {}).needs])
+    return values.one_of(LIVE_POLICIES)(value)
 
 
 _FIELDS: Mapping[str, Reader[Any]] = {
@@ -36,7 +51,7 @@ _FIELDS: Mapping[str, Reader[Any]] = {
 }
 
 _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
-    "policy": values.one_of(POLICIES),
+    "policy": _policy,
     **dict.fromkeys(sorted(PARAMETERS | BOUNDS), values.as_it_is),
     "max_ttl": values.duration_s,  # finite: what would never expire is validated in the end, too
     **_FIELDS,
@@ -99,7 +114,9 @@ def _choose(
 ) -> _Choice:
     """The choice of the table at `path`; if that cannot be, what it inherits, and the problems say why."""
     if "policy" in table and "policy" not in read:
-        read = {**read, "policy": DEFAULT_POLICY}  # it takes every parameter, so that what is wrong with those is said
+        # What is wrong with the parameters is said too, as far as those of the default policy go.
+        unknown = PARAMETERS.difference(params(make_policy(DEFAULT_POLICY, {})))
+        read = {key: read[key] for key in read if key not in unknown} | {"policy": DEFAULT_POLICY}
     chosen = inherited.changed_by(read)
     try:
         chosen.make()

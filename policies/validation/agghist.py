@@ -7,6 +7,7 @@ from typing import ClassVar
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import HOUR_S, History
 from bestbefore.policies.models.intensity import first_passage_s
+from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
@@ -24,6 +25,7 @@ class AggHist:
 
     name: ClassVar[str] = "agghist"
     wants_fallback: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs.PAST
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -31,7 +33,7 @@ class AggHist:
     def __post_init__(self) -> None:
         check_range("theta", self.theta)
 
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         hours = (t - history.observed_since_s) / HOUR_S
         updates = history.count(history.counted_after_s, t)
         if group is None or updates == 0 or hours <= 0.0:

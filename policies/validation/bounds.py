@@ -8,7 +8,7 @@ from typing import ClassVar
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import DAY_S, History
 from bestbefore.policies.validation.fallback import Fallback
-from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.policy import Needs, Outcome, Policy
 from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
@@ -61,16 +61,20 @@ class Bounded:
     def name(self) -> str:
         return self.policy.name
 
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:
+    @property
+    def needs(self) -> Needs:
+        return self.policy.needs
+
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
         seen = history.through(t - self.history_window_s, 0.0 if self.fallback is None else LEAST_EXPOSURE_H)
         if self.fallback and self.policy.wants_fallback and seen.count(seen.counted_after_s, t) < ENOUGH_UPDATES:
             decided = self._fallback_verdict(self.fallback, seen, group, t)
         else:
-            decided = self.policy.verdict(seen, group, t)
+            decided = self.policy.verdict(seen, group, t, outcome)
         if decided.expiry_s - t > self.max_ttl_s:
-            return Verdict(t + self.max_ttl_s, Reason.MAX_TTL)
+            return Verdict(t + self.max_ttl_s, Reason.MAX_TTL, decided.state)
         if decided.expiry_s - t < self.min_ttl_s:
-            return Verdict(t + self.min_ttl_s, Reason.MIN_TTL)
+            return Verdict(t + self.min_ttl_s, Reason.MIN_TTL, decided.state)
         return decided
 
     def _fallback_verdict(self, rules: tuple[Fallback, ...], seen: History, group: Group | None, t: float) -> Verdict:

@@ -7,6 +7,7 @@ from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.agghist import AggHist
 from bestbefore.policies.validation.indhist import IndHist
+from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Verdict
 
@@ -21,6 +22,7 @@ class IndAgg:
 
     name: ClassVar[str] = "indagg"
     wants_fallback: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.PAST
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -31,7 +33,7 @@ class IndAgg:
         check_range("theta", self.theta)
         check_range("threshold", self.threshold, most=1.0)
 
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         counts = history.counts(history.counted_after_s, t)
         updates = sum(counts)
         if updates == 0 or (len(counts) - counts.count(0)) / updates > self.threshold:

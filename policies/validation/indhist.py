@@ -6,6 +6,7 @@ from typing import ClassVar
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, first_passage_s, observed_rates_per_hour
+from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
@@ -30,6 +31,7 @@ class IndHist:
 
     name: ClassVar[str] = "indhist"
     wants_fallback: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.PAST
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -37,6 +39,6 @@ class IndHist:
     def __post_init__(self) -> None:
         check_range("theta", self.theta)
 
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:  # noqa: ARG002
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         rates = individual_rates_per_hour(history, t)
         return Verdict(first_passage_s(HOURLY_S, rates, t, self.theta), Reason.INDHIST)

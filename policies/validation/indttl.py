@@ -8,6 +8,7 @@ from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import DAY_S, History
 from bestbefore.policies.models.intensity import HOURLY_S, TOLERANCE, mass
 from bestbefore.policies.validation.indhist import IndHist, individual_rates_per_hour
+from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.ttl import Ttl
 from bestbefore.policies.validation.verdict import Verdict
@@ -27,6 +28,7 @@ class IndTtl:
 
     name: ClassVar[str] = "indttl"
     wants_fallback: ClassVar[bool] = True
+    needs: ClassVar[Needs] = Needs.PAST
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -43,7 +45,7 @@ class IndTtl:
         check_range("window", self.window_s, least=1.0)
         check_range("threshold", self.threshold, infinite=True)
 
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         if self.threshold < math.inf and self._burst_ratio(history, t) >= self.threshold * (1.0 - TOLERANCE):
             return Ttl(self.alpha).verdict(history, group, t)
         return IndHist(self.theta).verdict(history, group, t)

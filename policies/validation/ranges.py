@@ -18,3 +18,11 @@ def check_range(key: str, value: float, least: float = 0.0, most: float = math.i
     else:
         expected = f"a finite number of {least:g} or more"
     raise ValueError(f"{key} must be {expected}, not {value:g}")
+
+
+def check_bounds(min_s: float, max_s: float) -> None:
+    """Raise ValueError unless 0 <= min <= max, both finite: the keys `min` and `max` of a policy."""
+    check_range("min", min_s)
+    check_range("max", max_s)
+    if min_s > max_s:
+        raise ValueError(f"min ({min_s:g} s) must not exceed max ({max_s:g} s)")

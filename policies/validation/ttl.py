@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
@@ -18,6 +19,7 @@ class Ttl:
 
     name: ClassVar[str] = "ttl"
     wants_fallback: ClassVar[bool] = False
+    needs: ClassVar[Needs] = Needs.PAST
 
     alpha: float = 0.1
     """Share of the time since the last update, 0 or more."""
@@ -25,6 +27,6 @@ class Ttl:
     def __post_init__(self) -> None:
         check_range("alpha", self.alpha)
 
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict:  # noqa: ARG002
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         last_s = history.last_update_s(t)
         return Verdict(t + self.alpha * (t - (history.since_s if last_s is None else last_s)), Reason.TTL)

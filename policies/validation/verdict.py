@@ -18,6 +18,15 @@ class Reason(StrEnum):
     """Nothing that could decide is known."""
     MIN_TTL = "min_ttl"
     MAX_TTL = "max_ttl"
+    ORACLE = "oracle"
+    ALWAYS = "always"
+    NEVER = "never"
+    FIXED = "fixed"
+    SQUID = "squid"
+    MINIFLUX = "miniflux"
+    NUTCH = "nutch"
+    STORMCRAWLER = "stormcrawler"
+    AIMD = "aimd"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,3 +36,5 @@ class Verdict:
     expiry_s: float
     """The first moment, in Unix seconds, at which the copy must be validated; infinite: never."""
     reason: Reason
+    state: float | None = None
+    """What the policy is to be told at the next contact for this copy (`Outcome`); None if it keeps no state."""

@@ -226,8 +226,22 @@ alpha = "much"
         ("[default]\ntheat = 0.1", "c.toml:2: [default] theat = 0.1: there is no such key, did you mean theta?"),
         (
             '[default]\npolicy = "indtl"',
-            'c.toml:2: [default] policy = "indtl": expected one of ttl, indhist, agghist, indagg, indttl; '
-            "did you mean indttl?",
+            'c.toml:2: [default] policy = "indtl": expected one of ttl, indhist, agghist, indagg, indttl, '
+            "always, never, fixed, squid, miniflux; did you mean indttl?",
+        ),
+        (
+            '[default]\npolicy = "oracle"',
+            'c.toml:2: [default] policy = "oracle": it can only be replayed, since it knows the future',
+        ),
+        (
+            '[default]\npolicy = "nutch"',
+            'c.toml:2: [default] policy = "nutch": it can only be replayed, since the proxy does not keep the state '
+            "that it needs",
+        ),
+        (
+            '[default]\npolicy = "sqid"\npercent = 10',
+            'c.toml:2: [default] policy = "sqid": expected one of ttl, indhist, agghist, indagg, indttl, '
+            "always, never, fixed, squid, miniflux; did you mean squid?",
         ),
         ("[domian]", "c.toml:1: domian: there is no such section, did you mean domain?"),
         ("zzz = 1", "c.toml:1: zzz: there is no such section, expected one of proxy, default, domain, prefetch"),

@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.agghist import AggHist
+from bestbefore.policies.validation.aimd import Aimd
 from bestbefore.policies.validation.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.fallback import GroupMember, LastUpdate
 from bestbefore.policies.validation.indhist import IndHist
+from bestbefore.policies.validation.policy import Outcome
 from bestbefore.policies.validation.spec import make_policy
+from bestbefore.policies.validation.stormcrawler import StormCrawler
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.policies.validation.ttl import Ttl
 from bestbefore.policies.validation.verdict import Reason, Verdict
@@ -129,3 +132,17 @@ def test_group_hours_may_be_live_counts() -> None:
     exact = Bounded(IndHist(), fallback=RULES).verdict(fresh, GROUP, T)
     assert Bounded(IndHist(), fallback=RULES).verdict(fresh, live, T) == exact
     assert np.isfinite(exact.expiry_s)
+
+
+def test_a_bound_that_decides_leaves_the_state_to_the_policy() -> None:
+    bounded = Bounded(StormCrawler(), min_ttl_s=3600.0, max_ttl_s=7200.0)
+    first = bounded.verdict(EMPTY, None, T)
+    assert first == Verdict(T + 7200.0, Reason.MAX_TTL, DAY)
+    assert bounded.verdict(EMPTY, None, T, Outcome(DAY, changed=False)).state == 1.5 * DAY
+    short = Bounded(Aimd(min_s=60.0), min_ttl_s=3600.0)
+    assert short.verdict(EMPTY, None, T) == Verdict(T + 3600.0, Reason.MIN_TTL, 60.0)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_it_needs_what_its_policy_needs(name: str) -> None:
+    assert Bounded(make_policy(name, {})).needs is make_policy(name, {}).needs

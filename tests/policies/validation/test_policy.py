@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.policy import Needs, Outcome, Policy
 from bestbefore.policies.validation.spec import make_policy
 from bestbefore.policies.validation.table import POLICIES
 
 DAY = 86400
 T = 20 * DAY
 many = settings(max_examples=60, derandomize=True, deadline=None)
-policies = st.sampled_from(sorted(POLICIES)).map(lambda name: make_policy(name, {}))
+every_policy = [make_policy(name, {}) for name in sorted(POLICIES)]
+policies = st.sampled_from(every_policy)
+outcomes = st.none() | st.builds(Outcome, st.floats(0, 400 * DAY), st.booleans())
 update_times = st.lists(st.integers(0, 25 * DAY).map(float), max_size=25)
 moments = st.integers(0, T)
 starts = st.integers(0, 3 * DAY).map(float)
@@ -26,20 +28,38 @@ def group_of(*histories: History) -> Group:
     return Group.of_updates(np.concatenate([h.times_s for h in histories]), [h.since_s for h in histories])
 
 
-def expiry(policy: Policy, times: list[float], others: list[float], since_s: float, t: float) -> float:
+def expiry(
+    policy: Policy, times: list[float], others: list[float], since_s: float, t: float, outcome: Outcome | None = None
+) -> float:
     history = History.of(times, since_s)
-    return policy.verdict(history, group_of(history, History.of(others, 0.0)), t).expiry_s
+    return policy.verdict(history, group_of(history, History.of(others, 0.0)), t, outcome).expiry_s
 
 
-@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T))
+@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T), outcomes)
 @many
 def test_a_copy_never_expires_before_it_was_current(
-    policy: Policy, times: list[float], others: list[float], since_s: float, t: int
+    policy: Policy, times: list[float], others: list[float], since_s: float, t: int, outcome: Outcome | None
 ) -> None:
-    assert expiry(policy, times, others, since_s, t) >= t
+    assert expiry(policy, times, others, since_s, t, outcome) >= t
 
 
-@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T))
+@pytest.mark.parametrize("policy", every_policy, ids=sorted(POLICIES))
+def test_only_a_policy_that_needs_outcomes_keeps_a_state_and_looks_at_it(policy: Policy) -> None:
+    history, t = History.of([1.0 * DAY, 2.5 * DAY], 0.0), 3.0 * DAY
+    first = policy.verdict(history, group_of(history), t)
+    assert (first.state is not None) == (policy.needs is Needs.OUTCOMES)
+    later = {policy.verdict(history, group_of(history), t, Outcome(7200.0, changed)).expiry_s
+             for changed in (False, True)}
+    assert len(later) == (2 if policy.needs is Needs.OUTCOMES else 1)
+
+
+@given(
+    st.sampled_from([policy for policy in every_policy if policy.needs is not Needs.FUTURE]),
+    update_times,
+    update_times,
+    starts,
+    st.integers(3 * DAY, T),
+)
 @many
 def test_updates_that_are_yet_to_come_decide_nothing(
     policy: Policy, times: list[float], others: list[float], since_s: float, t: int

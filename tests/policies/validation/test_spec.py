@@ -9,8 +9,10 @@ from bestbefore.policies.validation.fallback import GroupMember, LastUpdate
 from bestbefore.policies.validation.indagg import IndAgg
 from bestbefore.policies.validation.indhist import IndHist
 from bestbefore.policies.validation.indttl import IndTtl
+from bestbefore.policies.validation.never import Never
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import Value, make_policy, params, parse_duration, parse_spec
+from bestbefore.policies.validation.squid import Squid
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.policies.validation.ttl import Ttl
 
@@ -33,6 +35,8 @@ from bestbefore.policies.validation.ttl import Ttl
          Bounded(IndTtl(alpha=0.3), fallback=(LastUpdate(0.3),), bootstrap_s=300.0, history_window_s=28 * 86400.0)),
         ("indhist:fallback=none", Bounded(IndHist(), fallback=())),
         ("agghist:fallback=ttl+group", Bounded(AggHist(), fallback=())),
+        ("never:max_ttl=7d", Bounded(Never(), max_ttl_s=7 * 86400.0)),
+        ("squid:min=5m,percent=50,max=1d", Squid(300.0, 50.0, 86400.0)),
     ],
 )
 def test_a_spec_is_the_policy_it_describes(text: str, policy: Policy) -> None:
@@ -43,8 +47,9 @@ def test_a_spec_is_the_policy_it_describes(text: str, policy: Policy) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("indtl", "unknown policy 'indtl', did you mean 'indttl'? (known: ttl, indhist, agghist, indagg, indttl)"),
-        ("", "unknown policy '' (known: ttl, indhist, agghist, indagg, indttl)"),
+        ("indtl", "unknown policy 'indtl', did you mean 'indttl'? (known: ttl, indhist, agghist, indagg, indttl, "
+         "oracle, always, never, fixed, squid, miniflux, nutch, stormcrawler, aimd)"),
+        ("", "unknown policy '' (known: ttl, indhist, "),
         ("TTL", "unknown policy 'TTL', did you mean 'ttl'?"),
         ("indhist:thta=1", "unknown parameter of indhist 'thta', did you mean 'theta'?"),
         ("ttl:theta=1", "unknown parameter of ttl 'theta' (known: alpha, "),
@@ -61,6 +66,9 @@ def test_a_spec_is_the_policy_it_describes(text: str, policy: Policy) -> None:
         ("ttl:max_ttl=-1", "max_ttl: '-1' is not a duration"),
         ("indhist:fallback=ttl+grup", "unknown fallback 'grup', did you mean 'group'? (known: ttl, group)"),
         ("indhist:fallback=ttl+", "unknown fallback ''"),
+        ("oracle:theta=1", "unknown parameter of oracle 'theta' (known: min_ttl, max_ttl, "),
+        ("squid:min=2h,max=1h", "min (7200 s) must not exceed max (3600 s)"),
+        ("fixed:interval=inf", "interval must be a finite number of 0 or more, not inf"),
         ("ttl:min_ttl=2d,max_ttl=1d", "min_ttl (172800 s) must not exceed max_ttl (86400 s)"),
     ],
 )
