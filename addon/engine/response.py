@@ -131,7 +131,7 @@ def _on_not_modified(ask: Ask, head: Head, times: Times, site: Site, reported: R
         return Again() if only is None else Confirmed(only, (), Keep.AS_IT_WAS, reported)
     renewed = [
         updated(
-            copy, ask.request, head,
+            _in_time(copy, times.response_s), ask.request, head,
             request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt,
         )
         for copy in found
@@ -146,10 +146,15 @@ def _on_head(ask: Ask, head: Head, times: Times, site: Site) -> Relay:
     if ask.chosen is None or head.status != 200:
         return Relay(head, why_not_stored=NoStore.METHOD)
     renewed = freshened(
-        ask.chosen, ask.request, head,
+        _in_time(ask.chosen, times.response_s), ask.request, head,
         request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt,
     )
     return Relay(head, why_not_stored=NoStore.METHOD, replaces=(renewed,))
+
+
+def _in_time(copy: Copy, now_s: float) -> Copy:
+    """The copy, stored no later than now. One from a clock that was ahead would outlive what invalidates it."""
+    return copy if copy.stored_s <= now_s else replace(copy, stored_s=now_s)
 
 
 def _announced_size(head: Head) -> int:
