@@ -189,8 +189,8 @@ def _single(head: Head, span: Span, size: int) -> Part:
 
 def _multiple(head: Head, spans: tuple[Span, ...], size: int) -> Part | None:
     """RFC 9110 15.3.7.2; None where the whole is the shorter answer to many ranges."""
-    # Not random, so that the same request gets the same answer. An origin that foresees the boundary, and sends it
-    # within its content, deceives only the clients of that content.
+    # A digest, since nothing here is random. An origin that foresees it, and sends it within its content, deceives only
+    # the clients of that content.
     boundary = hashlib.blake2b(repr((head.fields.raw, spans)).encode(), digest_size=16).hexdigest()
     content_type = head.fields.first("content-type")
     type_line = "" if content_type is None else f"Content-Type: {content_type}\r\n"
