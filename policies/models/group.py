@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
-from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
+from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, relative_rates
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +116,10 @@ class Group:
         `least_exposure_h` is taken to be at the mean. None without any update or any time observed.
         """
         counts = self.counts(after_s, t)
-        total = sum(counts)
-        if self.since_s is None or total == 0:
+        if self.since_s is None or not any(counts):
             return None
         since_s = max(self.since_s, after_s)
         if since_s >= t:
             return None
-        rates_per_hour = observed_rates_per_hour(counts, exposure_h(self.edges_s, since_s, t), least_exposure_h)
-        mean_per_hour = total / ((t - since_s) / HOUR_S)
-        return [rate / mean_per_hour for rate in rates_per_hour]
+        hours = exposure_h(self.edges_s, since_s, t)
+        return relative_rates(counts, hours, (t - since_s) / HOUR_S, least_exposure_h)

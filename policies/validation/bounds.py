@@ -27,6 +27,15 @@ LIVE_DEFAULTS: Mapping[str, float | Sequence[str]] = {
 """What a policy is given in the live proxy where its configuration says nothing else: keys and values of a SPEC."""
 
 
+def bounded_s(expiry_s: float, t: float, min_ttl_s: float, max_ttl_s: float) -> float:
+    """The expiry at t, not sooner than `min_ttl_s` and not later than `max_ttl_s` after it."""
+    if expiry_s - t > max_ttl_s:
+        return t + max_ttl_s
+    if expiry_s - t < min_ttl_s:
+        return t + min_ttl_s
+    return expiry_s
+
+
 @dataclass(frozen=True, slots=True)
 class Bounded:
     """A policy with the rules that live use needs. Without parameters it decides as the policy alone.
@@ -71,11 +80,11 @@ class Bounded:
             decided = self._fallback_verdict(self.fallback, seen, group, t)
         else:
             decided = self.policy.verdict(seen, group, t, outcome)
-        if decided.expiry_s - t > self.max_ttl_s:
-            return Verdict(t + self.max_ttl_s, Reason.MAX_TTL, decided.state)
-        if decided.expiry_s - t < self.min_ttl_s:
-            return Verdict(t + self.min_ttl_s, Reason.MIN_TTL, decided.state)
-        return decided
+        expiry_s = bounded_s(decided.expiry_s, t, self.min_ttl_s, self.max_ttl_s)
+        if expiry_s == decided.expiry_s:
+            return decided
+        reason = Reason.MAX_TTL if expiry_s < decided.expiry_s else Reason.MIN_TTL
+        return Verdict(expiry_s, reason, decided.state)
 
     def _fallback_verdict(self, rules: tuple[Fallback, ...], seen: History, group: Group | None, t: float) -> Verdict:
         for rule in rules:

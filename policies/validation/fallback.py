@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import HOUR_S, History
-from bestbefore.policies.models.intensity import first_passage_s
+from bestbefore.policies.models.intensity import first_passage_s, scaled
 from bestbefore.policies.validation.ttl import Ttl
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
@@ -41,6 +41,15 @@ class LastUpdate:
         return Verdict(Ttl(self.alpha).verdict(history, group, t).expiry_s, Reason.FALLBACK_TTL)
 
 
+def member_rate_per_hour(updates: int, hours: float, group_updates: int, member_hours: float) -> float:
+    """(n_o + 1) / (h_o + 1/R): the rate of an object between its own and R, that of a mean member of its group.
+
+    The object had `updates` in `hours`; the group had `group_updates` > 0 in `member_hours`, summed over its members.
+    """
+    hours_for_one_update = member_hours / group_updates
+    return (updates + 1) / (hours + hours_for_one_update)
+
+
 @dataclass(frozen=True, slots=True)
 class GroupMember:
     """The group's daily pattern at a rate between the object's own and that of a mean member.
@@ -63,7 +72,7 @@ class GroupMember:
         if pattern is None:
             return None
         hours = (t - history.observed_since_s) / HOUR_S
-        hours_for_one_update = group.member_hours(after_s, t) / group_updates
-        rate_per_hour = (history.count(after_s, t) + 1) / (hours + hours_for_one_update)
-        rates_per_hour = [rate_per_hour * relative for relative in pattern]
+        member_hours = group.member_hours(after_s, t)
+        own_per_hour = member_rate_per_hour(history.count(after_s, t), hours, group_updates, member_hours)
+        rates_per_hour = scaled(pattern, own_per_hour)
         return Verdict(first_passage_s(group.edges_s, rates_per_hour, t, self.theta), Reason.FALLBACK_GROUP)

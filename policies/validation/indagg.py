@@ -12,6 +12,11 @@ from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Verdict
 
 
+def follows_group(bins_with_update: int, updates: int, threshold: float) -> bool:
+    """Whether an object takes the pattern of its group, with this many counted updates in this many hour bins."""
+    return updates == 0 or bins_with_update / updates > threshold
+
+
 @dataclass(frozen=True, slots=True)
 class IndAgg:
     """AggHist if n = 0 or (distinct hour bins with an update) / n > T, else IndHist.
@@ -35,7 +40,6 @@ class IndAgg:
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         counts = history.counts(history.counted_after_s, t)
-        updates = sum(counts)
-        if updates == 0 or (len(counts) - counts.count(0)) / updates > self.threshold:
+        if follows_group(len(counts) - counts.count(0), sum(counts), self.threshold):
             return AggHist(self.theta).verdict(history, group, t)
         return IndHist(self.theta).verdict(history, group, t)

@@ -14,6 +14,14 @@ from bestbefore.policies.validation.ttl import Ttl
 from bestbefore.policies.validation.verdict import Verdict
 
 
+def in_burst(seen: int, expected: float, threshold: float) -> bool:
+    """Whether f >= T, with f = seen / expected; where nothing was expected, f = T if an update was seen, else 0."""
+    ratio = threshold if seen else 0.0
+    if expected > 0.0:
+        ratio = seen / expected
+    return ratio >= threshold * (1.0 - TOLERANCE)
+
+
 @dataclass(frozen=True, slots=True)
 class IndTtl:
     """TTL if f >= T, else IndHist on the whole history, where f compares the updates in (t-W, t] with those expected.
@@ -46,17 +54,14 @@ class IndTtl:
         check_range("threshold", self.threshold, infinite=True)
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        if self.threshold < math.inf and self._burst_ratio(history, t) >= self.threshold * (1.0 - TOLERANCE):
+        if self.threshold < math.inf and self._in_burst(history, t):
             return Ttl(self.alpha).verdict(history, group, t)
         return IndHist(self.theta).verdict(history, group, t)
 
-    def _burst_ratio(self, history: History, t: float) -> float:
-        """f."""
+    def _in_burst(self, history: History, t: float) -> bool:
         start_s = t - self.window_s
         seen = history.count(start_s, t)
         expected = 0.0
         if start_s > history.observed_since_s:
             expected = mass(HOURLY_S, individual_rates_per_hour(history, start_s), start_s, t)
-        if expected > 0.0:
-            return seen / expected
-        return self.threshold if seen else 0.0
+        return in_burst(seen, expected, self.threshold)

@@ -12,6 +12,13 @@ from bestbefore.policies.validation.verdict import Reason, Verdict
 WEEK_S = 7 * DAY_S
 
 
+def miniflux_interval_s(updates: int, factor: float, min_s: float, max_s: float) -> float:
+    """The interval after a week with this many updates."""
+    polls = updates * factor
+    interval_s = max(WEEK_S / polls, min_s) if polls > 0.0 else max_s
+    return min(interval_s, max_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Miniflux:
     """expiry = t + 7 days / (n * factor), between `min` and `max`, with n the updates in the last 7 days; n = 0: `max`.
@@ -35,6 +42,5 @@ class Miniflux:
         check_bounds(self.min_s, self.max_s)
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        polls = history.count(t - WEEK_S, t) * self.factor
-        interval_s = max(WEEK_S / polls, self.min_s) if polls > 0.0 else self.max_s
-        return Verdict(t + min(interval_s, self.max_s), Reason.MINIFLUX)
+        updates = history.count(t - WEEK_S, t)
+        return Verdict(t + miniflux_interval_s(updates, self.factor, self.min_s, self.max_s), Reason.MINIFLUX)

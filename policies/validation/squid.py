@@ -10,6 +10,11 @@ from bestbefore.policies.validation.ranges import check_bounds, check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
 
+def squid_ttl_s(age_s: float, min_s: float, percent: float, max_s: float) -> float:
+    """The lifetime of a copy whose object last changed `age_s` ago; 0 also where it is not known to have changed."""
+    return min(min_s if age_s == 0.0 else percent / 100 * age_s, max_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Squid:
     """expiry = t + percent of (t - u_n), at most `max`; where no update is known, or the last one is at t, t + `min`.
@@ -35,5 +40,5 @@ class Squid:
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         last_s = history.last_update_s(t)
-        ttl_s = self.min_s if last_s is None or last_s == t else self.percent / 100 * (t - last_s)
-        return Verdict(t + min(ttl_s, self.max_s), Reason.SQUID)
+        age_s = 0.0 if last_s is None else t - last_s
+        return Verdict(t + squid_ttl_s(age_s, self.min_s, self.percent, self.max_s), Reason.SQUID)

@@ -10,6 +10,11 @@ from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
 
+def ttl_expiry_s(last_s: float, t: float, alpha: float) -> float:
+    """The expiry at t of a copy whose object last changed at `last_s` <= t."""
+    return t + alpha * (t - last_s)
+
+
 @dataclass(frozen=True, slots=True)
 class Ttl:
     """expiry = t + alpha * (t - u_n), with the last update u_n; t_0 stands for it where none is known.
@@ -29,4 +34,5 @@ class Ttl:
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
         last_s = history.last_update_s(t)
-        return Verdict(t + self.alpha * (t - (history.since_s if last_s is None else last_s)), Reason.TTL)
+        expiry_s = ttl_expiry_s(history.since_s if last_s is None else last_s, t, self.alpha)
+        return Verdict(expiry_s, Reason.TTL)
