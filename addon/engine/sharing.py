@@ -28,16 +28,21 @@ def may_join(request: Request, rule: Rule) -> bool:
     return sharable and not insists
 
 
-def shared_use(request: Request, copy: Copy, rule: Rule, site: Site, now_s: float) -> Reuse | None:
+def shared_use(
+    request: Request, copy: Copy, rule: Rule, site: Site, *, arrived_s: float, now_s: float
+) -> Reuse | None:
     """How the copy that another request's answer makes answers this one, which waited for it; None if it may not.
 
-    It may if it is fresh; or by its being new, unless it is `no-cache`, or a credential is in play.
+    It may if it is fresh; or by its being new, unless it is `no-cache`, or a credential is in play. New is what came
+    after this request, at `arrived_s`: who asks while content of an earlier answer is still on its way may have seen
+    that answer already.
     """
     if choose([copy], request.fields, site.salt) is None:
         return None
     reuse = decide(request, of_request(request.fields, honour=rule.honour_client_cc), copy, now_s, rule)
     if reuse.action is Action.FRESH:
         return reuse
-    if copy.cache_control.no_cache or not may_use_learned_freshness(request, copy):
+    new = copy.response_time_s >= arrived_s
+    if not new or copy.cache_control.no_cache or not may_use_learned_freshness(request, copy):
         return None
     return reuse._replace(action=Action.FRESH, reason=COLLAPSED)

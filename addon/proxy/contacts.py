@@ -103,7 +103,9 @@ class Contacts:
             return None
         if isinstance(landing, Crashed):
             return await self._failed(tale, ask, rule, landing.error)
-        use = shared_use(ask.request, landing.copy, rule, self._present.site, self._clock.now())
+        use = shared_use(
+            ask.request, landing.copy, rule, self._present.site, arrived_s=tale.time_s, now_s=self._clock.now()
+        )
         if use is None or (isinstance(landing, Arriving) and not landing.spool.is_whole):
             return None
         tale.outcome, tale.reason, tale.ttl_s = Outcome.HIT, use.reason, use.ttl_s

@@ -12,6 +12,7 @@ from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import Rule
 
 NOW_S = 1_706_300_000.0
+AT_ONCE = {"arrived_s": NOW_S, "now_s": NOW_S}
 MakeRequest = Callable[..., Request]
 MakeCopy = Callable[..., Copy]
 ETAG = ("ETag", '"1"')
@@ -41,7 +42,7 @@ def test_a_rule_that_ignores_the_clients_wishes_lets_all_wait(request_for: MakeR
 
 
 def test_a_fresh_answer_is_shared(request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site) -> None:
-    use = shared_use(request_for(), copy_with(("Cache-Control", "max-age=9")), rule, site, NOW_S)
+    use = shared_use(request_for(), copy_with(("Cache-Control", "max-age=9")), rule, site, **AT_ONCE)
     assert use is not None
     assert use.reason == "max-age"
 
@@ -50,9 +51,19 @@ def test_a_fresh_answer_is_shared(request_for: MakeRequest, copy_with: MakeCopy,
 def test_a_new_answer_without_lifetime_is_shared_too(
     fields: tuple[tuple[str, str], ...], request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
 ) -> None:
-    use = shared_use(request_for(), copy_with(*fields), rule, site, NOW_S)
+    use = shared_use(request_for(), copy_with(*fields), rule, site, **AT_ONCE)
     assert use is not None
     assert use.reason == "collapsed"
+
+
+def test_an_answer_without_lifetime_is_not_for_who_asks_after_it_has_come(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    """Its head may have been all of it (a 204), and the same client asks again."""
+    late_s = NOW_S + 0.001
+    assert shared_use(request_for(), copy_with(ETAG), rule, site, arrived_s=late_s, now_s=late_s) is None
+    fresh = copy_with(ETAG, ("Cache-Control", "max-age=9"))
+    assert shared_use(request_for(), fresh, rule, site, arrived_s=late_s, now_s=late_s) is not None
 
 
 def test_credentials_keep_an_answer_without_lifetime_to_its_owner(
@@ -60,18 +71,18 @@ def test_credentials_keep_an_answer_without_lifetime_to_its_owner(
 ) -> None:
     cookie = ("Cookie", "me")
     theirs = copy_with(ETAG, request=request_for(cookie))
-    assert shared_use(request_for(), theirs, rule, site, NOW_S) is None
-    assert shared_use(request_for(cookie), copy_with(ETAG), rule, site, NOW_S) is None
+    assert shared_use(request_for(), theirs, rule, site, **AT_ONCE) is None
+    assert shared_use(request_for(cookie), copy_with(ETAG), rule, site, **AT_ONCE) is None
     public = copy_with(ETAG, ("Cache-Control", "public"), request=request_for(cookie))
-    assert shared_use(request_for(cookie), public, rule, site, NOW_S) is not None
+    assert shared_use(request_for(cookie), public, rule, site, **AT_ONCE) is not None
 
 
 def test_no_cache_and_other_variants_are_not_shared(
     request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
 ) -> None:
-    assert shared_use(request_for(), copy_with(ETAG, ("Cache-Control", "no-cache")), rule, site, NOW_S) is None
+    assert shared_use(request_for(), copy_with(ETAG, ("Cache-Control", "no-cache")), rule, site, **AT_ONCE) is None
     german = copy_with(ETAG, ("Vary", "Accept-Language"), request=request_for(("Accept-Language", "de")))
-    assert shared_use(request_for(("Accept-Language", "en")), german, rule, site, NOW_S) is None
+    assert shared_use(request_for(("Accept-Language", "en")), german, rule, site, **AT_ONCE) is None
 
 
 def test_a_page_bound_to_a_cookie_stays_with_it(
@@ -80,5 +91,5 @@ def test_a_page_bound_to_a_cookie_stays_with_it(
     url = "https://example.org/page"
     mine, yours = (request_for(("Cookie", name), url=url) for name in ("me", "you"))
     copy = copy_with(ETAG, ("Cache-Control", "max-age=60"), request=mine)
-    assert shared_use(mine, copy, rule, site, NOW_S) is not None
-    assert shared_use(yours, copy, rule, site, NOW_S) is None
+    assert shared_use(mine, copy, rule, site, **AT_ONCE) is not None
+    assert shared_use(yours, copy, rule, site, **AT_ONCE) is None
