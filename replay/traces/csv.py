@@ -1,4 +1,4 @@
-"""Traces as CSV, plain or gzip: `object,time` for updates, `time,client,object` for requests.
+"""Traces as CSV: `object,time` for updates, `time,client,object` and perhaps more for requests.
 
 The first line is a header; columns may stand in any order, and others beside them are passed over. Ids are any UTF-8
 text. Files are read row by row into columns, so that memory holds numbers and each name once.
@@ -7,118 +7,130 @@ text. Files are read row by row into columns, so that memory holds numbers and e
 import csv
 import gzip
 import math
-import zlib
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
-from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
-from bestbefore.replay.traces.columns import IdArray, Requests, Updates
+from bestbefore.replay.traces.accesses import UNKNOWN
+from bestbefore.replay.traces.columnar import (
+    LARGEST,
+    NUMBERS,
+    OPTIONAL_TEXTS,
+    TEXTS,
+    TIME,
+    Table,
+    Text,
+)
 from bestbefore.replay.traces.errors import TraceError
-
-GZIP_MAGIC = b"\x1f\x8b"
-SHOWN_CHARACTERS = 80
-"""How much of a wrong value a message shows."""
+from bestbefore.replay.traces.names import NO_NAME, NameColumn
+from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.skipped import shortened
 
 Warn = Callable[[str], None]
+ROWS_AT_ONCE = 65536
 
 
-def read_updates(path: Path, warn: Warn) -> Updates:
-    """The updates in a file.
-
-    Raises TraceError. Calls `warn` with one line if the file was out of order.
-    """
-    times_s, (objects,) = _read(path, ["object", "time"], warn)
-    return Updates.of(times_s, objects.ids, objects.names)
-
-
-def read_requests(path: Path, warn: Warn) -> Requests:
-    """The requests in a file.
-
-    Raises TraceError. Calls `warn` with one line if the file was out of order.
-    """
-    times_s, (clients, objects) = _read(path, ["time", "client", "object"], warn)
-    return Requests.of(times_s, clients.ids, objects.ids, clients.names, objects.names)
-
-
-class _NameColumn:
-    """A column of text that is read: each name once, and a number for each row."""
-
-    def __init__(self, column: str) -> None:
-        self.column = column
-        self._codes: dict[str, int] = {}
-        self._rows = array("i")
-
-    def append(self, name: str) -> None:
-        code = self._codes.get(name)
-        if code is None:
-            if not name.isascii():
-                _check_utf8(self.column, name)
-            code = self._codes[name] = len(self._codes)
-        self._rows.append(code)
-
-    @property
-    def ids(self) -> IdArray:
-        return np.array(self._rows, dtype=np.int32)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._codes)
-
-
-def _read(path: Path, columns: Sequence[str], warn: Warn) -> tuple[FloatArray, list[_NameColumn]]:
-    """The column `time` and the others, in the order of `columns`."""
-    times = array("d")
-    names = [_NameColumn(column) for column in columns if column != "time"]
-    with _rows_of(path) as rows:
+def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
+    """The columns asked for. Raises TraceError, also where an optional one is missing in a row."""
+    with _rows_of(source) as rows:
         header = [column.strip() for column in next(rows, [])]
-        missing = [column for column in columns if column not in header]
+        missing = [column for column in required if column not in header]
         if missing:
-            given = f"no column {missing[0]!r} in {_shortened(','.join(header))!r}" if header else "no header"
-            raise ValueError(f"{given}: expected {','.join(columns)}")
-        time_at = header.index("time")
-        places = [(column, header.index(column.column)) for column in names]
+            given = f"no column {missing[0]!r} in {shortened(','.join(header))!r}" if header else "no header"
+            raise ValueError(f"{given}: expected {','.join(required)}")
+        wanted = [column for column in (*required, *optional) if column in header]
+        times = array("d")
+        numbers = {column: array("q") for column in NUMBERS if column in wanted}
+        texts = {column: NameColumn() for column in TEXTS if column in wanted}
+        fillers = [(header.index(column), _filler(column, times, numbers, texts)) for column in wanted]
         for row in rows:
             if len(row) != len(header):
                 if not row:
                     continue
-                given = _shortened(",".join(row))
+                given = shortened(",".join(row))
                 raise ValueError(f"{len(row)} fields, {given!r}: expected {len(header)}, {','.join(header)}")
-            times.append(_time(row[time_at]))
-            for column, at in places:
-                column.append(row[at])
-    times_s = np.array(times, dtype=np.float64)
-    if np.any(np.diff(times_s) < 0.0):
-        warn(f"{path}: out of order, sorted by time")
-    return times_s, names
+            for at, fill in fillers:
+                fill(row[at])
+    return Table(
+        np.array(times, dtype=np.float64),
+        {column: Text(names.ids, names.names) for column, names in texts.items()},
+        {column: np.array(values, dtype=np.int64) for column, values in numbers.items()},
+    )
+
+
+def write_table(file: BinaryIO, table: Table) -> None:
+    """Write a table, its rows in their order."""
+    columns = [TIME, *(c for c in TEXTS if c in table.texts), *table.numbers]
+    with TextIOWrapper(file, encoding="utf-8", newline="") as text:
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        for start in range(0, len(table.times_s), ROWS_AT_ONCE):
+            part = slice(start, start + ROWS_AT_ONCE)
+            writer.writerows(zip(*(_texts(table, column, part) for column in columns), strict=True))
+
+
+def write_zipped_table(file: BinaryIO, table: Table) -> None:
+    """The same as gzip, without the time of writing, so that equal traces are equal files."""
+    with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
+        write_table(zipped, table)  # type: ignore[arg-type]
+
+
+def looks_like_csv(head: bytes) -> bool:
+    """Whether the first line is a header of ours."""
+    first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
+    return {b"object", b"time"} <= {column.strip(b' "\r') for column in first.split(b",")}
+
+
+def _texts(table: Table, column: str, part: slice) -> Iterable[str | int]:
+    if column == TIME:
+        return [int(t) if t.is_integer() else t for t in table.times_s[part].tolist()]
+    if column in table.numbers:
+        return ["" if n == UNKNOWN else n for n in table.numbers[column][part].tolist()]
+    text = table.texts[column]
+    return ["" if i == NO_NAME else text.names[i] for i in text.ids[part].tolist()]
+
+
+def _filler(
+    column: str, times: "array[float]", numbers: "dict[str, array[int]]", texts: dict[str, NameColumn]
+) -> Callable[[str], None]:
+    """What checks the text of one field and keeps it. Raises ValueError."""
+    if column == TIME:
+        return lambda text: times.append(_time(text))
+    if column in numbers:
+        return lambda text: numbers[column].append(_whole_number(column, text))
+    names = texts[column]
+
+    def keep(name: str) -> None:
+        if not name.isascii() and name not in names:
+            _check_utf8(column, name)
+        names.append(name)
+
+    def keep_or_leave_out(name: str) -> None:
+        if name:
+            keep(name)
+        else:
+            names.append_none()
+
+    return keep_or_leave_out if column in OPTIONAL_TEXTS else keep
 
 
 @contextmanager
-def _rows_of(path: Path) -> Iterator[Iterator[list[str]]]:
-    """The rows of a file. What is wrong with the file, or found wrong in the rows (a ValueError), is a TraceError."""
+def _rows_of(source: Source) -> Iterator[Iterator[list[str]]]:
+    """The rows of a file. What is found wrong in the rows (a ValueError) is a TraceError that names the line."""
     rows = None
     try:
-        with path.open("rb") as raw:
-            zipped = raw.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC)
-            # Bytes that are no UTF-8 go through, to be found where they matter, with their line.
-            with (
-                gzip.open(raw) if zipped else raw as content,
-                TextIOWrapper(content, encoding="utf-8-sig", errors="surrogateescape", newline="") as text,
-            ):
-                rows = csv.reader(text, strict=True)
-                yield rows
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise TraceError(f"{path}: the gzip data are damaged or cut short: {error}") from None
-    except OSError as error:
-        raise TraceError(f"{path}: {error.strerror or error}") from None
+        # Bytes that are no UTF-8 go through, to be found where they matter, with their line.
+        with TextIOWrapper(source.file, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
+            rows = csv.reader(text, strict=True)
+            yield rows
     except (ValueError, csv.Error) as error:
         line = max(rows.line_num, 1) if rows else 1
         wrong = f"not CSV: {error}" if isinstance(error, csv.Error) else str(error)
-        raise TraceError(f"{path}: line {line}: {wrong}") from None
+        raise TraceError(f"{source.path}: line {line}: {wrong}") from None
 
 
 def _time(text: str) -> float:
@@ -127,17 +139,22 @@ def _time(text: str) -> float:
     except ValueError:
         time_s = math.nan
     if not 0.0 <= time_s < math.inf:
-        raise ValueError(f"time {_shortened(text)!r}: expected a number of Unix seconds, finite and 0 or more")
+        raise ValueError(f"time {shortened(text)!r}: expected a number of Unix seconds, finite and 0 or more")
     return time_s
+
+
+def _whole_number(column: str, text: str) -> int:
+    if not text:
+        return UNKNOWN
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else UNKNOWN
+    if not 0 <= number <= LARGEST[column]:
+        raise ValueError(f"{column} {shortened(text)!r}: expected a whole number up to {LARGEST[column]} or nothing")
+    return number
 
 
 def _check_utf8(column: str, name: str) -> None:
     try:
         name.encode()
     except UnicodeEncodeError:
-        given = _shortened(name).encode(errors="surrogateescape")
+        given = shortened(name).encode(errors="surrogateescape")
         raise ValueError(f"{column} {given!r}: expected UTF-8 text") from None
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."

@@ -1,0 +1,101 @@
+"""Opening a trace: plain or gzip, known by its content; read as a stream, block by block or line by line."""
+
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from gzip import BadGzipFile, GzipFile
+from io import BufferedReader, BytesIO, RawIOBase
+from pathlib import Path
+from typing import BinaryIO
+
+from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.skipped import Skipped
+
+GZIP_MAGIC = b"\x1f\x8b"
+DAMAGE = (EOFError, BadGzipFile, zlib.error)
+"""What reading damaged gzip data raises."""
+BLOCK_BYTES = 1 << 20
+LONGEST_LINE_BYTES = 1 << 15
+"""A longer line is no line of a log; it is passed over. (What is shorter fits a field of CSV, escaped too.)"""
+
+Open = Callable[[Path], AbstractContextManager[RawIOBase]]
+"""Opens a file for reading, perhaps watched (with a progress bar)."""
+
+
+def open_plainly(path: Path) -> RawIOBase:
+    """The file as it is."""
+    return path.open("rb", buffering=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A trace that is open."""
+
+    path: Path
+    file: "BufferedReader[RawIOBase] | GzipFile"
+    """What it holds, unpacked if it was gzip."""
+
+    def head(self) -> bytes:
+        """The first bytes of what it holds, some thousand or all; they are still to be read."""
+        return self.file.peek(BLOCK_BYTES)
+
+    def seekable(self) -> BinaryIO:
+        """The same for readers that must look at its end first. What cannot be wound back is held whole."""
+        if isinstance(self.file, GzipFile) or not self.file.seekable():
+            return BytesIO(self.file.read())
+        return self.file
+
+
+@contextmanager
+def opened(path: Path, open_: Open = open_plainly) -> Iterator[Source]:
+    """A trace, to be read within. What is wrong with the file itself is a TraceError that names it."""
+    try:
+        with open_(path) as raw, BufferedReader(raw, BLOCK_BYTES) as file:
+            if file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
+                with GzipFile(fileobj=file, mode="rb") as unpacked:
+                    yield Source(path, unpacked)
+            else:
+                yield Source(path, file)
+    except DAMAGE as error:
+        raise TraceError(f"{path}: the gzip data are damaged or cut short: {error}") from None
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror or error}") from None
+
+
+def blocks(source: Source, skipped: Skipped) -> Iterator[bytes]:
+    """What the trace holds, up to where its gzip data are damaged; that it ends there is noted in `skipped`."""
+    while True:
+        try:
+            block = source.file.read(BLOCK_BYTES)
+        except DAMAGE as error:
+            skipped.add("where the gzip data are damaged or cut short", f"{error}; what follows is not read")
+            return
+        if not block:
+            return
+        yield block
+
+
+def lines(source: Source, skipped: Skipped) -> Iterator[tuple[int, bytes]]:
+    """The number, from 1, and the content of each line, without its end. Too long ones are skipped."""
+    number = 0
+    rest = b""
+    cut = False
+    for block in blocks(source, skipped):
+        first, *others = block.split(b"\n")
+        if not others:
+            rest, cut = (b"", True) if len(rest) + len(first) > LONGEST_LINE_BYTES else (rest + first, cut)
+            continue
+        last = others.pop()
+        for line in (b"" if cut else rest + first, *others):
+            number += 1
+            if cut or len(line) > LONGEST_LINE_BYTES:
+                skipped.add(f"line {number}", f"longer than {LONGEST_LINE_BYTES:,} bytes")
+                cut = False
+            else:
+                yield number, line
+        rest = last
+    if cut or len(rest) > LONGEST_LINE_BYTES:
+        skipped.add(f"line {number + 1}", f"longer than {LONGEST_LINE_BYTES:,} bytes")
+    elif rest:
+        yield number + 1, rest

@@ -1,0 +1,72 @@
+"""Traces as Parquet, through the extra `parquet` (polars)."""
+
+from collections.abc import Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from bestbefore.replay.traces.accesses import UNKNOWN
+from bestbefore.replay.traces.columnar import NUMBERS, TEXTS, TIME, Table, Text, checked, require_columns
+from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.names import NO_NAME
+from bestbefore.replay.traces.opening import Source
+
+MAGIC = b"PAR1"
+
+
+def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
+    """The columns asked for. Raises TraceError."""
+    pl = _polars(f"{source.path}: ")
+    try:
+        file = source.seekable()
+        given = pl.read_parquet_schema(file)
+        require_columns(source.path, required, given)
+        file.seek(0)
+        frame = pl.read_parquet(file, columns=[column for column in (*required, *optional) if column in given])
+        table = Table(
+            frame[TIME].fill_null(float("nan")).to_numpy(),
+            {column: _text(pl, frame[column]) for column in TEXTS if column in frame.columns},
+            {column: frame[column].fill_null(UNKNOWN).to_numpy() for column in NUMBERS if column in frame.columns},
+        )
+    except (TraceError, OSError):
+        raise
+    except Exception as error:  # whatever polars raises of bytes that are no Parquet
+        raise TraceError(f"{source.path}: not Parquet: {' '.join(str(error).split())}") from None
+    return checked(source.path, table)
+
+
+def write_table(file: BinaryIO, table: Table) -> None:
+    """Write a table, its rows in their order."""
+    pl = _polars()
+    columns = {TIME: pl.Series(table.times_s)}
+    for column, text in table.texts.items():
+        ids = pl.Series(np.where(text.ids == NO_NAME, len(text.names), text.ids))
+        columns[column] = pl.Series([*text.names, None], dtype=pl.String).gather(ids)
+    for column, values in table.numbers.items():
+        numbers = pl.Series(values)
+        columns[column] = numbers.set(numbers == UNKNOWN, None)
+    pl.DataFrame(columns).write_parquet(file)
+
+
+def looks_like_parquet(head: bytes) -> bool:
+    """Whether it begins as Parquet does."""
+    return head.startswith(MAGIC)
+
+
+def _polars(where: str = "") -> Any:
+    """The module. Raises TraceError if it is not installed."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise TraceError(
+            f"{where}Parquet needs the extra 'parquet': pip install 'bestbefore[parquet]' (.npz needs none)"
+        ) from None
+    return pl
+
+
+def _text(pl: Any, series: Any) -> Text:
+    """Raises whatever polars does if the column cannot be text."""
+    names = series.cast(pl.String)
+    distinct = names.drop_nulls().unique(maintain_order=True)
+    ids = names.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(NO_NAME).to_numpy()
+    return Text(ids.astype(np.int32), tuple(distinct.to_list()))

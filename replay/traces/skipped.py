@@ -1,0 +1,47 @@
+"""What of a foreign log could not be used, and why."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SHOWN = 3
+"""How many of the skipped entries are shown."""
+SHOWN_CHARACTERS = 80
+"""How much of a wrong value a message shows."""
+
+
+@dataclass(slots=True)
+class Skipped:
+    """The bad entries of one log: how many, and the first three. What was left out on purpose is counted apart."""
+
+    path: Path
+    count: int = 0
+    notes: Counter[str] = field(default_factory=Counter)
+    """How many entries each remark is true of, such as that they were left out because they are no GET."""
+    _first: list[str] = field(default_factory=list)
+
+    def add(self, where: str, why: str, count: int = 1) -> None:
+        """Count entries that could not be used; `where` is the first of them, such as `line 17`."""
+        self.count += count
+        if len(self._first) < SHOWN:
+            self._first.append(f"{self.path}: {where}: {why}")
+
+    def messages(self) -> Iterator[str]:
+        """Lines for the user, none if all was used."""
+        if self.count:
+            others = f", the first {SHOWN}:" if self.count > SHOWN else ":"
+            yield f"{self.path}: {self.count:,} bad {'entry' if self.count == 1 else 'entries'} skipped{others}"
+            yield from self._first
+        for remark, count in self.notes.items():
+            yield f"{self.path}: {count:,} {remark}"
+
+    @property
+    def first(self) -> str:
+        """The first bad entry, for an error that has room for one."""
+        return self._first[0] if self._first else ""
+
+
+def shortened(text: str) -> str:
+    """As much of a wrong value as a message shows."""
+    return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."
