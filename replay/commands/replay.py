@@ -13,11 +13,10 @@ from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import params, parse_spec
 from bestbefore.replay import plain
+from bestbefore.replay.commands.trace_options import read_given, trace_options
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces import csv
-from bestbefore.replay.traces.errors import TraceError
 
 
 def _unix_time(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -33,10 +32,7 @@ def _unix_time(_ctx: click.Context, param: click.Parameter, value: str | None) -
 
 
 @click.command("replay", short_help="Replay recorded updates and requests under policies.")
-@click.option("--updates", "updates_path", type=click.Path(path_type=Path), required=True, metavar="FILE",
-              help="Updates: CSV or CSV.gz with the columns object,time.")
-@click.option("--requests", "requests_path", type=click.Path(path_type=Path), required=True, metavar="FILE",
-              help="Requests: CSV or CSV.gz with the columns time,client,object.")
+@trace_options
 @click.option("--test-start", "test_start_s", callback=_unix_time, metavar="T",
               help="Replay the requests from T on; updates before are history. Default: the origin.")
 @click.option("--origin", "origin_s", callback=_unix_time, metavar="T0",
@@ -50,8 +46,10 @@ def _unix_time(_ctx: click.Context, param: click.Parameter, value: str | None) -
               help="name or name:key=value,key=value, e.g. indttl:theta=0.1,window=1d. May be repeated.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per policy, one a line.")
 def command(
-    updates_path: Path,
-    requests_path: Path,
+    updates_path: Path | None,
+    requests_path: Path | None,
+    log_path: Path | None,
+    format_name: str | None,
     test_start_s: float | None,
     origin_s: float | None,
     cache: str,
@@ -62,17 +60,20 @@ def command(
 ) -> None:
     """Replay recorded updates and requests under policies, and count hits, stale hits and validations."""
     policies = [_policy(spec) for spec in specs]
+    updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
+    if requests is None:
+        raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
     try:
         scenario = Scenario.of(
-            csv.read_updates(updates_path, _warn),
-            csv.read_requests(requests_path, _warn),
+            updates,
+            requests,
             origin_s=origin_s,
             test_start_s=test_start_s,
             cache=Cache(cache),
             grouping=Grouping(grouping),
             warn=_warn,
         )
-    except (TraceError, ValueError) as error:
+    except ValueError as error:
         raise InputError(str(error)) from None
     rows: list[tuple[str, Counts]] = []
     for spec, policy in zip(specs, policies, strict=True):
@@ -94,7 +95,11 @@ def _policy(spec: str) -> Policy:
 
 
 def _warn(message: str) -> None:
-    click.echo(f"bestbefore replay: warning: {message}", err=True)
+    _say(f"warning: {message}")
+
+
+def _say(message: str) -> None:
+    click.echo(f"bestbefore replay: {message}", err=True)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import plain, through_addon
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces import csv
+from bestbefore.replay.traces import files
 
 DATA = Path(__file__).parent.parent / "data"
 ORIGIN_S = 1_706_227_200.0
@@ -18,10 +18,10 @@ DAY_S = 86_400.0
 
 def excerpt(cache: Cache, grouping: Grouping, days: float) -> Scenario:
     """The first days of the excerpt's test part."""
-    requests = csv.read_requests(DATA / "excerpt.requests.csv.gz", pytest.fail)
+    requests = files.read_requests(DATA / "excerpt.requests.csv.gz", pytest.fail)
     kept = int(requests.times_s.searchsorted(TEST_START_S + days * DAY_S))
     return Scenario.of(
-        csv.read_updates(DATA / "excerpt.updates.csv", pytest.fail),
+        files.read_updates(DATA / "excerpt.updates.csv", pytest.fail),
         type(requests)(
             requests.times_s[:kept], requests.client_ids[:kept], requests.object_ids[:kept],
             requests.clients, requests.objects,

@@ -19,7 +19,7 @@ from bestbefore.replay.counts import Counts
 from bestbefore.replay.plain import replay
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
-from bestbefore.replay.traces.csv import read_requests, read_updates
+from bestbefore.replay.traces.files import read_requests, read_updates
 
 HOUR = 3600
 DAY = 86400

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.replay.traces.csv import read_requests, read_updates
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.files import read_requests, read_updates
 
 
 def no_warning(message: str) -> None:

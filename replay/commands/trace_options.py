@@ -1,0 +1,95 @@
+"""The options that name a recorded trace: updates and requests in files of their own, or a log that tells both."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.progress import open_watched
+from bestbefore.replay.traces import files
+from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.inference import infer_updates
+from bestbefore.replay.traces.reading import Reading, format_named, read_trace
+from bestbefore.replay.traces.summary import summary
+from bestbefore.replay.traces.table import FORMATS
+
+Say = Callable[[str], None]
+"""Tells the user one line."""
+
+
+def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
+    """`--format NAME`, checked."""
+
+    def check(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
+        try:
+            return None if value is None else format_named(value)
+        except ValueError as error:
+            raise InputError(f"--format: {error}") from None
+
+    default = "" if required else " Default: recognised, if certain."
+    return click.option("--format", "format_name", callback=check, required=required, metavar="NAME",
+                        help=f"The format of the trace: {', '.join(FORMATS)}.{default}")
+
+
+def trace_options(command: Callable[..., object]) -> Callable[..., object]:
+    """--updates, --requests, --log and --format, as `updates_path`, `requests_path`, `log_path` and `format_name`."""
+    path = click.Path(path_type=Path)
+    for option in (
+        format_option(required=False),
+        click.option("--log", "log_path", type=path, metavar="FILE",
+                     help="A log, from which requests are taken and updates inferred, in place of the two."),
+        click.option("--requests", "requests_path", type=path, metavar="FILE",
+                     help="Requests: CSV, CSV.gz, .npz or Parquet with the columns time,client,object."),
+        click.option("--updates", "updates_path", type=path, metavar="FILE",
+                     help="Updates: CSV, CSV.gz, .npz or Parquet with the columns object,time."),
+    ):
+        command = option(command)
+    return command
+
+
+def read_given(
+    updates_path: Path | None,
+    requests_path: Path | None,
+    log_path: Path | None,
+    format_name: str | None,
+    *,
+    warn: Say,
+    say: Say,
+) -> tuple[Updates, Requests | None]:
+    """The trace that the options name; without requests, if it has none.
+
+    Raises InputError. Calls `warn` with what the user should know of its quality, and `say` with what was read of a
+    log and inferred from it.
+    """
+    try:
+        if log_path is not None:
+            if updates_path is not None or requests_path is not None:
+                raise InputError("--log FILE stands in for --updates and --requests: expected one or the others")
+            return _from_log(read_trace(log_path, format_name, open_watched), warn, say)
+        if updates_path is None:
+            raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
+        if format_name is not None:
+            raise InputError("--format is that of --log FILE; the files of --updates and --requests are recognised")
+        updates = files.read_updates(updates_path, warn)
+        return updates, None if requests_path is None else files.read_requests(requests_path, warn)
+    except TraceError as error:
+        raise InputError(str(error)) from None
+
+
+def _from_log(reading: Reading, warn: Say, say: Say) -> tuple[Updates, Requests | None]:
+    path, trace = reading.skipped.path, reading.trace
+    for message in reading.skipped.messages():
+        warn(message)
+    say(f"{path}: {summary(trace)} ({reading.format})")
+    if isinstance(trace, Updates):
+        return trace, None
+    requests = trace.answered()
+    if not len(requests):
+        raise TraceError(f"{path}: no request was answered with the object (status 200, 203 or 304)")
+    if len(requests) < len(trace):
+        say(f"{path}: {len(trace) - len(requests):,} requests left out: answered neither with the object nor with 304")
+    inferred = infer_updates(trace)
+    say(f"{path}: {inferred.summary()}")
+    return inferred.updates, requests
