@@ -1,7 +1,7 @@
 """What is sent to a client, and what is told of it afterwards."""
 
 from collections.abc import AsyncGenerator, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from bestbefore.addon.rfc9111.message import Head
 
@@ -17,8 +17,13 @@ class Answer:
     sent: Callable[[int, bool], None] | None = None
     """Called once at the end with the bytes of content sent, and whether all of them were."""
 
+    release: list[Callable[[], object]] = field(default_factory=list)
+    """Called at the end, however it ends: closing `chunks` would not do where nothing was ever read from it."""
+
     def finish(self, sent_bytes: int, *, complete: bool) -> None:
-        """Tell how sending ended."""
+        """Tell how sending ended, and let go of what it held."""
+        while self.release:
+            self.release.pop()()
         if self.sent is not None:
             self.sent(sent_bytes, complete)
             self.sent = None

@@ -129,7 +129,7 @@ class Contacts:
         decision = on_response(ask, fetched.head, times, rule, self._present.site)
         if isinstance(decision, Relay):
             return await self._relay(tale, ask, rule, fetched, decision, flight)
-        await fetched.chunks.aclose()
+        fetched.close()
         if isinstance(decision, Again):
             return await self._contact(tale, unconditional(ask), rule, flight)
         if isinstance(decision, Fallback):
@@ -192,13 +192,13 @@ class Contacts:
             ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=ask.detail or relay.why_not_stored
         )
         head = heads.passed_on(relay.head, self._clock.now(), member, self._present.site)
-        chunks = self._collected(tale, ask.request, rule, fetched, relay)
+        chunks, release = self._collected(tale, ask.request, rule, fetched, relay), fetched.close
         if stores and relay.draft is not None:
             spool = Spool(self._present.site.max_cached_body)
             flight.land(Arriving(relay.draft, spool))
-            own = spool.read()
+            reader = spool.join()
             self._spawn(_fill(spool, chunks))
-            chunks = own
+            chunks, release = spool.read(reader), lambda: spool.leave(reader)
         else:
             flight.land(None)
         content: bytes | AsyncGenerator[bytes] = chunks
@@ -210,7 +210,10 @@ class Contacts:
         # Who was asked for a part and sends the whole either has no parts or finds the client's out of date: to be seen
         # by the client. And what is not stored may be too long to make anyone wait for a part of it.
         cuttable = stores and "range" not in ask.sent.fields
-        return self._sending.arriving(tale, head, content) if cuttable else self._sending.answer(tale, head, content)
+        send = self._sending.arriving if cuttable else self._sending.answer
+        answer = send(tale, head, content)
+        answer.release.append(release)
+        return answer
 
     def _must_be_whole(self, ask: Ask, rule: Rule, fetched: Fetched) -> bool:
         """Whether the content is awaited before anything is sent: it is short, or a copy would stand in for it."""
@@ -243,7 +246,7 @@ class Contacts:
             if not ended:
                 await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept)
         finally:
-            await fetched.chunks.aclose()
+            fetched.close()
 
     async def _keep(
         self, tale: Tale, request: Request, rule: Rule, relay: Relay, body: BodyRef, kept: list[bytes] | None

@@ -63,16 +63,14 @@ class Spool:
         else:
             self._at_end.append(call)
 
-    def read(self) -> AsyncGenerator[bytes]:
-        """The pieces from the first on, as they come. Raises the writer's OriginError where it was cut short.
-
-        The reader counts from this call on; it must be read to its end or closed.
-        """
+    def join(self) -> object:
+        """A new reader, for `read`. It counts from now on, until it has read everything or leaves."""
         reader = object()
         self._positions[reader] = 0
-        return self._read(reader)
+        return reader
 
-    async def _read(self, reader: object) -> AsyncGenerator[bytes]:
+    async def read(self, reader: object) -> AsyncGenerator[bytes]:
+        """The pieces from the first on, as they come. Raises the writer's OriginError where it was cut short."""
         try:
             while True:
                 at = self._positions[reader] - self._dropped
@@ -91,7 +89,7 @@ class Spool:
             self.leave(reader)
 
     def leave(self, reader: object) -> None:
-        """This reader reads no more."""
+        """This reader reads no more; once is enough."""
         self._positions.pop(reader, None)
         self._tell()
 

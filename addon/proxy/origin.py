@@ -65,10 +65,11 @@ class Fetched:
     response_time_s: float
     """Policy time when the head was complete."""
     chunks: AsyncGenerator[bytes]
-    """The content as it was transferred (no content coding is undone). Raises OriginError if it is cut short.
-    Must be closed, or read to its end."""
+    """The content as it was transferred (no content coding is undone). Raises OriginError if it is cut short."""
     length: int | None
     """The declared length of the content, bytes."""
+    close: Callable[[], object] = lambda: None
+    """Lets go of the connection, if the content is not read to its end; it does no harm after that."""
 
 
 type Respond = Callable[[Request, float], tuple[Head, bytes]]
@@ -181,7 +182,7 @@ class Origin:
         received_s = self._clock.now()
         fields = Fields((n.decode("latin-1"), v.decode("latin-1")) for n, v in response.raw_headers)
         head = Head(response.status, fields, response.reason or "")
-        return Fetched(head, sent_s, received_s, _content(response), response.content_length)
+        return Fetched(head, sent_s, received_s, _content(response), response.content_length, response.close)
 
     async def close(self) -> None:
         """Close all connections."""

@@ -52,7 +52,10 @@ class Sending:
         if tale.request.method == "HEAD" or head.status == 304:
             return self.answer(tale, head)
         if isinstance(body, Spool):
-            return self.arriving(tale, head, body.read())
+            reader = body.join()
+            answer = self.arriving(tale, head, body.read(reader))
+            answer.release.append(lambda: body.leave(reader))
+            return answer
         part = ranges.part(tale.request, head)
         if part is not None:
             return self.answer(tale, part.head, cut(body, part.pieces))

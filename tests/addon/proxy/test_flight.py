@@ -11,7 +11,7 @@ PATIENCE_S = 5
 
 
 async def read_all(spool: Spool) -> list[bytes]:
-    return [chunk async for chunk in spool.read()]
+    return [chunk async for chunk in spool.read(spool.join())]
 
 
 async def test_readers_that_come_early_and_late_read_the_same() -> None:
@@ -28,7 +28,7 @@ async def test_readers_that_come_early_and_late_read_the_same() -> None:
 
 async def test_a_slow_reader_holds_up_nobody_within_the_limit() -> None:
     spool = Spool(limit=100)
-    slow = spool.read()
+    slow = spool.read(spool.join())
     for _ in range(10):
         assert await spool.write(b"0123456789")
     assert await anext(slow) == b"0123456789"
@@ -37,7 +37,7 @@ async def test_a_slow_reader_holds_up_nobody_within_the_limit() -> None:
 
 async def test_beyond_the_limit_the_writer_waits_for_the_readers_and_nobody_can_join() -> None:
     spool = Spool(limit=3)
-    reader = spool.read()
+    reader = spool.read(spool.join())
     writing = asyncio.create_task(spool.write(b"1234"))
     await asyncio.sleep(0)
     assert not writing.done()
@@ -50,7 +50,7 @@ async def test_beyond_the_limit_the_writer_waits_for_the_readers_and_nobody_can_
 
 async def test_beyond_the_limit_without_readers_there_is_no_use_to_go_on() -> None:
     spool = Spool(limit=3)
-    reader = spool.read()
+    reader = spool.read(spool.join())
     assert await spool.write(b"123")
     await anext(reader)
     await reader.aclose()
@@ -62,7 +62,7 @@ async def test_what_was_cut_short_ends_with_the_error_for_all() -> None:
     error = OriginError(Failure.RESET, "gone")
     await spool.write(b"a")
     spool.end(error)
-    reader = spool.read()
+    reader = spool.read(spool.join())
     assert await anext(reader) == b"a"
     with pytest.raises(OriginError, match="gone"):
         await anext(reader)
@@ -77,3 +77,13 @@ async def test_the_first_landing_counts_and_reaches_all_who_wait() -> None:
     flight.land(crash)
     flight.land(None)
     assert await asyncio.gather(*waiting[1:]) == [crash, crash]
+
+
+async def test_a_reader_that_leaves_without_ever_reading_holds_up_nobody() -> None:
+    spool = Spool(limit=1)
+    reader = spool.join()
+    spool.read(reader)
+    writing = asyncio.create_task(spool.write(b"12"))
+    await asyncio.sleep(0)
+    spool.leave(reader)
+    assert not await asyncio.wait_for(writing, PATIENCE_S)
