@@ -67,12 +67,10 @@ def observed_rates_per_hour(counts: Sequence[int], hours: Sequence[float], least
 def relative_rates(counts: Sequence[int], hours: Sequence[float], observed_h: float, least_h: float) -> list[float]:
     """s_k = (n_k / E_k) / (n / h): the rate in each segment over the mean, for n > 0 updates in h > 0 hours."""
     mean_per_hour = sum(counts) / observed_h
-    return [rate / mean_per_hour for rate in observed_rates_per_hour(counts, hours, least_h)]
-
-
-def scaled(rates: Sequence[float], factor: float) -> list[float]:
-    """Each rate times the factor."""
-    return [factor * rate for rate in rates]
+    rates = observed_rates_per_hour(counts, hours, least_h)
+    for k in range(len(rates)):
+        rates[k] /= mean_per_hour
+    return rates
 
 
 def mass(edges_s: Sequence[float], rates_per_hour: Sequence[float], start_s: float, end_s: float) -> float:

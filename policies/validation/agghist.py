@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import HOUR_S, History
-from bestbefore.policies.models.intensity import first_passage_s, scaled
+from bestbefore.policies.models.intensity import first_passage_s
 from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
@@ -41,5 +41,5 @@ class AggHist:
         pattern = group.pattern(history.counted_after_s, t, history.least_exposure_h)
         if pattern is None:
             return Verdict(math.inf, Reason.AGGHIST)
-        rates_per_hour = scaled(pattern, updates / hours)
-        return Verdict(first_passage_s(group.edges_s, rates_per_hour, t, self.theta), Reason.AGGHIST)
+        # lambda_k = (n_o / h_o) * s_k has the mass theta when the pattern s_k has the mass theta / (n_o / h_o).
+        return Verdict(first_passage_s(group.edges_s, pattern, t, self.theta / (updates / hours)), Reason.AGGHIST)

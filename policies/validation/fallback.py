@@ -5,7 +5,7 @@ from typing import ClassVar, Protocol
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import HOUR_S, History
-from bestbefore.policies.models.intensity import first_passage_s, scaled
+from bestbefore.policies.models.intensity import first_passage_s
 from bestbefore.policies.validation.ttl import Ttl
 from bestbefore.policies.validation.verdict import Reason, Verdict
 
@@ -74,5 +74,4 @@ class GroupMember:
         hours = (t - history.observed_since_s) / HOUR_S
         member_hours = group.member_hours(after_s, t)
         own_per_hour = member_rate_per_hour(history.count(after_s, t), hours, group_updates, member_hours)
-        rates_per_hour = scaled(pattern, own_per_hour)
-        return Verdict(first_passage_s(group.edges_s, rates_per_hour, t, self.theta), Reason.FALLBACK_GROUP)
+        return Verdict(first_passage_s(group.edges_s, pattern, t, self.theta / own_per_hour), Reason.FALLBACK_GROUP)
