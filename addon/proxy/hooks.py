@@ -133,7 +133,12 @@ class BestBefore:
     def client_disconnected(self, client: connection.Client) -> None:
         """mitmproxy's hook."""
         if self._service is not None:
-            self._service.client_left(client)
+            self._service.left(client, client)
+
+    def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """mitmproxy's hook."""
+        if self._service is not None:
+            self._service.left(data.server, data.client)
 
     def http_connect(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: a client asks for a tunnel."""

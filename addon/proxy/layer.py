@@ -6,11 +6,13 @@ answer itself: no flow, no hooks, no connection to an origin, the same for HTTP/
 What is not GET or HEAD, bears a body or asks for an upgrade takes mitmproxy's way, where `hooks` sees it.
 """
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
 
 import mitmproxy.http
+from mitmproxy.connection import Connection
 from mitmproxy.net.http import url as http_url
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
@@ -18,6 +20,7 @@ from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode, HttpStream
 from mitmproxy.proxy.mode_specs import ReverseMode
 
+from bestbefore.addon.proxy import bounds
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.translate import request_of, response_of
 from bestbefore.addon.proxy.wait import BestbeforeWait, Work
@@ -29,6 +32,8 @@ OURS = "bestbefore_answers"
 """The key of a flow's metadata that tells our own hooks to leave it alone."""
 MERGED_BYTES = 64 * 1024
 """Data sent together is no larger than this: copying more costs more than a write."""
+PIECE_BYTES = 256 * 1024
+"""Content in memory is handed over in pieces of this size, each when the client has taken most of the one before."""
 
 
 class Gateway(Protocol):
@@ -49,20 +54,56 @@ class Gateway(Protocol):
     async def drained(self, client: mitmproxy.connection.Client) -> None:
         """Wait until the client has taken most of what was sent to it."""
 
+    def hear(self, client: mitmproxy.connection.Client, *, on: bool) -> None:
+        """Read from the client, or leave what it sends in its socket."""
+
     def now(self) -> float:
         """Policy time, s."""
 
 
 class CachingHttpLayer(HttpLayer):
-    """mitmproxy's HTTP layer with streams that ask the gateway first."""
+    """mitmproxy's HTTP layer with streams that ask the gateway first, and with bounds on what it holds in memory."""
 
     def __init__(self, context: Context, mode: HTTPMode, gateway: Gateway) -> None:
         super().__init__(context, mode)
         self._gateway = gateway
+        self._hears = True
+        self._moved: asyncio.Event | None = None
 
     def handle_event(self, event: events.Event) -> Commands:
         """As mitmproxy's, in fewer writes."""
         yield from _merged(super().handle_event(event))
+        if isinstance(event, events.DataReceived):
+            yield from self._end_if_endless(event.connection)
+            self._hear_less_or_more()
+        elif not self._hears:
+            self._hear_less_or_more()
+        if self._moved is not None:
+            self._moved.set()
+            self._moved = None
+
+    def _end_if_endless(self, connection: Connection) -> Commands:
+        parser = bounds.parser_of(self.connections.get(connection))
+        if parser is not None and bounds.is_endless(parser):
+            if answer := bounds.last_words(parser):
+                yield commands.SendData(connection, answer)
+            yield commands.CloseConnection(connection)
+
+    def _hear_less_or_more(self) -> None:
+        """Read no more from the client while much of what it sent waits for a connection to the origin."""
+        waits = bounds.paused_bytes(self.streams.values()) > bounds.UPLOAD_BYTES
+        if waits or not self._hears:
+            # Told again at each event: asyncio's StreamReader resumes reading for reasons of its own.
+            self._hears = not waits
+            self._gateway.hear(self.context.client, on=self._hears)
+
+    async def window(self, stream_id: int) -> bool:
+        """Whether the client can take more of an answer; if not, waits until anything happens on its connection."""
+        if bounds.window_bytes(self.connections[self.context.client], stream_id) <= bounds.WINDOW_BYTES:
+            return True
+        self._moved = self._moved or asyncio.Event()
+        await self._moved.wait()
+        return False
 
     def make_stream(self, stream_id: int) -> Commands:
         """As mitmproxy's, with our stream."""
@@ -104,6 +145,9 @@ class CachingStream(HttpStream):
         super().__init__(context, stream_id)
         self._gateway = gateway
         self._request: mitmproxy.http.Request | None = None
+        parent = context.layers[-2]
+        assert isinstance(parent, CachingHttpLayer)
+        self._parent = parent
 
     def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
         """Decide who answers: we do once the request is complete, or mitmproxy."""
@@ -194,26 +238,28 @@ class CachingStream(HttpStream):
 
     def _send(self, answer: Answer, response: mitmproxy.http.Response) -> Commands:
         client, sent = self.context.client, 0
-        done = not answer.body and answer.chunks is None
+        chunks = answer.chunks if len(answer.body) <= PIECE_BYTES else _pieces(answer.body)
+        done = not answer.body and chunks is None
         yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response, done), client)
-        if answer.body:
-            yield layers.SendHttp(layers.ResponseData(self.stream_id, answer.body), client)
-            sent = len(answer.body)
-        elif answer.chunks is not None:
-            sent = yield from self._send_chunks(answer)
+        if chunks is not None:
+            sent = yield from self._send_chunks(answer, chunks)
             if sent < 0:
                 return
+        elif answer.body:
+            yield layers.SendHttp(layers.ResponseData(self.stream_id, answer.body), client)
+            sent = len(answer.body)
         answer.finish(sent, complete=True)
         yield layers.DropStream(self.stream_id)
         yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), client)
 
-    def _send_chunks(self, answer: Answer) -> Commands:
+    def _send_chunks(self, answer: Answer, chunks: AsyncGenerator[bytes]) -> Commands:
         """Pass the content on as it comes. Returns its size, or -1 if it was cut short at either end."""
-        assert answer.chunks is not None
-        chunks, client, sent = answer.chunks, self.context.client, 0
+        client, sent = self.context.client, 0
 
         async def next_chunk() -> bytes | None:
             await self._gateway.drained(client)
+            while not self._client_is_gone() and not await self._parent.window(self.stream_id):
+                pass
             return await anext(chunks, None)
 
         async def close() -> None:
@@ -252,6 +298,11 @@ class CachingStream(HttpStream):
             yield from super().handle_protocol_error(event)
         else:
             yield layers.DropStream(self.stream_id)
+
+
+async def _pieces(body: bytes) -> AsyncGenerator[bytes]:
+    for start in range(0, len(body), PIECE_BYTES):
+        yield body[start : start + PIECE_BYTES]
 
 
 def install(next_layer: layer.NextLayer, gateway: Gateway) -> None:

@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import mitmproxy.http
 from mitmproxy import ctx
-from mitmproxy.connection import Client
+from mitmproxy.connection import Client, Connection
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.admin.metrics import Metrics
@@ -254,10 +254,16 @@ class Service:
 
     async def drained(self, client: Client) -> None:
         """Wait until the client has taken most of what was sent to it."""
-        handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
-        writer = handler.transports[client].writer if handler is not None and client in handler.transports else None
+        writer = _writer_to(client, client)
         if writer is not None:
             await writer.drain()
+
+    def hear(self, client: Client, *, on: bool) -> None:
+        """Read from the client, or leave what it sends in its socket."""
+        writer = _writer_to(client, client)
+        transport = writer.transport if isinstance(writer, asyncio.StreamWriter) else None
+        if isinstance(transport, asyncio.Transport):
+            (transport.resume_reading if on else transport.pause_reading)()
 
     def now(self) -> float:
         """Policy time, s."""
@@ -274,9 +280,13 @@ class Service:
         """The client was admitted to a tunnel: what comes through it needs no credentials of its own."""
         self._tunnels.add(client.id)
 
-    def client_left(self, client: Client) -> None:
-        """The connection is closed."""
-        self._tunnels.discard(client.id)
+    def left(self, connection: Connection, client: Client) -> None:
+        """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client."""
+        self._tunnels.discard(connection.id)
+        writer = _writer_to(connection, client)
+        if writer is not None:
+            # mitmproxy 12.2.3 leaves the socket open if it decided to close it while more data was at hand.
+            writer.close()
 
     def is_own(self, host: str, port: int) -> bool:
         """Whether this is an address at which we ourselves listen."""
@@ -338,6 +348,12 @@ class Service:
 
     def _health(self) -> dict[str, object]:
         return {"store": "away" if self._store.status().away else "ok"}
+
+
+def _writer_to(connection: Connection, client: Client) -> Any:
+    """What mitmproxy writes to a connection that belongs to a client's; None if there is nothing."""
+    handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
+    return handler.transports[connection].writer if handler is not None and connection in handler.transports else None
 
 
 def _access(settings: Settings) -> Access:

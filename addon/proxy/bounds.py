@@ -1,0 +1,60 @@
+"""How much of one client's messages mitmproxy's HTTP layer may hold in memory.
+
+mitmproxy sets no bound: it keeps a head until it is complete, content until there is a connection to write it to, and
+an answer until an HTTP/2 client opens its flow-control window. `layer.CachingHttpLayer` asks here after each event.
+"""
+
+from collections.abc import Iterable
+
+from mitmproxy.proxy import events
+from mitmproxy.proxy.layer import Layer
+from mitmproxy.proxy.layers.http import Http1Connection, Http1Server, Http2Server, HttpStream, RequestData
+
+HEAD_BYTES = 64 * 1024
+"""The largest head of an HTTP/1 message. (Of HTTP/2 the library h2 sees to that, with the same limit.)"""
+PIPELINED_BYTES = 1 << 20
+"""How much a client may send ahead of the answer that it waits for."""
+UPLOAD_BYTES = 1 << 20
+"""How much of an upload, or of what goes through a tunnel, may wait for the connection to the origin."""
+WINDOW_BYTES = 256 * 1024
+"""How much of an answer may wait for an HTTP/2 client to open its flow-control window."""
+
+HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+
+
+def parser_of(handler: Layer | None) -> Http1Connection | None:
+    """What reads an HTTP/1 connection, the last of the layers on it; None for HTTP/2."""
+    parser = None if handler is None else handler.context.layers[-1]
+    return parser if isinstance(parser, Http1Connection) else None
+
+
+def is_endless(parser: Http1Connection) -> bool:
+    """Whether its peer has sent more than it can make use of.
+
+    That is a head without end (of a message, a chunk or trailers), or too many requests ahead of the answer.
+    """
+    return len(parser.buf) > (PIPELINED_BYTES if parser.state == parser.wait else HEAD_BYTES)
+
+
+def last_words(parser: Http1Connection) -> bytes:
+    """What is sent before an endless connection is closed; what was read of it is forgotten."""
+    parser.buf.maybe_extract_at_most(len(parser.buf))
+    return HEAD_TOO_LARGE if isinstance(parser, Http1Server) and parser.state == parser.read_headers else b""
+
+
+def paused_bytes(streams: Iterable[HttpStream]) -> int:
+    """How much of what a client has sent waits for connections to origins, for requests as well as in tunnels."""
+    total = 0
+    for stream in streams:
+        for paused in (stream, getattr(stream.child_layer, "layer", None)):
+            if paused is not None:
+                queued = paused._paused_event_queue  # noqa: SLF001 - mitmproxy's own subclasses look into it too
+                total += sum(len(e.data) for e in queued if isinstance(e, (RequestData, events.DataReceived)))
+    return total
+
+
+def window_bytes(client: Layer, stream_id: int) -> int:
+    """How much of an answer waits for the flow-control window of a client; nothing over HTTP/1."""
+    if not isinstance(client, Http2Server):
+        return 0
+    return sum(len(part.data) for part in client.h2_conn.stream_buffers.get(stream_id, ()))
