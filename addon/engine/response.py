@@ -20,6 +20,7 @@ from bestbefore.addon.rules import Rule
 TOO_LARGE = "too-large"
 GONE = frozenset((404, 410))
 NO_BODY = BodyRef("", 0)
+_SIZE_DIGITS_AT_MOST = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +105,7 @@ def on_response(
     )
     if "content-length" not in head.fields:
         draft = replace(draft, head=replace(draft.head, fields=draft.head.fields.without({"content-length"})))
-    if why is None and _announced_size(head) > site.max_cached_body:
+    if why is None and _is_too_large(head, site):
         return Relay(head, TOO_LARGE, draft, reported, drops=ask.chosen is not None)
     if why in (None, NoStore.NEVER_USABLE):
         return Relay(head, why or "", draft, reported)
@@ -157,9 +158,13 @@ def _in_time(copy: Copy, now_s: float) -> Copy:
     return copy if copy.stored_s <= now_s else replace(copy, stored_s=now_s)
 
 
-def _announced_size(head: Head) -> int:
-    length = head.fields.first("content-length") or ""
-    return int(length) if length.isascii() and length.isdigit() else 0
+def _is_too_large(head: Head, site: Site) -> bool:
+    """Whether the content is announced to be larger than what is stored."""
+    digits = (head.fields.first("content-length") or "").lstrip("0")
+    if not (digits.isascii() and digits.isdigit()):
+        return False
+    # Length first: Python refuses to convert numbers of thousands of digits.
+    return len(digits) > _SIZE_DIGITS_AT_MOST or int(digits) > site.max_cached_body
 
 
 def _teaches_by_clients_validator(request: Request, head: Head, now_s: float) -> bool:

@@ -84,8 +84,11 @@ def test_what_may_not_be_stored_is_passed_on_and_teaches_nothing(
     assert (relay.why_not_stored, relay.draft) == (why, None)
 
 
-def test_what_is_too_large_is_not_stored_and_still_teaches(request_for: MakeRequest, rule: Rule, site: Site) -> None:
-    relay = relayed(request_for(), head(200, ETAG, ("Content-Length", "1001")), rule, site)
+@pytest.mark.parametrize("length", ["1001", "0001001", "9" * 5000])
+def test_what_is_too_large_is_not_stored_and_still_teaches(
+    length: str, request_for: MakeRequest, rule: Rule, site: Site
+) -> None:
+    relay = relayed(request_for(), head(200, ETAG, ("Content-Length", length)), rule, site)
     assert relay.why_not_stored == "too-large"
     assert relay.draft is not None
 
