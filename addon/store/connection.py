@@ -68,7 +68,7 @@ def checked_url(url: str) -> str:
         options, database = parse_url(url), urlsplit(url).path.strip("/")
         # It takes the options of the URL, and connects to nothing yet.
         BlockingConnectionPool.from_url(url).make_connection()  # type: ignore[no-untyped-call]
-    except (ValueError, TypeError) as e:
+    except (ValueError, TypeError, errors.RedisError) as e:
         raise StoreInputError(f"store {shown!r}: {str(e).rpartition('__init__() ')[2]}; {EXPECTED}") from None
     if not options.get("path" if scheme == "unix" else "host"):
         raise StoreInputError(f"store {shown!r}: it names no {'path' if scheme == 'unix' else 'host'}; {EXPECTED}")

@@ -23,6 +23,7 @@ from bestbefore.addon.store.interface import AwayError, FullError, StoreInputErr
         ("redis://localhost/notanumber", "'notanumber' is no database number"),
         ("redis://localhost?foo=bar", "'foo'"),
         ("redis://localhost?db=x", "'db'"),
+        ("redis://localhost?protocol=33", "either 2 or 3"),
         ("redis://[::1", "IPv6"),
         ("unix://", "no path"),
     ],
