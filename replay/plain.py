@@ -2,9 +2,10 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.policy import Outcome, Policy
+from bestbefore.policies.validation.verdict import Verdict
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Scenario
 
@@ -20,38 +21,65 @@ class Copy:
 
     current_s: float
     """When it was last known to be what the origin had."""
-    expiry_s: float
+    verdict: Verdict
     """From when on it must be validated."""
 
 
+@dataclass(slots=True)
+class _Object:
+    """One object during a replay."""
+
+    changed_s: float = -math.inf
+    """Its latest update so far."""
+    copies: dict[str, Copy] = field(default_factory=dict)
+    """By partition."""
+    misses: int = 0
+    hits: int = 0
+    stale_hits: int = 0
+    validations: int = 0
+    unnecessary: int = 0
+
+    def counts(self) -> Counts:
+        return Counts(self.misses, self.hits, self.stale_hits, self.validations, self.unnecessary)
+
+
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """What the requests of the scenario would have met under the policy.
+    """What all requests of the scenario would have met under the policy: see `replay_objects`."""
+    return Counts.total(replay_objects(scenario, policy, watch).values())
+
+
+def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
+    """What the requests of the scenario for each object would have met under the policy.
 
     A request at r for an object without copy is a miss. Otherwise it is a hit if r < expiry, and a stale hit if the
     object changed after the copy was current; else a validation, unnecessary if it did not change. After a miss or a
     validation the copy is current at r and has a new expiry. An update at the instant of a request comes before it.
     """
-    misses = hits = stale_hits = validations = unnecessary = 0
-    copies: dict[tuple[str, str], Copy] = {}
-    changed_s: dict[str, float] = {}
+    known = scenario.known_to(policy)
+    partition_of = scenario.cache.partition_of
+    objects = {name: _Object() for name in scenario.known.histories}
     updates = scenario.updates.rows()
     update = next(updates, None)
-    for r, client, object_ in watch(scenario.requests.rows()):
+    for r, client, name in watch(scenario.requests.rows()):
         while update is not None and update[0] <= r:
-            changed_s[update[1]] = update[0]
+            objects[update[1]].changed_s = update[0]
             update = next(updates, None)
-        key = (scenario.cache.partition_of(client), object_)
-        copy = copies.get(key)
+        object_ = objects[name]
+        partition = partition_of(client)
+        copy = object_.copies.get(partition)
+        outcome = None
         if copy is None:
-            misses += 1
+            object_.misses += 1
         else:
-            changed = changed_s.get(object_, -math.inf) > copy.current_s
-            if r < copy.expiry_s:
-                hits += 1
-                stale_hits += changed
+            changed = object_.changed_s > copy.current_s
+            if r < copy.verdict.expiry_s:
+                object_.hits += 1
+                object_.stale_hits += changed
                 continue
-            validations += 1
-            unnecessary += not changed
-        verdict = policy.verdict(scenario.known.history(object_), scenario.known.group(object_), r)
-        copies[key] = Copy(r, verdict.expiry_s)
-    return Counts(misses, hits, stale_hits, validations, unnecessary)
+            object_.validations += 1
+            object_.unnecessary += not changed
+            if copy.verdict.state is not None:
+                outcome = Outcome(copy.verdict.state, changed)
+        history, group = known.contact(name, r)
+        object_.copies[partition] = Copy(r, policy.verdict(history, group, r, outcome))
+    return {name: object_.counts() for name, object_ in objects.items()}

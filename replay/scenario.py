@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from bestbefore.policies.validation.policy import Needs, Policy
 from bestbefore.replay.complete import CompleteHistories, Grouping
+from bestbefore.replay.known import Known
+from bestbefore.replay.observed import ObservedHistories, Warm
 from bestbefore.replay.traces.columns import Requests, Updates
 
 
@@ -32,7 +35,16 @@ class Scenario:
     updates: Updates
     requests: Requests
     known: CompleteHistories
+    """The histories as they are, and what policies know unless histories are observed."""
     cache: Cache
+    observed: ObservedHistories | None = None
+    """What policies know at the test start, if they know only what a proxy would have seen."""
+
+    def known_to(self, policy: Policy) -> Known:
+        """What the policy knows at the test start, to be told of each contact from then on."""
+        if self.observed is None or policy.needs is Needs.FUTURE:
+            return self.known
+        return self.observed.copy()
 
     @classmethod
     def of(
@@ -44,9 +56,11 @@ class Scenario:
         test_start_s: float | None = None,
         cache: Cache = Cache.CLIENT,
         grouping: Grouping = Grouping.ALL,
+        warm: Warm | None = None,
         warn: Callable[[str], None],
     ) -> Self:
         """From a whole trace. The origin is its earliest event unless given, the test start the origin unless given.
+        Histories are complete unless `warm` is given: then they are observed, and it says what is known at the start.
 
         Raises ValueError if the test start lies before the origin. Calls `warn` with one line if updates lie before
         the origin (they are dropped), and with one if no request is left to replay.
@@ -64,4 +78,11 @@ class Scenario:
         if not len(replayed):
             warn(f"no request at or after the test start, {test_start_s:.17g}")
         known = CompleteHistories.of(observed, replayed.requested(), origin_s, grouping)
-        return cls(observed, replayed, known, cache)
+        if warm is None:
+            return cls(observed, replayed, known, cache)
+        asked = requests.since(origin_s)
+        truth = known
+        if warm is Warm.CONTACTS:  # the observer has also learnt of objects that nobody asks for any more
+            truth = CompleteHistories.of(observed, asked.requested(), origin_s, grouping)
+        learnt = ObservedHistories.at_test_start(truth, warm, asked, test_start_s)
+        return cls(observed, replayed, known, cache, learnt)

@@ -62,7 +62,7 @@ class Group:
         starts: dict[float, int] = {}
         for start_s in starts_s:
             starts[start_s] = starts.get(start_s, 0) + 1
-        return cls._with_starts(edges_s, updates, starts)
+        return cls.of_tallies(edges_s, updates, starts)
 
     @classmethod
     def of_hours(cls, updates: Mapping[int, int], starts: Mapping[int, int]) -> Self:
@@ -73,12 +73,13 @@ class Group:
         by_bin: list[dict[float, int]] = [{} for _ in HOURLY_S[1:]]
         for hour, n in updates.items():
             by_bin[hour % len(by_bin)][hour * HOUR_S] = n
-        return cls._with_starts(
+        return cls.of_tallies(
             HOURLY_S, tuple(Tally.of(counts) for counts in by_bin), {hour * HOUR_S: n for hour, n in starts.items()}
         )
 
     @classmethod
-    def _with_starts(cls, edges_s: Sequence[float], updates: tuple[Tally, ...], starts: Mapping[float, int]) -> Self:
+    def of_tallies(cls, edges_s: Sequence[float], updates: tuple[Tally, ...], starts: Mapping[float, int]) -> Self:
+        """From the updates in each segment, and how many members have their t_0 at each moment."""
         members = Tally.of(starts)
         offsets = accumulate((s - members.moments_s[0]) * starts[s] for s in members.moments_s)
         return cls(edges_s, updates, members, [0.0, *offsets])

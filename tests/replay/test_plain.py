@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.plain import replay
+from bestbefore.replay.observed import Warm
+from bestbefore.replay.plain import replay, replay_objects
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
 from bestbefore.replay.traces.files import read_requests, read_updates
@@ -38,7 +39,11 @@ def interned(names: Iterable[str]) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def scenario(
-    updates: list[tuple[float, str]], requests: list[tuple[float, str, str]], cache: Cache, origin_s: float = 0.0
+    updates: list[tuple[float, str]],
+    requests: list[tuple[float, str, str]],
+    cache: Cache,
+    warm: Warm | None = None,
+    test_start_s: float | None = None,
 ) -> Scenario:
     object_ids, objects = interned(name for _, name in updates)
     client_ids, clients = interned(client for _, client, _ in requests)
@@ -46,8 +51,10 @@ def scenario(
     return Scenario.of(
         Updates.of(np.array([t for t, _ in updates], dtype=float), object_ids, objects),
         Requests.of(np.array([t for t, *_ in requests], dtype=float), client_ids, asked_ids, clients, asked),
-        origin_s=origin_s,
+        origin_s=0.0,
+        test_start_s=test_start_s,
         cache=cache,
+        warm=warm,
         warn=lambda _: None,
     )
 
@@ -89,24 +96,82 @@ def test_an_object_that_never_changed_is_never_validated_by_its_history() -> Non
     assert counts == Counts(misses=1, hits=1, stale_hits=0, validations=0, unnecessary=0)
 
 
+def test_a_policy_that_needs_outcomes_is_told_them_with_the_state_of_the_copy() -> None:
+    # Of x the intervals are 10, 20 (at 110 unchanged), 10 (at 130 changed), so that 139 is a hit and 140 none. The copy
+    # of y has an interval of its own, and that of b too.
+    requests = [
+        (100.0, "x", "a"), (110.0, "x", "a"), (120.0, "y", "a"), (129.0, "x", "a"), (129.0, "y", "a"),
+        (130.0, "x", "a"), (131.0, "x", "b"), (139.0, "x", "a"), (140.0, "x", "b"), (140.0, "x", "a"),
+    ]
+    policy = parse_spec("aimd:min=10,step=10,max=1000")
+    counts = replay_objects(scenario([(120.0, "a")], requests, Cache.CLIENT), policy)
+    assert counts == {
+        "a": Counts(misses=2, hits=3, stale_hits=1, validations=3, unnecessary=2),
+        "b": Counts(misses=1, hits=1, stale_hits=0, validations=0, unnecessary=0),
+    }
+
+
+# To an observer who asked at 100, 200 and 300 the updates at 210 and 290 are one.
+OBSERVED_UPDATES = [(150.0, "a"), (210.0, "a"), (290.0, "a")]
+OBSERVED_REQUESTS = [(t, "x", "a") for t in (100.0, 200.0, 300.0, 750.0, 1000.0, 1200.0)]
+
+
+@pytest.mark.parametrize(
+    ("warm", "counts"),
+    [
+        (None, Counts(misses=1, hits=1, stale_hits=0, validations=2, unnecessary=2)),  # 400 s: until 700, 1150
+        (Warm.COMPLETE, Counts(misses=1, hits=1, stale_hits=0, validations=2, unnecessary=2)),
+        (Warm.CONTACTS, Counts(misses=1, hits=2, stale_hits=0, validations=1, unnecessary=1)),  # 600 s: until 900, 1600
+        (Warm.NONE, Counts(misses=1, hits=3, stale_hits=0, validations=0, unnecessary=0)),  # until 1300
+    ],
+)
+def test_an_observer_knows_what_its_contacts_showed(warm: Warm | None, counts: Counts) -> None:
+    policy = parse_spec("miniflux:factor=504,min=1,max=1000")  # 1200 s / n
+    assert replay(scenario(OBSERVED_UPDATES, OBSERVED_REQUESTS, Cache.SHARED, warm, 300.0), policy) == counts
+
+
 events = st.tuples(
     st.lists(st.tuples(st.integers(0, 9 * DAY), st.sampled_from("abc")), max_size=40),
     st.lists(st.tuples(st.integers(0, 9 * DAY), st.sampled_from("xy"), st.sampled_from("abcd")), max_size=40),
 )
 
 
-@given(events, st.sampled_from(sorted(POLICIES)), st.sampled_from(Cache))
-@settings(max_examples=60, derandomize=True, deadline=None)
-def test_what_is_counted_adds_up(
-    trace: tuple[list[tuple[float, str]], list[tuple[float, str, str]]], name: str, cache: Cache
-) -> None:
+Trace = tuple[list[tuple[float, str]], list[tuple[float, str, str]]]
+warms = st.sampled_from([None, *Warm])
+
+
+@given(events, st.sampled_from(sorted(POLICIES)), st.sampled_from(Cache), warms)
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_what_is_counted_adds_up(trace: Trace, name: str, cache: Cache, warm: Warm | None) -> None:
     updates, requests = trace
-    counts = replay(scenario(updates, requests, cache), parse_spec(name))
+    counts = replay(scenario(updates, requests, cache, warm), parse_spec(name))
     assert counts.requests == len(requests)
     assert counts.hits + counts.validations == counts.cached
     assert counts.misses == len({(cache.partition_of(client), name) for _, client, name in requests})
     assert 0 <= counts.stale_hits <= counts.hits
     assert 0 <= counts.unnecessary <= counts.validations
+
+
+@given(events, st.sampled_from(sorted(POLICIES)), st.sampled_from(Cache), warms)
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_no_policy_passes_the_bounds(trace: Trace, name: str, cache: Cache, warm: Warm | None) -> None:
+    replayed = scenario(*trace, cache, warm)
+    oracle, always, never, other = (replay(replayed, parse_spec(p)) for p in ("oracle", "always", "never", name))
+    assert (oracle.stale_hits, oracle.unnecessary) == (0, 0)
+    assert (always.hits, always.validations) == (0, other.cached)
+    assert (never.validations, never.hits) == (0, other.cached)
+    assert other.stale_hits <= never.stale_hits
+    # As long as nothing stale is served, each change that a request meets costs a validation.
+    if other.stale_hits == 0:
+        assert other.validations >= oracle.validations
+
+
+@given(events, st.sampled_from(["fixed", "aimd", "stormcrawler", "oracle"]), st.sampled_from(Cache))
+@settings(max_examples=60, derandomize=True, deadline=None)
+def test_who_looks_at_no_history_does_the_same_whatever_is_known(trace: Trace, name: str, cache: Cache) -> None:
+    policy = parse_spec(name)
+    counts = [replay(scenario(*trace, cache, warm, 2.0 * DAY), policy) for warm in (None, *Warm)]
+    assert counts.count(counts[0]) == len(counts)
 
 
 def test_the_requests_are_passed_to_whoever_watches() -> None:
@@ -238,6 +303,19 @@ def pinned(
 def test_the_excerpt_has_its_pinned_counts(golden: Path, excerpt: tuple[Updates, Requests]) -> None:
     for which, counts, expected in pinned(golden, "excerpt_counts.json", *excerpt):
         assert (which, counts.by_name()) == (which, expected)
+
+
+@pytest.mark.parametrize("warm", Warm)
+def test_the_excerpt_has_its_pinned_counts_where_histories_are_observed(
+    warm: Warm, golden: Path, excerpt: tuple[Updates, Requests]
+) -> None:
+    expected = json.loads((golden / "excerpt_observed_counts.json").read_text())
+    replayed = Scenario.of(
+        *excerpt, origin_s=expected["origin_s"], test_start_s=expected["test_start_s"], cache=Cache.SHARED, warm=warm,
+        warn=no_warning,
+    )
+    for spec, counts in expected[warm].items():
+        assert (spec, replay(replayed, parse_spec(spec)).by_name()) == (spec, counts)
 
 
 def test_the_paired_trace_has_the_reference_counts(traces: Path, golden: Path) -> None:
