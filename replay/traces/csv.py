@@ -36,23 +36,13 @@ ROWS_AT_ONCE = 65536
 
 def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """The columns asked for. Raises TraceError, also where an optional one is missing in a row."""
-    with _rows_of(source) as rows:
-        header = [column.strip() for column in next(rows, [])]
-        missing = [column for column in required if column not in header]
-        if missing:
-            given = f"no column {missing[0]!r} in {shortened(','.join(header))!r}" if header else "no header"
-            raise ValueError(f"{given}: expected {','.join(required)}")
+    with rows_of(source, required) as (header, rows):
         wanted = [column for column in (*required, *optional) if column in header]
         times = array("d")
         numbers = {column: array("q") for column in NUMBERS if column in wanted}
         texts = {column: NameColumn() for column in TEXTS if column in wanted}
         fillers = [(header.index(column), _filler(column, times, numbers, texts)) for column in wanted]
         for row in rows:
-            if len(row) != len(header):
-                if not row:
-                    continue
-                given = shortened(",".join(row))
-                raise ValueError(f"{len(row)} fields, {given!r}: expected {len(header)}, {','.join(header)}")
             for at, fill in fillers:
                 fill(row[at])
     return Table(
@@ -106,7 +96,7 @@ def _filler(
 
     def keep(name: str) -> None:
         if not name.isascii() and name not in names:
-            _check_utf8(column, name)
+            check_utf8(column, name)
         names.append(name)
 
     def keep_or_leave_out(name: str) -> None:
@@ -119,18 +109,36 @@ def _filler(
 
 
 @contextmanager
-def _rows_of(source: Source) -> Iterator[Iterator[list[str]]]:
-    """The rows of a file. What is found wrong in the rows (a ValueError) is a TraceError that names the line."""
+def rows_of(source: Source, required: Sequence[str]) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
+    """The header of a file, which names these columns, and its rows, each as long.
+
+    What is found wrong in the rows, here or where they are read (a ValueError), is a TraceError that names the line.
+    """
     rows = None
     try:
         # Bytes that are no UTF-8 go through, to be found where they matter, with their line.
         with TextIOWrapper(source.file, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             rows = csv.reader(text, strict=True)
-            yield rows
+            header = [column.strip() for column in next(rows, [])]
+            missing = [column for column in required if column not in header]
+            if missing:
+                given = f"no column {missing[0]!r} in {shortened(','.join(header))!r}" if header else "no header"
+                raise ValueError(f"{given}: expected {','.join(required)}")  # noqa: TRY301
+            yield header, _of_length(rows, header)
     except (ValueError, csv.Error) as error:
         line = max(rows.line_num, 1) if rows else 1
         wrong = f"not CSV: {error}" if isinstance(error, csv.Error) else str(error)
         raise TraceError(f"{source.path}: line {line}: {wrong}") from None
+
+
+def _of_length(rows: Iterator[list[str]], header: list[str]) -> Iterator[list[str]]:
+    """The rows that are not empty. Raises ValueError for one of another length."""
+    for row in rows:
+        if len(row) == len(header):
+            yield row
+        elif row:
+            given = shortened(",".join(row))
+            raise ValueError(f"{len(row)} fields, {given!r}: expected {len(header)}, {','.join(header)}")
 
 
 def _time(text: str) -> float:
@@ -152,7 +160,8 @@ def _whole_number(column: str, text: str) -> int:
     return number
 
 
-def _check_utf8(column: str, name: str) -> None:
+def check_utf8(column: str, name: str) -> None:
+    """Raise ValueError if bytes that are no UTF-8 went through."""
     try:
         name.encode()
     except UnicodeEncodeError:
