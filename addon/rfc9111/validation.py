@@ -57,12 +57,13 @@ def confirmed(not_modified: Head, copies: Sequence[Copy]) -> tuple[Copy, ...]:
     Copies are found by ETag where both sides have one, else by Last-Modified: all that have the same strong tag,
     else the most recent that corresponds. Two deviations, for what origins really send. A strong tag may confirm a
     copy with the same tag as a weak one: nginx weakens the tag of a compressed 200, not that of its 304. And a 304
-    that names nothing (against RFC 9110 15.4.5) is about the one copy whose validators were sent, if it was one.
+    that names nothing, or nothing that can be read (against RFC 9110 15.4.5), is about the one copy whose validators
+    were sent, if it was one: origins whose entity tags lack their quotes are validated by Last-Modified.
     """
     fields = not_modified.fields
-    if "etag" not in fields and "last-modified" not in fields:
-        return tuple(copies) if len(copies) == 1 else ()
     tag = etag_field(fields)
+    if tag is None and all(date_field(fields, "last-modified", copy.response_time_s) is None for copy in copies):
+        return tuple(copies) if len(copies) == 1 else ()
     if tag is not None:
         same = tuple(copy for copy in copies if copy.etag is not None and copy.etag.strongly_equals(tag))
         if same:
