@@ -1,0 +1,73 @@
+"""The finished points of sweeps, in a file that a kill leaves usable."""
+
+import json
+from collections.abc import Mapping
+from hashlib import blake2b
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.spec import params
+from bestbefore.replay.scenario import Scenario
+
+
+class Finished:
+    """What was counted for points of one or several replays. Each is a line of the file, written when it is known."""
+
+    def __init__(self, path: Path, replay: str) -> None:
+        """`replay` says what is replayed; points that were counted for another are passed over.
+
+        Raises OSError if the file is there and cannot be read. A line cut short by a kill is passed over.
+        """
+        self._path = path
+        self._replay = replay
+        self._counts: dict[str, Mapping[str, float]] = {}
+        text = path.read_text() if path.exists() else ""
+        self._ends_in_line = text.endswith("\n") or not text
+        for line in text.split("\n"):
+            self._recall(line)
+
+    def get(self, policy: Policy) -> Mapping[str, float] | None:
+        """What was counted for this policy, if it was."""
+        return self._counts.get(self._key(self._replay, policy.name, params(policy)))
+
+    def add(self, policy: Policy, counts: Mapping[str, float]) -> None:
+        """Keep what was counted for this policy. Raises OSError."""
+        line = {"replay": self._replay, "policy": policy.name, "params": params(policy), "counts": dict(counts)}
+        with self._path.open("a") as file:
+            file.write(("" if self._ends_in_line else "\n") + json.dumps(line) + "\n")
+        self._ends_in_line = True
+        self._counts[self._key(self._replay, policy.name, params(policy))] = counts
+
+    def _recall(self, line: str) -> None:
+        try:
+            point = json.loads(line)
+            self._counts[self._key(point["replay"], point["policy"], point["params"])] = point["counts"]
+        except (ValueError, KeyError, TypeError):
+            return
+
+    @staticmethod
+    def _key(replay: str, policy: str, parameters: Mapping[str, object]) -> str:
+        return json.dumps([replay, policy, parameters], sort_keys=True)
+
+
+def identity(scenario: Scenario) -> str:
+    """A name for what is replayed: another for other updates or requests, or if they are replayed in another way.
+
+    It is made of the events themselves: the names and dates of files do not matter.
+    """
+    updates, requests, known = scenario.updates, scenario.requests, scenario.known
+    digest = blake2b(digest_size=16)
+    for column in (updates.times_s, updates.object_ids, requests.times_s, requests.client_ids, requests.object_ids):
+        digest.update(f"{column.dtype} {len(column)}\n".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    for names in (updates.objects, requests.objects, requests.clients):
+        digest.update(json.dumps(names).encode())
+    observed_since_s = sorted({history.since_s for history in known.histories.values()})
+    for name, record in sorted(scenario.observed.records.items()) if scenario.observed else ():
+        digest.update(f"{name} {record}\n".encode())
+    way = [scenario.cache, known.grouping, observed_since_s, scenario.observed is None, version("bestbefore")]
+    digest.update(json.dumps(way).encode())
+    return digest.hexdigest()

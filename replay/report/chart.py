@@ -1,0 +1,183 @@
+"""The chart of a report: one count against another, a curve for each policy, as SVG."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from bestbefore.replay.report.axes import Axis, number_shown
+from bestbefore.replay.report.labels import Labels
+from bestbefore.replay.report.series import Series, value_shown
+from bestbefore.replay.sweep import Result
+
+COLOURS = 8
+MARKERS = (
+    "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",  # a disc
+    "M-3.6,-3.6h7.2v7.2h-7.2z",
+    "M0,-4.8L4.6,3.6H-4.6z",
+    "M0,-5.2L5.2,0L0,5.2L-5.2,0z",
+    "M0,4.8L4.6,-3.6H-4.6z",
+    "M-5,-1.6H-1.6V-5H1.6V-1.6H5V1.6H1.6V5H-1.6V1.6H-5z",
+    "M-4.9,-1.6L0,-5.2L4.9,-1.6L3,4.2H-3z",
+)
+"""Paths around (0, 0). Seven of them and eight colours make 56 series; the first seven differ also in grey."""
+STAR = "M0,-8L1.9,-2.6L7.6,-2.5L3,1L4.7,6.5L0,3.2L-4.7,6.5L-3,1L-7.6,-2.5L-1.9,-2.6z"
+BOUND = "oracle"
+"""The policy whose point no other can be better than."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What is drawn: the count `y` against the count `x`, both perhaps as shares of `whole` too."""
+
+    series: Sequence[Series]
+    x: str
+    y: str
+    whole: str | None
+
+
+def marker(number: int, name: str) -> str:
+    """The path of the marker of a series, around (0, 0)."""
+    return STAR if name == BOUND else MARKERS[number % len(MARKERS)]
+
+
+def colour(number: int, name: str) -> str:
+    """The class that gives a series its colour."""
+    return "bound" if name == BOUND else f"c{number % COLOURS}"
+
+
+def svg(chart: Chart, width: float, height: float, font: float, css_class: str) -> str:
+    """The chart on a canvas of this size, its text `font` pixels high."""
+    return "".join(_Drawing(chart, width, height, font).elements(css_class))
+
+
+class _Drawing:
+    """A chart on a canvas of one size."""
+
+    def __init__(self, chart: Chart, width: float, height: float, font: float) -> None:
+        self.chart = chart
+        self.width, self.height, self.font = width, height, font
+        shares = chart.whole is not None
+        self.left, self.right = 4.4 * font, width - (3.2 if shares else 1.0) * font
+        self.top, self.bottom = (3.4 if shares else 2.0) * font, height - 3.2 * font
+        results = [result for series in chart.series for result in (*series.results, *series.beside)]
+        self.x_axis = Axis.of([result.counts[chart.x] for result in results], self.left, self.right)
+        self.y_axis = Axis.of([result.counts[chart.y] for result in results], self.bottom, self.top)
+        self.whole = next((result.counts[chart.whole] for result in results), 0.0) if chart.whole else 0.0
+        self.x_ticks = max(2, int((self.right - self.left) / (5.0 * font)))
+        self.y_ticks = max(2, int((self.bottom - self.top) / (3.0 * font)))
+
+    def elements(self, css_class: str) -> Iterator[str]:
+        title = f"{_words(self.chart.y)} against {_words(self.chart.x)}, a curve for each policy"
+        yield (
+            f'<svg class="{css_class}" viewBox="0 0 {self.width:g} {self.height:g}" font-size="{self.font:g}" '
+            f'role="img" aria-label="{escape(title)}">'
+        )
+        yield from self._grid()
+        if self.whole > 0.0:
+            yield from self._shares()
+        yield from self._titles()
+        labels = Labels(self.left, self.top, self.right, self.bottom, self.font * 0.85)
+        for series in self.chart.series:
+            labels.block_line([self._place(result) for result in series.results])
+            for result in series.beside:
+                labels.block(*self._place(result))
+        for number, series in enumerate(self.chart.series):
+            yield from self._series(number, series, labels)
+        yield "</svg>"
+
+    def _place(self, result: Result) -> tuple[float, float]:
+        return self.x_axis.at(result.counts[self.chart.x]), self.y_axis.at(result.counts[self.chart.y])
+
+    def _grid(self) -> Iterator[str]:
+        yield '<g class="grid">'
+        for value in self.x_axis.ticks(self.x_ticks):
+            x = self.x_axis.at(value)
+            yield f'<path d="M{x:.1f},{self.top:.1f}V{self.bottom:.1f}"/>'
+            yield _text(x, self.bottom + 1.25 * self.font, number_shown(value), "middle")
+        for value in self.y_axis.ticks(self.y_ticks):
+            y = self.y_axis.at(value)
+            yield f'<path d="M{self.left:.1f},{y:.1f}H{self.right:.1f}"/>'
+            yield _text(self.left - 0.5 * self.font, y + 0.35 * self.font, number_shown(value), "end")
+        yield f'<path class="frame" d="M{self.left:.1f},{self.top:.1f}V{self.bottom:.1f}H{self.right:.1f}"/>'
+        x_break, y_break = self.x_axis.break_px, self.y_axis.break_px
+        if x_break is not None:
+            yield f'<path class="break" d="M{x_break - 2:.1f},{self.bottom - 5:.1f}v10m4,0v-10"/>'
+        if y_break is not None:
+            yield f'<path class="break" d="M{self.left - 5:.1f},{y_break - 2:.1f}h10m0,4h-10"/>'
+        yield "</g>"
+
+    def _shares(self) -> Iterator[str]:
+        """The same axes in per cent of the whole, above and on the right."""
+        yield '<g class="shares">'
+        for value in self.x_axis.ticks(self.x_ticks, self.whole / 100):
+            x = self.x_axis.at(value)
+            yield f'<path d="M{x:.1f},{self.top:.1f}v{-0.4 * self.font:.1f}"/>'
+            yield _text(x, self.top - 0.7 * self.font, _percent(value / self.whole), "middle")
+        for value in self.y_axis.ticks(self.y_ticks, self.whole / 100):
+            y = self.y_axis.at(value)
+            yield f'<path d="M{self.right:.1f},{y:.1f}h{0.4 * self.font:.1f}"/>'
+            yield _text(self.right + 0.6 * self.font, y + 0.35 * self.font, _percent(value / self.whole), "start")
+        yield "</g>"
+
+    def _titles(self) -> Iterator[str]:
+        yield '<g class="titles">'
+        yield _text(0.2 * self.font, self.font, f"{_words(self.chart.y)} ↑", "start")
+        yield _text(self.right, self.height - 0.4 * self.font, f"{_words(self.chart.x)} →", "end")
+        if self.whole > 0.0:
+            note = f"in % of the {self.whole:,.0f} requests that found a copy"
+            yield f'<g class="shares">{_text(self.width - 0.2 * self.font, self.font, note, "end")}</g>'
+        yield "</g>"
+
+    def _series(self, number: int, series: Series, labels: Labels) -> Iterator[str]:
+        yield f'<g class="series {colour(number, series.name)}">'
+        places = [self._place(result) for result in series.results]
+        if len(places) > 1:
+            yield f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}"/>'
+        path = marker(number, series.name)
+        for result in (*series.beside, *series.results):
+            x, y = self._place(result)
+            aside = ' class="aside"' if result in series.beside else ""
+            yield f'<path{aside} transform="translate({x:.1f},{y:.1f})" d="{path}">'
+            yield f"<title>{escape(tooltip(result, self.chart.whole))}</title></path>"
+        for result, texts in _labels(series):
+            for text in texts:
+                if place := labels.place(*self._place(result), text):
+                    yield _text(*place, text, "start")
+                    break
+        yield "</g>"
+
+
+def tooltip(result: Result, whole: str | None) -> str:
+    """The policy and its counts, a line each."""
+    total = result.counts[whole] if whole else 0.0
+    lines = [result.point.spec]
+    for name, count in result.counts.items():
+        share = f" ({_percent(count / total)})" if total and count <= total else ""
+        lines.append(f"{_words(name)}: {count:,.10g}{share}")
+    return "\n".join(lines)
+
+
+def _labels(series: Series) -> Iterator[tuple[Result, Sequence[str]]]:
+    """The results that have a label, and what it may be: the first for which there is room."""
+    if not series.results:
+        return
+    first, last = series.results[0], series.results[-1]
+    if series.key is None:
+        yield first, [series.name]
+        return
+    name = series.name.partition(":")[0]
+    for result, texts in ((first, [name]), (last, [])):
+        value = value_shown(result, series.key)
+        yield result, [*(f"{text} {value}" for text in texts), value]
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")

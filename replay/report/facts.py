@@ -1,0 +1,42 @@
+"""What was replayed, in words."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from bestbefore.addon.admin.units import utc
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns import IdArray
+
+CACHES = {
+    Cache.CLIENT: "one for each client, empty at the start",
+    Cache.SHARED: "one for all clients, empty at the start",
+}
+GROUPS = {
+    Grouping.ALL: "one, of all objects",
+    Grouping.PREFIX: "objects with the same part of their names before the first /",
+    Grouping.DOMAIN: "objects whose hosts have the same registrable domain",
+}
+
+
+def facts(scenario: Scenario) -> Mapping[str, str]:
+    """Of a replay: its trace and how it was replayed, by what is told."""
+    updates, requests = scenario.updates, scenario.requests
+    asked, clients = _distinct(requests.object_ids), _distinct(requests.client_ids)
+    return {
+        "requests": f"{len(requests):,} by {clients:,} clients for {asked:,} objects{_span(requests.times_s)}",
+        "updates": f"{len(updates):,} of {_distinct(updates.object_ids):,} objects{_span(updates.times_s)}",
+        "caches": CACHES[scenario.cache],
+        "histories": "complete" if scenario.observed is None else "observed: what a proxy alone would have seen",
+        "groups": GROUPS[scenario.known.grouping],
+    }
+
+
+def _span(times_s: FloatArray) -> str:
+    return f", from {utc(times_s[0])} to {utc(times_s[-1])}" if len(times_s) else ""
+
+
+def _distinct(ids: IdArray) -> int:
+    return len(np.unique(ids))

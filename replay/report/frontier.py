@@ -1,0 +1,18 @@
+"""Which of many points no other is better than."""
+
+from collections.abc import Sequence
+
+
+def on_frontier(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Of each point, whether none is as small in both coordinates and smaller in one.
+
+    >>> on_frontier([(1, 9), (2, 5), (3, 5), (4, 4), (2, 5)])
+    [True, True, False, True, True]
+    """
+    frontier: set[tuple[float, float]] = set()
+    least = float("inf")
+    for point in sorted(points):
+        if point[1] < least:
+            frontier.add(point)
+            least = point[1]
+    return [point in frontier for point in points]

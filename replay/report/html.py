@@ -1,0 +1,116 @@
+"""The report of a replay as one page of HTML that needs nothing else."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from string import Template
+
+from bestbefore.replay.report.chart import BOUND, Chart, colour, marker, svg
+from bestbefore.replay.report.frontier import on_frontier
+from bestbefore.replay.report.series import Series, series_of, value_shown
+from bestbefore.replay.sweep import Result
+
+_PAGE = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
+
+WORDS: Mapping[str, str] = {
+    "requests": "All that were replayed.",
+    "misses": "First requests of an object in a cache.",
+    "cached": "Requests that found a copy: hits and validations.",
+    "hits": "Served from the copy without asking the origin.",
+    "stale_hits": "Hits although the object had changed at the origin.",
+    "validations": "Requests for which the origin was asked whether the copy is still current.",
+    "unnecessary": "Validations that found the object unchanged.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Which counts are set against each other: of both, less is better."""
+
+    x: str = "validations"
+    y: str = "stale_hits"
+    whole: str | None = "cached"
+    """The count of which others are a share."""
+
+
+def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure = Measure()) -> str:
+    """The report.
+
+    `facts` are what was replayed, how, when and by which command: in the order in which they are shown.
+    """
+    series = series_of(results, measure.x, measure.y)
+    chart = Chart(series, measure.x, measure.y, measure.whole)
+    drawings = (svg(chart, 960, 560, 14, "wide"), svg(chart, 420, 460, 13, "narrow"))
+    same = _the_same(results)
+    x, y = _words(measure.x), _words(measure.y)
+    lead = (
+        "Each point is a policy with one set of parameters; less is better on both axes. Point at it for its figures. "
+        f"The longer copies are trusted, the fewer {x} and the more {y}: a curve shows what a policy makes of that."
+    )
+    if any(one.name == BOUND for one in series):
+        lead += f" None can be better than the {BOUND}, which knows the future."
+    note = f"Marked with ●: no other policy has both fewer {x} and fewer {y}. A click on a heading sorts."
+    if same:
+        note += f" The same for all: {', '.join(f'{_words(name)} {count:,.10g}' for name, count in same.items())}."
+    if measure.whole:
+        note += f" Percentages are of the {_words(measure.whole)} requests."
+    names = [name for name in results[0].counts if name not in same]
+    return _PAGE.substitute(
+        title=f"{y.capitalize()} against {x}",
+        lead=escape(lead),
+        chart="\n".join(drawings),
+        legend="\n".join(_legend(series)),
+        table_note=escape(note),
+        table="\n".join(_table(results, names, measure)),
+        facts="\n".join(_definitions(facts)),
+        words="\n".join(_definitions({_words(name): WORDS[name] for name in results[0].counts if name in WORDS})),
+    )
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _legend(series: Sequence[Series]) -> Iterator[str]:
+    for number, one in enumerate(series):
+        span = ""
+        if one.key is not None:
+            first, last = (value_shown(one.results[end], one.key) for end in (0, -1))
+            span = f" <span>{escape(one.key)} {escape(first)} to {escape(last)}</span>"
+        line = '<path class="line" d="M-11,0H11"/>' if len(one.results) > 1 else ""
+        yield (
+            f'<li><svg class="{colour(number, one.name)}" viewBox="-11 -7 22 14" aria-hidden="true"><g class="series">'
+            f'{line}<path d="{marker(number, one.name)}"/></g></svg>{escape(one.name)}{span}</li>'
+        )
+
+
+def _table(results: Sequence[Result], names: Sequence[str], measure: Measure) -> Iterator[str]:
+    rivals = [result for result in results if result.point.policy.name != BOUND]
+    best = on_frontier([(result.counts[measure.x], result.counts[measure.y]) for result in rivals])
+    marked = {result.point for result, is_best in zip(rivals, best, strict=True) if is_best}
+    heads = "".join(f"<th>{escape(_words(name))}</th>" for name in names)
+    yield f'<thead><tr><th>policy</th><th class="mark">●</th>{heads}</tr></thead><tbody>'
+    for result in results:
+        is_marked = result.point in marked
+        mark = f'<td class="mark" data-value="{int(not is_marked)}">{"●" if is_marked else ""}</td>'
+        whole = result.counts[measure.whole] if measure.whole else 0.0
+        cells = "".join(_cell(result.counts[name], whole) for name in names)
+        yield f"<tr><td><code>{escape(result.point.spec)}</code></td>{mark}{cells}</tr>"
+    yield "</tbody>"
+
+
+def _cell(count: float, whole: float) -> str:
+    share = f"<i>{count / whole:.1%}</i>" if whole else ""
+    return f'<td data-value="{count!r}">{count:,.10g}{share}</td>'
+
+
+def _the_same(results: Sequence[Result]) -> dict[str, float]:
+    """The counts in which all results agree, if there are several."""
+    first, *others = (result.counts for result in results)
+    return {name: n for name, n in first.items() if others and all(other[name] == n for other in others)}
+
+
+def _definitions(texts: Mapping[str, str]) -> Iterator[str]:
+    for term, text in texts.items():
+        yield f"<dt>{escape(term)}</dt><dd>{escape(text)}</dd>"

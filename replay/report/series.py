@@ -1,0 +1,85 @@
+"""Which results of a replay are one curve of its chart."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bestbefore.policies.validation.spec import params
+from bestbefore.replay.report.frontier import on_frontier
+from bestbefore.replay.sweep import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The results of one policy."""
+
+    name: str
+    """The policy, with what its SPEC says beside the parameter that differs."""
+    results: Sequence[Result]
+    """In the order in which they are joined by a line."""
+    beside: Sequence[Result] = ()
+    """Those that no line goes through."""
+    key: str | None = None
+    """The parameter in which they differ; None if there is none, or more than one."""
+
+
+def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
+    """One for each name of a policy if its results differ in one parameter at most, else one for each SPEC.
+
+    The line of a SPEC with several ranges joins those results that none other of the SPEC beats in the counts x and y.
+    """
+    by_name: dict[str, list[Result]] = {}
+    for result in results:
+        by_name.setdefault(result.point.policy.name, []).append(result)
+    series = []
+    for same_name in by_name.values():
+        if len(_differing(same_name)) <= 1:
+            series.append(_curve(same_name))
+            continue
+        by_sweep: dict[str, list[Result]] = {}
+        for result in same_name:
+            by_sweep.setdefault(result.point.sweep, []).append(result)
+        series += [
+            _curve(group) if len(_differing(group)) <= 1 else _cloud(group, x, y) for group in by_sweep.values()
+        ]
+    return series
+
+
+def value_shown(result: Result, key: str) -> str:
+    """The value of a parameter as the SPEC has it, else in its own unit."""
+    items = (item.partition("=") for item in result.point.spec.partition(":")[2].split(","))
+    written = {name.strip(): value.strip() for name, _, value in items}
+    return written.get(key) or str(params(result.point.policy)[key])
+
+
+def _differing(results: Sequence[Result]) -> list[str]:
+    """The parameters that are not the same in all."""
+    all_params = [params(result.point.policy) for result in results]
+    keys = dict.fromkeys(key for one in all_params for key in one)
+    return [key for key in keys if any(one.get(key) != all_params[0].get(key) for one in all_params)]
+
+
+def _curve(results: Sequence[Result]) -> Series:
+    key = next(iter(_differing(results)), None)
+    if key is None:
+        return Series(results[0].point.spec, results[:1])
+    values = [params(result.point.policy).get(key) for result in results]
+    name = _without(results[0].point.spec, (key,))
+    if not all(isinstance(value, float) or value == "inf" for value in values):
+        return Series(name, (), results)
+    in_order = sorted(zip(map(float, values), results, strict=True), key=lambda pair: pair[0])  # type: ignore[arg-type]
+    return Series(name, [result for _, result in in_order], key=key)
+
+
+def _cloud(results: Sequence[Result], x: str, y: str) -> Series:
+    best = on_frontier([(result.counts[x], result.counts[y]) for result in results])
+    line = [result for result, kept in zip(results, best, strict=True) if kept]
+    line.sort(key=lambda result: result.counts[x])
+    rest = [result for result, kept in zip(results, best, strict=True) if not kept]
+    return Series(_without(results[0].point.spec, results[0].point.swept), line, rest)
+
+
+def _without(spec: str, keys: Sequence[str]) -> str:
+    """The SPEC without some of its keys."""
+    name, _, rest = spec.partition(":")
+    kept = [item for item in rest.split(",") if item and item.partition("=")[0].strip() not in keys]
+    return ":".join([name, ",".join(kept)]) if kept else name

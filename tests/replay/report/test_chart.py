@@ -1,0 +1,71 @@
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from bestbefore.replay.grid import points_of
+from bestbefore.replay.report.chart import Chart, marker, svg
+from bestbefore.replay.report.series import series_of
+from bestbefore.replay.sweep import Result
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def results() -> list[Result]:
+    points = [*points_of("ttl:alpha=0.1..0.4/3"), *points_of("oracle"), *points_of("always")]
+    counts = [(30, 1), (20, 3), (10, 9), (5, 0), (100, 0)]
+    return [
+        Result(point, {"cached": 100.0, "stale_hits": float(stale), "validations": float(validations)})
+        for point, (validations, stale) in zip(points, counts, strict=True)
+    ]
+
+
+def drawn(whole: str | None = "cached") -> ET.Element:
+    chart = Chart(series_of(results(), "validations", "stale_hits"), "validations", "stale_hits", whole)
+    text = svg(chart, 960.0, 560.0, 14.0, "wide").replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1)
+    return ET.fromstring(text)
+
+
+def places(root: ET.Element) -> dict[str, tuple[float, float]]:
+    """Where each point is, by the SPEC in its tooltip."""
+    found = {}
+    for path in root.iter(f"{SVG}path"):
+        title = path.find(f"{SVG}title")
+        if title is not None and title.text:
+            x, y = re.findall(r"[\d.]+", path.attrib["transform"])
+            found[title.text.split("\n")[0]] = (float(x), float(y))
+    return found
+
+
+def test_every_point_has_its_place_and_its_figures() -> None:
+    root = drawn()
+    at = places(root)
+    assert list(at) == ["ttl:alpha=0.1", "ttl:alpha=0.2", "ttl:alpha=0.4", "oracle", "always"]
+    assert at["oracle"][0] < at["ttl:alpha=0.4"][0] < at["ttl:alpha=0.2"][0] < at["ttl:alpha=0.1"][0] < at["always"][0]
+    assert at["ttl:alpha=0.4"][1] < at["ttl:alpha=0.2"][1] < at["ttl:alpha=0.1"][1] < at["oracle"][1] == at["always"][1]
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert "ttl:alpha=0.2\ncached: 100 (100 %)\nstale hits: 3 (3 %)\nvalidations: 20 (20 %)" in titles
+
+
+def test_the_points_of_a_curve_are_joined() -> None:
+    root = drawn()
+    (line,) = (path.attrib["d"] for path in root.iter(f"{SVG}path") if path.get("class") == "line")
+    at = places(root)
+    assert line == "M" + " ".join(f"{x},{y}" for x, y in (at[f"ttl:alpha={alpha}"] for alpha in (0.1, 0.2, 0.4)))
+
+
+@pytest.mark.parametrize(("whole", "has_shares"), [("cached", True), (None, False)])
+def test_the_axes_are_named_and_may_have_shares(whole: str | None, has_shares: bool) -> None:
+    texts = [text.text for text in drawn(whole).iter(f"{SVG}text")]
+    assert {"stale hits ↑", "validations →", "ttl 0.1", "oracle"} <= set(texts)
+    assert ("100 %" in texts) == has_shares
+
+
+def test_all_text_lies_on_the_canvas() -> None:
+    for text in drawn().iter(f"{SVG}text"):
+        assert 0.0 <= float(text.attrib["x"]) <= 960.0
+        assert 0.0 <= float(text.attrib["y"]) <= 560.0
+
+
+def test_the_oracle_has_a_marker_of_its_own() -> None:
+    assert marker(0, "oracle") not in {marker(n, "ttl") for n in range(100)}

@@ -1,0 +1,103 @@
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.finished import Finished, identity
+from bestbefore.replay.observed import Warm
+from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns import Requests, Updates
+
+TTL, INDTTL = parse_spec("ttl:alpha=0.2"), parse_spec("indttl:threshold=inf,fallback=ttl+group")
+COUNTS = {"hits": 3, "mean_delay_s": 0.1 + 0.2}
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "finished.jsonl"
+
+
+def test_what_was_kept_is_known_again_exactly(path: Path) -> None:
+    Finished(path, "a").add(TTL, COUNTS)
+    Finished(path, "a").add(INDTTL, {"hits": 4})
+    again = Finished(path, "a")
+    assert again.get(TTL) == COUNTS
+    assert again.get(INDTTL) == {"hits": 4}
+
+
+def test_only_the_same_policy_of_the_same_replay_is_known(path: Path) -> None:
+    kept = Finished(path, "a")
+    kept.add(TTL, COUNTS)
+    assert kept.get(TTL) == COUNTS
+    assert kept.get(parse_spec("ttl:alpha=0.3")) is None
+    assert kept.get(parse_spec("ttl:alpha=0.2,max_ttl=1d")) is None
+    assert Finished(path, "b").get(TTL) is None
+
+
+def test_a_line_cut_short_loses_that_point_alone(path: Path) -> None:
+    kept = Finished(path, "a")
+    kept.add(TTL, COUNTS)
+    kept.add(INDTTL, COUNTS)
+    path.write_text(path.read_text()[:-9])
+    cut = Finished(path, "a")
+    assert cut.get(TTL) == COUNTS
+    assert cut.get(INDTTL) is None
+    cut.add(INDTTL, COUNTS)
+    whole = Finished(path, "a")
+    assert (whole.get(TTL), whole.get(INDTTL)) == (COUNTS, COUNTS)
+
+
+@pytest.mark.parametrize("line", ["", "null", "[]", "{}", '{"replay": "a", "policy": []}', "\x00\x00"])
+def test_what_is_no_point_is_passed_over(path: Path, line: str) -> None:
+    path.write_text(line + "\n")
+    Finished(path, "a").add(TTL, COUNTS)
+    assert Finished(path, "a").get(TTL) == COUNTS
+
+
+def scenario(
+    updates: Sequence[float] = (1.0, 5.0),
+    requests: Sequence[float] = (2.0, 3.0, 6.0),
+    objects: tuple[str, ...] = ("a", "b"),
+    test_start_s: float = 3.0,
+    cache: Cache = Cache.CLIENT,
+    grouping: Grouping = Grouping.ALL,
+    warm: Warm | None = None,
+) -> Scenario:
+    ids = np.zeros(len(requests), dtype=np.int32)
+    return Scenario.of(
+        Updates.of(np.array(updates), np.zeros(len(updates), dtype=np.int32), ("a",)),
+        Requests.of(np.array(requests), ids, ids, ("x",), objects),
+        origin_s=0.0, test_start_s=test_start_s, cache=cache, grouping=grouping, warm=warm, warn=print,
+    )
+
+
+def test_the_same_replay_has_the_same_identity() -> None:
+    assert identity(scenario()) == identity(scenario())
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"updates": (1.0, 5.5)},
+        {"updates": (1.0,)},
+        {"requests": (2.0, 3.0, 7.0)},
+        {"objects": ("b", "a")},
+        {"test_start_s": 2.0},
+        {"cache": Cache.SHARED},
+        {"grouping": Grouping.PREFIX},
+        {"warm": Warm.NONE},
+        {"warm": Warm.CONTACTS},
+        {"warm": Warm.COMPLETE},
+    ],
+)
+def test_another_replay_has_another_identity(other: dict[str, object]) -> None:
+    assert identity(scenario(**other)) != identity(scenario())  # type: ignore[arg-type]
+
+
+def test_what_is_known_at_the_test_start_is_part_of_the_identity() -> None:
+    known = {identity(scenario(warm=warm)) for warm in (None, *Warm)}
+    assert len(known) == 4
+    assert identity(scenario(requests=(1.5, 3.0, 6.0), warm=Warm.CONTACTS)) not in known
