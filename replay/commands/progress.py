@@ -1,11 +1,13 @@
-"""A bar on stderr while a trace is read, if a person can see it."""
+"""A bar on stderr while there is something to wait for, if a person can see it."""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from io import RawIOBase
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
+
+import click
 
 
 @contextmanager
@@ -23,3 +25,32 @@ def open_watched(path: Path) -> Iterator[RawIOBase]:
             size = path.stat().st_size or None  # a pipe has none
             # What it hands over counts what is read, and passes the rest on.
             yield cast("RawIOBase", progress.wrap_file(file, total=size, description=f"reading {path.name}"))
+
+
+@contextmanager
+def bar(description: str, total: int) -> Iterator[Callable[[Iterator[Any]], Iterable[Any]]]:
+    """What passes on as many items as there are in total, and shows how many have passed and how long it will take."""
+    if not sys.stderr.isatty():
+        yield iter
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        yield lambda items: progress.track(items, total=total, description=description)
+
+
+def in_order[R](
+    work: AbstractContextManager[Iterator[tuple[int, R]]], total: int, description: str
+) -> list[R]:
+    """All values that work over several processes gives, by their places from 0 on; with a bar meanwhile."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        with work as values, bar(description, total) as watch:  # the bar has a thread: the processes begin before it
+            found = dict(watch(values))
+    except BrokenProcessPool:
+        raise click.ClickException(
+            "a process ended before its work: perhaps the memory is too small for so many (see --jobs)"
+        ) from None
+    return [found[place] for place in range(total)]

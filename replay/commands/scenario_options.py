@@ -1,0 +1,49 @@
+"""The options that say how a trace is replayed, and over how many processes."""
+
+import math
+import os
+from collections.abc import Callable
+
+import click
+
+from bestbefore.addon.errors import InputError
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.scenario import Cache
+
+
+def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Callable[..., object]], Callable[..., object]]:
+    """--test-start, --origin, --cache and --group, as `test_start_s`, `origin_s`, `cache` and `grouping`."""
+
+    def add(command: Callable[..., object]) -> Callable[..., object]:
+        for option in (
+            click.option("--group", "grouping", type=click.Choice([g.value for g in Grouping]), default=grouping.value,
+                         show_default=True,
+                         help="The group of AggHist: the whole trace; the part of the object's name before the first "
+                         "/; or, as live, the registrable domain of its host."),
+            click.option("--cache", type=click.Choice([c.value for c in Cache]), default=cache.value,
+                         show_default=True, help="One cache for each client, or one for all."),
+            click.option("--origin", "origin_s", callback=_unix_time, metavar="T0",
+                         help="When observation starts. Default: the earliest event."),
+            click.option("--test-start", "test_start_s", callback=_unix_time, metavar="T",
+                         help="Replay the requests from T on; updates before are history. Default: the origin."),
+        ):
+            command = option(command)
+        return command
+
+    return add
+
+
+jobs_option = click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, metavar="N",
+                           help="How many processes. Default: one for each core.")
+
+
+def _unix_time(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        time_s = float(value)
+    except ValueError:
+        time_s = math.nan
+    if not 0.0 <= time_s < math.inf:
+        raise InputError(f"{param.opts[0]} {value}: expected a number of Unix seconds, finite and 0 or more")
+    return time_s
