@@ -16,9 +16,16 @@ from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import writer_for
 from bestbefore.replay.traces.reading import read_trace
 from bestbefore.replay.traces.summary import summary
+from bestbefore.replay.traces.table import FORMATS
 
 
-@click.command("convert", short_help="Convert a log or another trace to columns.")
+def _formats() -> str:
+    """The formats and what they carry, a line each, as click keeps them."""
+    lines = (f"{name}: {format_.what} ({format_.carries.names()})" for name, format_ in FORMATS.items())
+    return "\n".join(["\b", "Formats, any of them plain or gzip:", *(f"  {line}" for line in lines)])
+
+
+@click.command("convert", short_help="Convert a log or another trace to columns.", epilog=_formats())
 @format_option(required=False)
 @click.argument("in_path", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("out_path", metavar="OUT", type=click.Path(path_type=Path))
@@ -33,18 +40,23 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
         if out_path.exists() and in_path.exists() and out_path.samefile(in_path):
             raise InputError(f"{out_path}: expected another file than the one that is read")
         reading = read_trace(in_path, format_name, open_watched)
-        for message in reading.skipped.messages():
+        for message in reading.skipped.warnings():
             click.echo(f"bestbefore convert: warning: {message}", err=True)
+        for message in reading.skipped.remarks():
+            click.echo(f"bestbefore convert: {message}", err=True)
         _write(out_path, write, table_of(reading.trace))
     except (TraceError, ValueError) as error:
         raise InputError(str(error)) from None
-    bad = f"{reading.skipped.count:,} bad entries skipped"
-    click.echo(f"{out_path}: {summary(reading.trace)}, {bad} ({reading.format})")
+    bad = f"bad entries skipped: {reading.skipped.count:,}"
+    click.echo(f"{out_path}: {summary(reading.trace)} ({reading.format}); {bad}")
 
 
 def _write(path: Path, write: Callable[[BinaryIO, Table], None], table: Table) -> None:
     """Write the file whole or not at all: under another name beside it, until it is complete."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise click.ClickException(f"{path}: {error.strerror}") from None
     try:
         with os.fdopen(handle, "wb") as file:
             write(file, table)

@@ -80,8 +80,10 @@ def read_given(
 
 def _from_log(reading: Reading, warn: Say, say: Say) -> tuple[Updates, Requests | None]:
     path, trace = reading.skipped.path, reading.trace
-    for message in reading.skipped.messages():
+    for message in reading.skipped.warnings():
         warn(message)
+    for message in reading.skipped.remarks():
+        say(message)
     say(f"{path}: {summary(trace)} ({reading.format})")
     if isinstance(trace, Updates):
         return trace, None
@@ -89,7 +91,7 @@ def _from_log(reading: Reading, warn: Say, say: Say) -> tuple[Updates, Requests 
     if not len(requests):
         raise TraceError(f"{path}: no request was answered with the object (status 200, 203 or 304)")
     if len(requests) < len(trace):
-        say(f"{path}: {len(trace) - len(requests):,} requests left out: answered neither with the object nor with 304")
+        say(f"{path}: requests left out, answered neither with the object nor with 304: {len(trace) - len(requests):,}")
     inferred = infer_updates(trace)
     say(f"{path}: {inferred.summary()}")
     return inferred.updates, requests

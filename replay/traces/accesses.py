@@ -33,6 +33,8 @@ class Accesses:
     """Last-Modified, ETag or a hash of the body: of two answers with the same one, the object had not changed."""
     agent_ids: IdArray
     """Answers to the same agent are alike in content coding and the like; what it is called is not kept."""
+    late_s: float = 0.0
+    """How much later than its time a row stood in the log, at most. Logs are written when answers end; clocks jump."""
 
     @classmethod
     def of(
@@ -55,12 +57,14 @@ class Accesses:
             validator_ids,
             unknown if agent_ids is None else agent_ids,
         )
+        late_s = 0.0
         if not is_in_order(times_s):
+            late_s = float((np.maximum.accumulate(times_s) - times_s).max())
             order = times_s.argsort(kind="stable")
             columns = tuple(column[order] for column in columns)  # type: ignore[assignment]
         requests = Requests.of(times_s, clients[0], objects[0], clients[1], objects[1])
         statuses, sizes_bytes, validator_ids, agent_ids = columns
-        return cls(requests, statuses, sizes_bytes, validator_ids, validator_names, agent_ids)
+        return cls(requests, statuses, sizes_bytes, validator_ids, validator_names, agent_ids, late_s)
 
     def __len__(self) -> int:
         return len(self.requests)

@@ -113,22 +113,25 @@ def checked(path: Path, table: Table) -> Table:
     _require(path, TIME, times_s, finite, "a number of Unix seconds, finite and 0 or more")
     texts = {}
     for column, text in table.texts.items():
-        ids = _of_numbers(path, column, text.ids, rows)
-        least = NO_NAME if column in OPTIONAL_TEXTS else 0
-        _require(path, column, ids, (ids >= least) & (ids < len(text.names)), "the number of a name")
+        ids = _of_numbers(path, column, text.ids, rows, "iu")
+        if column not in OPTIONAL_TEXTS and np.any(ids == NO_NAME):
+            raise TraceError(f"{path}: row {int(np.argmax(ids == NO_NAME)) + 1}: no {column}")
+        _require(path, column, ids, (ids >= NO_NAME) & (ids < len(text.names)), "the number of a name")
         texts[column] = Text(ids.astype(np.int32), text.names)
     numbers = {}
     for column, values in table.numbers.items():
         given = _of_numbers(path, column, values, rows)
-        known = np.where(np.isnan(given), UNKNOWN, given)
+        known = np.where(np.isnan(given), float(UNKNOWN), given) if given.dtype.kind == "f" else given
         whole = (known >= UNKNOWN) & (known <= LARGEST[column]) & (known == np.floor(known))
         _require(path, column, given, whole, f"a whole number up to {LARGEST[column]}")
         numbers[column] = known.astype(np.int64)
     return Table(times_s, texts, numbers)
 
 
-def _of_numbers(path: Path, column: str, values: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-    if values.dtype.kind not in "iuf" or values.shape != shape or len(shape) != 1:
+def _of_numbers(
+    path: Path, column: str, values: NDArray[Any], shape: tuple[int, ...], kinds: str = "iuf"
+) -> NDArray[Any]:
+    if values.dtype.kind not in kinds or values.shape != shape or len(shape) != 1:
         raise TraceError(
             f"{path}: column {column!r} is of type {values.dtype} and shape {values.shape}: expected numbers, as many "
             f"as there are times"

@@ -46,7 +46,7 @@ def read_combined(source: Source, skipped: Skipped) -> Accesses:
             continue
         get = _GET.fullmatch(request)
         if get is None:
-            skipped.notes["requests left out: not a GET"] += 1
+            skipped.notes["requests left out, not a GET"] += 1
             continue
         rows.append(
             minute_s + int(second),

@@ -32,7 +32,7 @@ def read_flows(source: Source, skipped: Skipped) -> Accesses:
         try:
             for flow in FlowReader(BytesIO(one)).stream():
                 if not isinstance(flow, http.HTTPFlow) or flow.request.method != "GET" or flow.response is None:
-                    skipped.notes["flows left out: not a GET that was answered"] += 1
+                    skipped.notes["flows left out, not a GET that was answered"] += 1
                 else:
                     _add(rows, flow, flow.response)
         except Exception as error:  # whatever mitmproxy raises of bytes that are no flow

@@ -77,7 +77,7 @@ def _add(rows: AccessRows, entry: _Entry, skipped: Skipped) -> None:
     """Raises ValueError if the entry cannot be used."""
     url = entry.request.url.partition("#")[0]
     if entry.request.method != "GET" or not url.lower().startswith(("http:", "https:")):
-        skipped.notes["requests left out: not a GET over HTTP"] += 1
+        skipped.notes["requests left out, not a GET over HTTP"] += 1
         return
     if len(url) > LONGEST_LINE_BYTES:
         raise ValueError(f"URL {shortened(url)!r}: longer than {LONGEST_LINE_BYTES:,} characters")

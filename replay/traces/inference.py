@@ -25,6 +25,7 @@ from bestbefore.addon.rfc9111.dates import parse_http_date
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.traces.accesses import UNKNOWN, WHOLE, Accesses
 from bestbefore.replay.traces.columns import IdArray, Updates
+from bestbefore.replay.traces.summary import counted
 
 HELD_S = 120.0
 """How long a version must have been there, and how long it may still be told after the next has come."""
@@ -50,14 +51,14 @@ class Inferred:
 
     def summary(self) -> str:
         """How many and how sure, in one line."""
-        doubtful = f"; {self.doubtful:,} apparent changes left out as doubtful" if self.doubtful else ""
+        doubtful = f"; left out as doubtful: {counted(self.doubtful, 'apparent change')}" if self.doubtful else ""
         if not len(self.updates):
             return f"no update could be inferred, so that no hit can be stale{doubtful}"
         return (
-            f"{len(self.updates):,} updates of {len(self.updates.objects):,} objects inferred: their times known to "
-            f"within {np.median(self.within_s):,.0f} s (median), seen by {np.median(self.seen_by):.0f} clients each "
-            f"(median), {np.count_nonzero(self.chances <= 0.001):,} with a chance of mere variants of at most "
-            f"1 in 1,000{doubtful}"
+            f"{counted(len(self.updates), 'update')} of {counted(len(self.updates.objects), 'object')} inferred, seen "
+            f"before and after by {counted(round(float(np.median(self.seen_by))), 'client')} and dated to within "
+            f"{np.median(self.within_s):,.0f} s (medians); the chance of mere page variants is at most 1 in 1,000 for "
+            f"{np.count_nonzero(self.chances <= 0.001):,} of them, 1 in 20 for all{doubtful}"
         )
 
 
@@ -173,7 +174,7 @@ def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> _Versions:
     order = np.lexsort((sightings.values, sightings.object_ids))
     objects, values = sightings.object_ids[order], sightings.values[order]
     starts = np.flatnonzero(np.concatenate(([True], (np.diff(objects) != 0) | (np.diff(values) != 0)))[: len(order)])
-    ends = np.append(starts[1:], len(order))
+    ends = np.append(starts, len(order))[1:]
     first, last = order[starts], order[ends - 1]
     versions = _Versions(
         objects[starts], values[starts], sightings.times_s[first], sightings.times_s[last],

@@ -9,7 +9,8 @@ import re
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
-from email.utils import mktime_tz, parsedate_tz
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 
 import numpy as np
 
@@ -47,7 +48,7 @@ def read_mbox(source: Source, skipped: Skipped) -> Updates:
     times = array("d")
     for message in _messages(source, skipped):
         if message.id and message.id in seen:
-            skipped.notes["messages left out: their Message-ID was seen before"] += 1
+            skipped.notes["messages left out, their Message-ID seen before"] += 1
             continue
         time_s = _time(message, skipped)
         if time_s is None:
@@ -105,20 +106,18 @@ def _time(message: _Message, skipped: Skipped) -> float | None:
         delivered_s is None or message.sender == b"-" or EARLIEST_S <= sent_s - delivered_s <= LATEST_S
     )
     if not credible and delivered_s is not None:
-        skipped.notes["dates taken from the line that begins the message: no credible Date"] += 1
+        skipped.notes["messages without a credible Date, dated by the line that begins them"] += 1
         return delivered_s
     if sent_s is not None and not zoned:
-        skipped.notes["dates without a time zone read as UTC"] += 1
+        skipped.notes["dates without a time zone, read as UTC"] += 1
     return sent_s
 
 
 def _unix_s(text: bytes) -> tuple[float | None, bool]:
     """Unix seconds, None if it is no date since 1970; and whether it names a time zone."""
     try:
-        parsed = parsedate_tz(text.decode("latin-1"))
-        unix_s = None if parsed is None else float(mktime_tz((*parsed[:9], parsed[9] or 0)))
+        at = parsedate_to_datetime(text.decode("latin-1"))
+        unix_s = at.replace(tzinfo=at.tzinfo or UTC).timestamp()
     except (ValueError, IndexError, TypeError, OverflowError):
         return None, False
-    if parsed is None or unix_s is None or unix_s < 0.0:
-        return None, False
-    return unix_s, parsed[9] is not None
+    return (unix_s, at.tzinfo is not None) if unix_s >= 0.0 else (None, False)

@@ -29,7 +29,7 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
                 {column: _text(arrays, column) for column in TEXTS if column in wanted},
                 {column: arrays[column] for column in NUMBERS if column in wanted},
             )
-    except (TraceError, OSError):
+    except TraceError:
         raise
     except Exception as error:  # whatever numpy and zipfile raise of bytes that are no archive
         raise TraceError(f"{source.path}: not an archive of columns: {' '.join(str(error).split())}") from None

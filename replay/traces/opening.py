@@ -67,7 +67,7 @@ def blocks(source: Source, skipped: Skipped) -> Iterator[bytes]:
     """What the trace holds, up to where its gzip data are damaged; that it ends there is noted in `skipped`."""
     while True:
         try:
-            block = source.file.read(BLOCK_BYTES)
+            block = source.file.read1(BLOCK_BYTES)  # read would lose what it has got before it finds damage
         except DAMAGE as error:
             skipped.add("where the gzip data are damaged or cut short", f"{error}; what follows is not read")
             return

@@ -1,6 +1,9 @@
 """Traces as Parquet, through the extra `parquet` (polars)."""
 
-from collections.abc import Sequence
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -18,19 +21,21 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
     """The columns asked for. Raises TraceError."""
     pl = _polars(f"{source.path}: ")
     try:
-        file = source.seekable()
-        given = pl.read_parquet_schema(file)
-        require_columns(source.path, required, given)
-        file.seek(0)
-        frame = pl.read_parquet(file, columns=[column for column in (*required, *optional) if column in given])
-        table = Table(
-            frame[TIME].fill_null(float("nan")).to_numpy(),
-            {column: _text(pl, frame[column]) for column in TEXTS if column in frame.columns},
-            {column: frame[column].fill_null(UNKNOWN).to_numpy() for column in NUMBERS if column in frame.columns},
-        )
-    except (TraceError, OSError):
+        with _panics_unseen():
+            file = source.seekable()
+            given = pl.read_parquet_schema(file)
+            require_columns(source.path, required, given)
+            file.seek(0)
+            frame = pl.read_parquet(file, columns=[column for column in (*required, *optional) if column in given])
+            table = Table(
+                frame[TIME].fill_null(float("nan")).to_numpy(),
+                {column: _text(pl, frame[column]) for column in TEXTS if column in frame.columns},
+                {column: frame[column].fill_null(UNKNOWN).to_numpy() for column in NUMBERS if column in frame.columns},
+            )
+    except TraceError:
         raise
-    except Exception as error:  # whatever polars raises of bytes that are no Parquet
+    # Whatever polars raises of bytes that are no Parquet; a panic of its own is no Exception.
+    except (Exception, pl.exceptions.PanicException) as error:
         raise TraceError(f"{source.path}: not Parquet: {' '.join(str(error).split())}") from None
     return checked(source.path, table)
 
@@ -62,6 +67,21 @@ def _polars(where: str = "") -> Any:
             f"{where}Parquet needs the extra 'parquet': pip install 'bestbefore[parquet]' (.npz needs none)"
         ) from None
     return pl
+
+
+@contextmanager
+def _panics_unseen() -> Iterator[None]:
+    """Nothing is written to stderr: polars prints a page for each panic that a damaged file brings it to."""
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
 
 
 def _text(pl: Any, series: Any) -> Text:

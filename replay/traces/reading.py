@@ -30,8 +30,8 @@ def read_trace(path: Path, format_: str | None, open_: Open = open_plainly) -> R
         name = _recognised(source) if format_ is None else format_
         trace = FORMATS[name].read(source, skipped)
     if not len(trace):
-        left_out = "".join(f"; {count:,} {remark}" for remark, count in skipped.notes.items())
-        bad = f": {skipped.count:,} bad entries, the first: {skipped.first}" if skipped.count else ""
+        left_out = "".join(f"; {remark}: {count:,}" for remark, count in skipped.notes.items())
+        bad = f"; bad entries: {skipped.count:,}, the first: {skipped.first}" if skipped.count else ""
         raise TraceError(f"{path}: nothing usable, read as {name} ({FORMATS[name].what}){left_out}{bad}")
     return Reading(name, trace, skipped)
 

@@ -18,7 +18,7 @@ class Skipped:
     path: Path
     count: int = 0
     notes: Counter[str] = field(default_factory=Counter)
-    """How many entries each remark is true of, such as that they were left out because they are no GET."""
+    """How many entries each remark is true of, such as `requests left out, not a GET`."""
     _first: list[str] = field(default_factory=list)
 
     def add(self, where: str, why: str, count: int = 1) -> None:
@@ -27,14 +27,17 @@ class Skipped:
         if len(self._first) < SHOWN:
             self._first.append(f"{self.path}: {where}: {why}")
 
-    def messages(self) -> Iterator[str]:
-        """Lines for the user, none if all was used."""
+    def warnings(self) -> Iterator[str]:
+        """Lines for the user, none if all entries were good."""
         if self.count:
             others = f", the first {SHOWN}:" if self.count > SHOWN else ":"
             yield f"{self.path}: {self.count:,} bad {'entry' if self.count == 1 else 'entries'} skipped{others}"
             yield from self._first
+
+    def remarks(self) -> Iterator[str]:
+        """Lines for the user on what was left out or mended on purpose."""
         for remark, count in self.notes.items():
-            yield f"{self.path}: {count:,} {remark}"
+            yield f"{self.path}: {remark}: {count:,}"
 
     @property
     def first(self) -> str:

@@ -29,7 +29,7 @@ def read_squid(source: Source, skipped: Skipped) -> Accesses:
             skipped.add(f"line {number}", str(error))
             continue
         if fields[5] != "GET":
-            skipped.notes["requests left out: not a GET"] += 1
+            skipped.notes["requests left out, not a GET"] += 1
             continue
         whole = not any(part in result for part in CUT_SHORT)
         rows.append(time_s, fields[2], fields[6], status=status, size_bytes=size if whole else UNKNOWN)

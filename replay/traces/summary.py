@@ -1,25 +1,34 @@
-"""What a trace holds, in a line for people."""
+"""What a trace holds, in words for people."""
 
 import numpy as np
 
 from bestbefore.replay.traces.accesses import Accesses
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.columns import IdArray, Updates
 
 UNITS_S = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 
 
 def summary(trace: Updates | Accesses) -> str:
-    """Rows, objects, clients, and the span of time; of a trace that is not empty."""
+    """Rows, objects, clients, the span of time, and how far it was out of order; of a trace that is not empty."""
+    late = ""
     if isinstance(trace, Updates):
-        rows, times_s = f"{len(trace):,} updates", trace.times_s
-        who = f"of {_count(trace.object_ids):,} objects"
+        rows, times_s = counted(len(trace), "update"), trace.times_s
+        who = f"of {counted(_distinct(trace.object_ids), 'object')}"
     else:
-        rows, times_s = f"{len(trace):,} requests", trace.requests.times_s
-        who = f"by {_count(trace.requests.client_ids):,} clients for {_count(trace.requests.object_ids):,} objects"
-    return f"{rows} {who} in {_duration(float(times_s[-1] - times_s[0]))}"
+        rows, times_s = counted(len(trace), "request"), trace.requests.times_s
+        clients, objects = _distinct(trace.requests.client_ids), _distinct(trace.requests.object_ids)
+        who = f"by {counted(clients, 'client')} for {counted(objects, 'object')}"
+        if trace.late_s:
+            late = f", sorted by time (some stood up to {_duration(trace.late_s)} late)"
+    return f"{rows} {who} in {_duration(float(times_s[-1] - times_s[0]))}{late}"
 
 
-def _count(ids: np.ndarray[tuple[int], np.dtype[np.int32]]) -> int:
+def counted(number: int, noun: str) -> str:
+    """`1 update`, `2,000 updates`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _distinct(ids: IdArray) -> int:
     return len(np.unique(ids))
 
 

@@ -88,7 +88,7 @@ def _gets(records: NDArray[np.void], before: int, skipped: Skipped) -> NDArray[n
         )
     gets = known & (records["method"] == GET)
     if left_out := int(np.count_nonzero(known)) - int(np.count_nonzero(gets)):
-        skipped.notes["requests left out: not a GET"] += left_out
+        skipped.notes["requests left out, not a GET"] += left_out
     return records if gets.all() else records[gets]
 
 
