@@ -1,0 +1,86 @@
+"""The trace that `bestbefore replay` is given."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from bestbefore.replay.commands.replay import command
+
+LINE = '{} - - [10/Oct/2000:{:02}:{:02}:00 +0000] "GET {} HTTP/1.1" {} {}\n'
+
+
+@pytest.fixture(autouse=True)
+def _log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A log a.log in the current folder: /a is polled each minute and changes after half an hour."""
+    monkeypatch.chdir(tmp_path)
+    polls = [LINE.format("192.0.2.1", 20, minute, "/a", 200, 100 if minute < 30 else 200) for minute in range(60)]
+    others = [LINE.format("192.0.2.2", 21, 0, "/none", 404, 9), LINE.format("192.0.2.2", 21, 1, "/b", 304, "-")]
+    Path("a.log").write_text("".join([*polls, *others, "bad\n"]))
+    Path("u.csv").write_text("object,time\n/a,971211300\n")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(command, ["--policy", "ttl:alpha=0.5", *arguments])
+
+
+def test_a_log_is_all_that_a_replay_needs() -> None:
+    result = run("--log", "a.log", "--json")
+    assert result.exit_code == 0
+    counts = json.loads(result.stdout)
+    assert (counts["requests"], counts["misses"]) == (61, 2)
+    assert 0 < counts["validations"] - counts["unnecessary"] <= 1
+    assert result.stderr.splitlines() == [
+        "bestbefore replay: warning: a.log: 1 bad entry skipped:",
+        "bestbefore replay: warning: a.log: line 63: 'bad': expected a line of an access log",
+        "bestbefore replay: a.log: 62 requests by 2 clients for 3 objects in 1.0 h (common)",
+        "bestbefore replay: a.log: requests left out, answered neither with the object nor with 304: 1",
+        "bestbefore replay: a.log: 1 update of 1 object inferred, seen before and after by 1 client and dated to "
+        "within 60 s (medians); the chance of mere page variants is at most 1 in 1,000 for 1 of them, 1 in 20 for all",
+    ]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".csv.gz", ".npz"])
+def test_a_converted_log_is_replayed_as_the_log_is(ending: str) -> None:
+    main = f"from bestbefore.addon.cli import main; main(['convert', 'a.log', 'c{ending}'])"
+    subprocess.run([sys.executable, "-c", main], check=True, capture_output=True)
+    assert run("--log", f"c{ending}", "--json").stdout == run("--log", "a.log", "--json").stdout
+
+
+def test_updates_and_requests_may_be_archives_of_columns() -> None:
+    np.savez("u.npz", time=[971211300.0], object=["/a"])
+    np.savez("r.npz", time=971210000.0 + 60 * np.arange(50), object=["/a"] * 50, client=["x"] * 50)
+    result = run("--updates", "u.npz", "--requests", "r.npz", "--json")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert json.loads(result.stdout)["requests"] == 50
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected --updates FILE and --requests FILE, or --log FILE"),
+        (["--requests", "r.csv"], "expected --updates FILE and --requests FILE, or --log FILE"),
+        (["--log", "a.log", "--updates", "u.csv"], "--log FILE stands in for --updates and --requests: expected one"),
+        (["--updates", "u.csv", "--requests", "u.csv", "--format", "csv"], "--format is that of --log FILE; the files"),
+        (["--log", "a.log", "--format", "comon"], "--format: unknown format 'comon', did you mean 'common'?"),
+        (["--log", "a.log", "--format", "har"], "a.log: not an HTTP archive: "),
+        (["--log", "none.log"], "none.log: No such file or directory"),
+        (["--log", "only404.log"], "only404.log: no request was answered with the object (status 200, 203 or 304)"),
+    ],
+)
+def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], message: str) -> None:
+    Path("only404.log").write_text(LINE.format("192.0.2.2", 21, 0, "/none", 404, 9))
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[-1].startswith(f"Error: {message}")
+
+
+def test_a_trace_without_requests_cannot_be_replayed_as_requests() -> None:
+    for arguments in (["--updates", "u.csv"], ["--log", "u.csv"]):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert "requests" in result.stderr.splitlines()[-1]

@@ -1,0 +1,32 @@
+from pathlib import Path
+
+from bestbefore.replay.traces.skipped import Skipped, shortened
+
+
+def test_the_first_three_bad_entries_are_shown_and_all_are_counted() -> None:
+    skipped = Skipped(Path("a.log"))
+    for line in range(2, 7):
+        skipped.add(f"line {line}", "bad")
+    assert list(skipped.warnings()) == [
+        "a.log: 5 bad entries skipped, the first 3:",
+        "a.log: line 2: bad",
+        "a.log: line 3: bad",
+        "a.log: line 4: bad",
+    ]
+
+
+def test_nothing_is_said_if_all_is_good() -> None:
+    skipped = Skipped(Path("a.log"))
+    assert [*skipped.warnings(), *skipped.remarks()] == []
+
+
+def test_what_was_left_out_on_purpose_is_told_apart() -> None:
+    skipped = Skipped(Path("a.log"))
+    skipped.notes["requests left out, not a GET"] += 1234
+    assert list(skipped.warnings()) == []
+    assert list(skipped.remarks()) == ["a.log: requests left out, not a GET: 1,234"]
+
+
+def test_a_long_value_is_cut() -> None:
+    assert shortened("x" * 80) == "x" * 80
+    assert shortened("x" * 81) == "x" * 80 + "..."
