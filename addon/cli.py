@@ -32,6 +32,7 @@ class LazyCommand:
 COMMANDS: Mapping[str, LazyCommand] = {
     "proxy": LazyCommand("bestbefore.addon.commands.proxy", "Run the caching proxy."),
     "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay recorded updates and requests under policies."),
+    "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the policy for each domain of a trace."),
     "convert": LazyCommand("bestbefore.replay.commands.convert", "Convert a log or another trace to columns."),
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt of a URL, or of the most requested."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies: of a URL, a host or a pattern."),

@@ -24,6 +24,12 @@ class Point:
     swept: tuple[str, ...] = ()
     """The keys whose values are ranges."""
 
+    @property
+    def written(self) -> dict[str, str]:
+        """The parameters that the SPEC names, by key, as it has them."""
+        items = (item.partition("=") for item in self.spec.partition(":")[2].split(",") if item)
+        return {key.strip(): value.strip() for key, _, value in items}
+
 
 def points_of(sweep: str) -> list[Point]:
     """All policies that a SPEC stands for, in order; of several ranges the last varies fastest.

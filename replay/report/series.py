@@ -1,9 +1,10 @@
 """Which results of a replay are one curve of its chart."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from bestbefore.policies.validation.spec import params
+from bestbefore.replay.grid import Point
 from bestbefore.replay.report.frontier import on_frontier
 from bestbefore.replay.sweep import Result
 
@@ -46,9 +47,7 @@ def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
 
 def value_shown(result: Result, key: str) -> str:
     """The value of a parameter as the SPEC has it, else in its own unit."""
-    items = (item.partition("=") for item in result.point.spec.partition(":")[2].split(","))
-    written = {name.strip(): value.strip() for name, _, value in items}
-    return written.get(key) or str(params(result.point.policy)[key])
+    return result.point.written.get(key) or str(params(result.point.policy)[key])
 
 
 def _differing(results: Sequence[Result]) -> list[str]:
@@ -63,7 +62,7 @@ def _curve(results: Sequence[Result]) -> Series:
     if key is None:
         return Series(results[0].point.spec, results[:1])
     values = [params(result.point.policy).get(key) for result in results]
-    name = _without(results[0].point.spec, (key,))
+    name = _without(results[0].point, (key,))
     if not all(isinstance(value, float) or value == "inf" for value in values):
         return Series(name, (), results)
     in_order = sorted(zip(map(float, values), results, strict=True), key=lambda pair: pair[0])  # type: ignore[arg-type]
@@ -75,11 +74,10 @@ def _cloud(results: Sequence[Result], x: str, y: str) -> Series:
     line = [result for result, kept in zip(results, best, strict=True) if kept]
     line.sort(key=lambda result: result.counts[x])
     rest = [result for result, kept in zip(results, best, strict=True) if not kept]
-    return Series(_without(results[0].point.spec, results[0].point.swept), line, rest)
+    return Series(_without(results[0].point, results[0].point.swept), line, rest)
 
 
-def _without(spec: str, keys: Sequence[str]) -> str:
-    """The SPEC without some of its keys."""
-    name, _, rest = spec.partition(":")
-    kept = [item for item in rest.split(",") if item and item.partition("=")[0].strip() not in keys]
-    return ":".join([name, ",".join(kept)]) if kept else name
+def _without(point: Point, keys: Collection[str]) -> str:
+    """The SPEC of the point without some of its keys."""
+    kept = ",".join(f"{key}={value}" for key, value in point.written.items() if key not in keys)
+    return f"{point.policy.name}:{kept}" if kept else point.policy.name

@@ -84,10 +84,14 @@ class Requests:
 
     def since(self, t: float) -> "Requests":
         """Those at or after t."""
-        kept = slice(int(self.times_s.searchsorted(t, side="left")), None)
-        return Requests(
-            self.times_s[kept], self.client_ids[kept], self.object_ids[kept], self.clients, self.objects
-        )
+        return self._only(slice(int(self.times_s.searchsorted(t, side="left")), None))
+
+    def before(self, t: float) -> "Requests":
+        """Those earlier than t."""
+        return self._only(slice(0, int(self.times_s.searchsorted(t, side="left"))))
+
+    def _only(self, kept: slice) -> "Requests":
+        return Requests(self.times_s[kept], self.client_ids[kept], self.object_ids[kept], self.clients, self.objects)
 
     def rows(self) -> Iterator[tuple[float, str, str]]:
         """(time, client, object) in order of time."""

@@ -34,6 +34,11 @@ def test_inner_values_lie_within_their_seventh_digit() -> None:
     assert values == pytest.approx([0.02 * 35 ** (i / 11) for i in range(12)], rel=5e-7)
 
 
+def test_what_a_spec_names_is_known_as_it_was_written() -> None:
+    assert points_of("indttl: theta=.1,window = 1d")[0].written == {"theta": ".1", "window": "1d"}
+    assert points_of("indttl")[0].written == {}
+
+
 def test_several_ranges_are_a_grid_of_which_the_last_varies_fastest() -> None:
     points = points_of("indttl:theta=1..2/2,threshold=3,alpha=1..4/3")
     assert [point.spec.removeprefix("indttl:") for point in points] == [

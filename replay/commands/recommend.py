@@ -1,0 +1,148 @@
+"""`bestbefore recommend`: the policies that a trace speaks for, as a configuration of the proxy."""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.admin.units import utc
+from bestbefore.addon.config.domain_sections import LIVE_POLICIES
+from bestbefore.addon.config.problems import shown
+from bestbefore.addon.errors import InputError
+from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.spec import params
+from bestbefore.replay import plain
+from bestbefore.replay.candidates import CANDIDATES
+from bestbefore.replay.commands.progress import in_order
+from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
+from bestbefore.replay.commands.trace_options import read_given, trace_options
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.cores import evaluating
+from bestbefore.replay.grid import Point, points_of
+from bestbefore.replay.observed import Warm
+from bestbefore.replay.parts import Parts
+from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
+from bestbefore.replay.report.facts import facts
+from bestbefore.replay.report.rules import percent, summary, toml
+from bestbefore.replay.scenario import Cache
+
+
+def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
+    number, per_cent = value.strip().removesuffix("%"), value.strip().endswith("%")
+    try:
+        share = math.nan if "_" in number else float(number) / (100 if per_cent else 1)
+    except ValueError:
+        share = math.nan
+    if not 0.0 <= share <= 1.0:
+        raise InputError(f"{param.opts[0]} {value}: expected a share from 0 to 1, or from 0% to 100%")
+    return share
+
+
+@click.command("recommend", short_help="Find the policy for each domain of a trace, as a configuration.")
+@trace_options
+@scenario_options(Cache.SHARED, Grouping.DOMAIN)
+@click.option("--history", type=click.Choice(["complete", "observed"]), default="observed", show_default=True,
+              help="What policies know: all updates so far, or those that a proxy alone would have seen.")
+@click.option("--stale-rate", "largest_stale_rate", callback=_share, required=True, metavar="X",
+              help="The largest share of stale hits among the requests that find a copy: 0.01 or 1%.")
+@click.option("--policy", "specs", multiple=True, metavar="SPEC",
+              help="A policy to choose from, perhaps with ranges of values A..B/N, in place of those that are tried "
+              "else. May be repeated.")
+@jobs_option
+@click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+              help="Write the configuration to this file, and print a table of it.")
+def command(
+    updates_path: Path | None,
+    requests_path: Path | None,
+    log_path: Path | None,
+    format_name: str | None,
+    test_start_s: float | None,
+    origin_s: float | None,
+    cache: str,
+    grouping: str,
+    history: str,
+    largest_stale_rate: float,
+    specs: tuple[str, ...],
+    jobs: int,
+    out_path: Path | None,
+) -> None:
+    """Find, for each domain of a trace, the policy that needs the fewest validations at a stale rate.
+
+    It is chosen on the first two thirds of the time and tried on the rest, as the proxy would run it. What is printed
+    is a configuration for bestbefore proxy --config FILE.
+    """
+    candidates = _candidates(specs or CANDIDATES)
+    updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
+    if requests is None:
+        raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
+    try:
+        parts = Parts.of(
+            updates,
+            requests,
+            origin_s=origin_s,
+            test_start_s=test_start_s,
+            cache=Cache(cache),
+            grouping=Grouping(grouping),
+            warm=Warm.CONTACTS if history == "observed" else None,
+            warn=_warn,
+        )
+    except ValueError as error:
+        raise InputError(str(error)) from None
+
+    def evaluate(count: Callable[[Policy], PartCounts], policies: Sequence[Policy]) -> list[PartCounts]:
+        return in_order(evaluating(count, policies, jobs), len(policies), "policies")
+
+    found = recommend(
+        parts.first, parts.then, candidates, largest_stale_rate, plain.replay_objects, evaluate
+    )
+    _tell_what_is_not_reached(found)
+    text = toml(found, _facts(parts, [path for path in (updates_path, requests_path, log_path) if path is not None]))
+    if out_path is None:
+        click.echo(text, nl=False)
+    else:
+        out_path.write_text(text, encoding="utf-8")
+        for line in summary(found):
+            click.echo(line)
+
+
+def _candidates(specs: Sequence[str]) -> list[Point]:
+    points = []
+    for spec in specs:
+        try:
+            points += points_of(spec)
+        except ValueError as error:
+            raise InputError(f"--policy {spec}: {error}") from None
+        policy = points[-1].policy
+        if policy.name not in LIVE_POLICIES:
+            raise InputError(f"--policy {spec}: it can only be replayed; expected one of {', '.join(LIVE_POLICIES)}")
+        if params(policy).get("max_ttl") == "inf":
+            raise InputError(f"--policy {spec}: max_ttl=inf can only be replayed; expected a duration")
+    return points
+
+
+def _tell_what_is_not_reached(found: Recommendation) -> None:
+    missed = [domain for domain, choice in found.domains.items() if not choice.reached]
+    missed += [] if found.default.reached else ["all domains together"]
+    if missed:
+        more = f" and {len(missed) - 3:,} more" if len(missed) > 3 else ""
+        asked = percent(found.largest_stale_rate)
+        _warn(f"no candidate keeps to {asked} stale hits for {', '.join(missed[:3])}{more}: the nearest is chosen")
+
+
+def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:
+    told = facts(parts.then)
+    return [
+        f"From {', '.join(shown(path.name) for path in files)}. Chosen on the first part, {utc(parts.start_s)} to "
+        f"{utc(parts.split_s)}, and tried on the second, to {utc(parts.end_s)}.",
+        *(f"{thing.capitalize()}: {told[thing]}." for thing in ("caches", "histories", "groups")),
+        "What is not set here (max_ttl, fallback and so on) was as the proxy has it by default.",
+    ]
+
+
+def _warn(message: str) -> None:
+    _say(f"warning: {message}")
+
+
+def _say(message: str) -> None:
+    click.echo(f"bestbefore recommend: {message}", err=True)

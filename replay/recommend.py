@@ -1,0 +1,162 @@
+"""Which policy each domain of a trace should have, for as few validations as possible at a stale rate."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
+from bestbefore.addon.rules import HostPattern
+from bestbefore.policies.validation.bounds import LIVE_DEFAULTS
+from bestbefore.policies.validation.never import Never
+from bestbefore.policies.validation.oracle import Oracle
+from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.spec import make_policy
+from bestbefore.replay.breakdown import DOMAIN, Breakdown
+from bestbefore.replay.counts import Counts
+from bestbefore.replay.grid import Point
+from bestbefore.replay.scenario import Scenario
+
+LEAST_CACHED = 300
+"""Requests with a copy, in the first part, from which on a domain has a rule of its own.
+
+If a hundredth of them were stale, one would nearly always be among 300: the chance of none is 1 in 20.
+"""
+
+type CountObjects = Callable[[Scenario, Policy], Mapping[str, Counts]]
+"""An engine: the counts of each object."""
+type Evaluate = Callable[[Callable[[Policy], PartCounts], Sequence[Policy]], list[PartCounts]]
+"""Applies a function to each policy: here, or over several processes."""
+type PartCounts = Mapping[str, Counts]
+"""The counts of each domain that may have a rule, and under `OTHERS` those of all other objects together."""
+
+OTHERS = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A policy, and what it would have done."""
+
+    point: Point
+    first: Counts
+    """In the part of the time in which it was chosen."""
+    then: Counts
+    """In the rest."""
+    reached: bool
+    """Whether its stale rate in the first part is the one asked for, or less."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What a configuration should say, and what would come of it."""
+
+    largest_stale_rate: float
+    """The largest share of stale hits among the requests that find a copy, as it was asked for."""
+    default: Choice
+    """Chosen and counted on all domains together."""
+    domains: Mapping[str, Choice]
+    """Those with enough requests, by the host pattern that matches them, the most requested first."""
+    others: Sequence[str]
+    """The domains of the first part without a choice of their own: too little data, or no host."""
+    followed: Counts
+    """What would have come of it in the rest of the time, all domains together."""
+    unconfigured: Counts
+    """The same of the proxy without a configuration."""
+    bound: Counts
+    """The same of who knows the future: no policy can be better."""
+
+
+def live(point: Point) -> Policy:
+    """The policy as the proxy runs it where its configuration says what the SPEC does, and nothing else."""
+    return make_policy(point.policy.name, {**LIVE_DEFAULTS, **point.written})
+
+
+def stale_rate(counts: Counts) -> float:
+    """stale_hits / cached; 0 where no request found a copy."""
+    return counts.stale_hits / counts.cached if counts.cached else 0.0
+
+
+def recommend(
+    first: Scenario,
+    then: Scenario,
+    candidates: Sequence[Point],
+    largest_stale_rate: float,
+    count_objects: CountObjects,
+    evaluate: Evaluate,
+) -> Recommendation:
+    """For each domain and for all together, the candidate that `nearest` finds in the first part of a trace.
+
+    `first` and `then` are the two parts; the second is not looked at before everything is chosen. `candidates`, one or
+    more, are compared as the proxy would run them. A domain has a choice of its own if it is a host and at least
+    `LEAST_CACHED` of its requests in the first part found a copy.
+    """
+    by_domain = Breakdown.by_domain([*first.known.histories, *then.known.histories])
+    sizes = _sizes(by_domain.count(count_objects(first, Never())))
+    own = {domain for domain, cached in sizes.items() if cached >= LEAST_CACHED and is_host(domain)}
+    parts = Breakdown(
+        DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()}
+    )
+    policies = [live(candidate) for candidate in candidates]
+    first_counts = evaluate(partial(_count_parts, count_objects, first, parts), policies)
+    totals = [Counts.total(counts.values()) for counts in first_counts]
+    default = nearest(totals, largest_stale_rate)
+    places = {
+        domain: nearest([counts[domain] for counts in first_counts], largest_stale_rate)
+        for domain in sizes if domain in own
+    }
+    chosen = sorted({default, *places.values()})
+    references = (make_policy(DEFAULT_POLICY, LIVE_DEFAULTS), Oracle())
+    counted = evaluate(
+        partial(_count_parts, count_objects, then, parts), [*(policies[place] for place in chosen), *references]
+    )
+    then_counts = dict(zip(chosen, counted, strict=False))
+    unconfigured, bound = (Counts.total(counts.values()) for counts in counted[len(chosen):])
+
+    def choice(place: int, in_first: Counts, in_then: Counts) -> Choice:
+        return Choice(candidates[place], in_first, in_then, stale_rate(in_first) <= largest_stale_rate)
+
+    nothing = Counts.total([])
+    choices = {
+        domain: choice(place, first_counts[place][domain], then_counts[place].get(domain, nothing))
+        for domain, place in places.items()
+    }
+    return Recommendation(
+        largest_stale_rate,
+        choice(default, totals[default], Counts.total(then_counts[default].values())),
+        choices,
+        [domain for domain in sizes if domain not in own],
+        Counts.total([*(one.then for one in choices.values()), then_counts[default].get(OTHERS, nothing)]),
+        unconfigured,
+        bound,
+    )
+
+
+def nearest(counts: Sequence[Counts], largest_stale_rate: float) -> int:
+    """The place of the counts with the fewest validations among those with this stale rate at most.
+
+    If there are none, of those with the least stale rate. Among equals it is the one with the least stale hits, then
+    the first.
+    """
+
+    def order(place: int) -> tuple[float, int, int]:
+        at = counts[place]
+        return max(stale_rate(at), largest_stale_rate), at.validations, at.stale_hits
+
+    return min(range(len(counts)), key=order)
+
+
+def is_host(domain: str) -> bool:
+    """Whether a rule can match this domain."""
+    try:
+        return "*" not in HostPattern.parse(domain).text
+    except ValueError:
+        return False
+
+
+def _sizes(counts: Mapping[str, Counts]) -> dict[str, int]:
+    """How many requests found a copy, for each domain that was asked for; the most first."""
+    sizes = {domain: counted.cached for domain, counted in counts.items() if counted.requests}
+    return dict(sorted(sizes.items(), key=lambda item: -item[1]))
+
+
+def _count_parts(count_objects: CountObjects, scenario: Scenario, parts: Breakdown, policy: Policy) -> PartCounts:
+    return parts.count(count_objects(scenario, policy))

@@ -1,0 +1,128 @@
+"""A recommendation as a configuration file of the proxy, with the figures that speak for each rule as comments."""
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+
+from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
+from bestbefore.addon.config.problems import shown
+from bestbefore.addon.rules import HostPattern
+from bestbefore.policies.validation.bounds import LIVE_DEFAULTS
+from bestbefore.policies.validation.spec import Value
+from bestbefore.replay.counts import Counts
+from bestbefore.replay.recommend import LEAST_CACHED, Choice, Recommendation, is_host, stale_rate
+
+NAMED = 5
+"""So many of the domains that have no rule are named."""
+WIDTH = 100
+"""Of comments, in letters."""
+
+
+def toml(recommendation: Recommendation, facts: Sequence[str]) -> str:
+    """The file. `facts` are lines on what was replayed."""
+    return "\n".join(_lines(recommendation, facts)) + "\n"
+
+
+def summary(recommendation: Recommendation) -> Iterator[str]:
+    """What is chosen for each domain, in lines for people."""
+    choices = {**recommendation.domains, "[default]": recommendation.default}
+    rows = [("domain", "policy", "cached", "stale", "validations", "then: cached", "stale", "validations")]
+    for domain, choice in choices.items():
+        rows.append((domain, choice.point.spec, *_figures(choice.first), *_figures(choice.then)))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
+        yield "  ".join(cells)
+
+
+def percent(share: float) -> str:
+    """A share in per cent, with three digits."""
+    return f"{100 * share:.3g} %"
+
+
+def _figures(counts: Counts) -> tuple[str, str, str]:
+    return f"{counts.cached:,}", percent(stale_rate(counts)), f"{counts.validations:,}"
+
+
+def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
+    asked = percent(found.largest_stale_rate)
+    yield f"# The fewest validations with at most {asked} stale hits among the requests that find a copy."
+    yield "# Written by bestbefore recommend."
+    for fact in facts:
+        yield from _comment(fact)
+    yield "#"
+    yield from _comment(
+        f"In the second part, {found.followed.cached:,} requests found a copy: stale hits among them, and validations"
+    )
+    for who, counts in (
+        ("with this file", found.followed),
+        (f"without ({DEFAULT_POLICY})", found.unconfigured),
+        ("at best (oracle)", found.bound),
+    ):
+        yield f"#   {who:<17} {_told(counts, found)}"
+    yield ""
+    yield "[default]"
+    yield "# Chosen on all domains together, for those without a rule of their own."
+    yield from _without_rule(found.others)
+    yield from _told_of(found.default, found)
+    yield from _settings(found.default.point.policy.name, found.default.point.written)
+    # A rule inherits these from [default], and was not replayed with them.
+    inherited = {key: LIVE_DEFAULTS[key] for key in found.default.point.written if key in LIVE_DEFAULTS}
+    for domain, choice in found.domains.items():
+        yield ""
+        yield "[[domain]]"
+        yield f"match = {json.dumps(HostPattern.parse(domain).text)}"
+        yield from _told_of(choice, found)
+        yield from _settings(choice.point.policy.name, {**inherited, **choice.point.written})
+
+
+def _without_rule(domains: Sequence[str]) -> Iterator[str]:
+    if domains:
+        named = ", ".join(map(_domain_shown, domains[:NAMED]))
+        more = f" and {len(domains) - NAMED:,} more" if len(domains) > NAMED else ""
+        yield from _comment(
+            f"Too little data (fewer than {LEAST_CACHED} requests that found a copy, in the first part) or no host: "
+            f"{named}{more}."
+        )
+
+
+def _domain_shown(domain: str) -> str:
+    if not domain:
+        return "objects without a host"
+    return domain if is_host(domain) else shown(domain)
+
+
+def _told_of(choice: Choice, found: Recommendation) -> Iterator[str]:
+    if not choice.reached:
+        asked = percent(found.largest_stale_rate)
+        yield f'# No candidate keeps to {asked}: this is the nearest. (policy = "always" does: it validates each time.)'
+    for part, counts in (("first part:", choice.first), ("second part:", choice.then)):
+        yield f"# {part:<12} {counts.cached:,} found a copy: {_told(counts, found)}"
+
+
+def _told(counts: Counts, found: Recommendation) -> str:
+    rate = stale_rate(counts)
+    above = f", more than {percent(found.largest_stale_rate)}" if rate > found.largest_stale_rate else ""
+    share = percent(counts.validations / counts.cached) if counts.cached else percent(0.0)
+    return f"{percent(rate)} stale{above}; {counts.validations:,} validations, {share}"
+
+
+def _comment(text: str) -> Iterator[str]:
+    return (f"# {line}" for line in textwrap.wrap(text, WIDTH))
+
+
+def _settings(policy: str, parameters: Mapping[str, Value]) -> Iterator[str]:
+    yield f"policy = {json.dumps(policy)}"
+    for key, value in parameters.items():
+        yield f"{key} = {_toml_value(key, value)}"
+
+
+def _toml_value(key: str, value: Value) -> str:
+    """A parameter as the configuration has it, from the text of a SPEC or from a value."""
+    if key == "fallback":
+        rules = value.split("+") if isinstance(value, str) else value
+        return json.dumps([] if rules == ["none"] else rules)
+    try:
+        return repr(float(str(value)))
+    except ValueError:
+        return json.dumps(value)

@@ -1,0 +1,114 @@
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.rules import HostPattern
+from bestbefore.replay.commands.recommend import command
+
+FEW = ("--policy", "ttl:alpha=0.02..0.5/4", "--policy", "indhist:theta=0.02..0.5/4", "--policy", "fixed:interval=1h")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path) -> Path:
+    """The current folder, with the excerpt as u.csv and r.csv.gz."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "u.csv").symlink_to(data / "excerpt.updates.csv")
+    (tmp_path / "r.csv.gz").symlink_to(data / "excerpt.requests.csv.gz")
+    return tmp_path
+
+
+def run(*arguments: str, rate: str = "2%") -> Result:
+    given = ["--updates", "u.csv", "--requests", "r.csv.gz", "--stale-rate", rate]
+    return CliRunner().invoke(command, [*given, *arguments])
+
+
+def hosts(path: Path) -> list[HostPattern]:
+    return [rule.match.host for rule in load_config(path).rules.domains]
+
+
+def test_what_is_printed_is_a_configuration_that_the_proxy_takes(folder: Path) -> None:
+    result = run(*FEW)
+    assert (result.exit_code, result.stderr) == (0, "")
+    (folder / "proxy.toml").write_text(result.stdout)
+    assert hosts(folder / "proxy.toml") == [HostPattern(h) for h in ("ipr", "cft", "scoop-extras", "legislators")]
+    assert result.stdout.startswith("# The fewest validations with at most 2 % stale hits among")
+    assert "# Histories: observed" in result.stdout
+    assert "# Caches: one for all clients" in result.stdout
+
+
+def test_with_a_file_a_table_is_printed_in_its_place(folder: Path) -> None:
+    printed = run(*FEW)
+    result = run(*FEW, "--out", "proxy.toml", "--jobs", "2")
+    assert (folder / "proxy.toml").read_text() == printed.stdout
+    assert [line.split()[0] for line in result.stdout.splitlines()] == [
+        "domain", "ipr", "cft", "scoop-extras", "legislators", "[default]",
+    ]
+
+
+def test_without_policies_many_are_tried() -> None:
+    result = run("--history", "complete", "--test-start", "1707000000", "--jobs", "2")
+    assert result.exit_code == 0
+    assert "# Histories: complete.\n" in result.stdout
+    assert set(re.findall(r'^policy = "(\w+)"$', result.stdout, re.MULTILINE)) <= {
+        "ttl", "indhist", "agghist", "indagg", "indttl", "fixed",
+    }
+
+
+def test_what_cannot_be_reached_is_said_and_the_nearest_chosen(folder: Path) -> None:
+    result = run("--policy", "fixed:interval=1h", rate="0", )
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "bestbefore recommend: warning: no candidate keeps to 0 % stale hits for ipr, cft, scoop-extras and 2 more: "
+        "the nearest is chosen\n"
+    )
+    assert result.stdout.count("# No candidate keeps to 0 %: this is the nearest.") == 5
+
+
+@pytest.mark.parametrize("rate", ["0.02", "2%", "2 %", " .02", "2e-2"])
+def test_the_stale_rate_may_be_a_share_or_in_per_cent(rate: str) -> None:
+    assert run("--policy", "ttl", rate=rate).stdout == run("--policy", "ttl").stdout
+
+
+@pytest.mark.parametrize("rate", ["", "%", "a", "nan", "-0.1", "1.5", "101%", "0_1", "1,5%"])
+def test_another_stale_rate_is_refused(rate: str) -> None:
+    result = run(rate=rate)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"--stale-rate {rate}: expected a share from 0 to 1, or from 0% to 100%" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--policy", "ttl:alpha=0..1/3"], "--policy ttl:alpha=0..1/3: 'alpha=0..1/3': values that grow by a factor"),
+        (["--policy", "nutch"], "--policy nutch: it can only be replayed; expected one of ttl, indhist, agghist"),
+        (["--policy", "ttl:max_ttl=inf"], "--policy ttl:max_ttl=inf: max_ttl=inf can only be replayed; expected a dur"),
+        (["--test-start", "5000000000"], "no request to replay"),
+        (["--requests", "none.csv"], "none.csv: No such file or directory"),
+        (["--origin", "1706300000", "--test-start", "1706200000"], "the test start, 1706200000, must not lie before"),
+    ],
+)
+def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], message: str) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines()[-1].startswith(f"Error: {message}")
+
+
+def test_the_hosts_of_a_log_are_its_domains(folder: Path) -> None:
+    """A log with the host before each line. One page changes its size every half an hour, the other never does."""
+    lines = []
+    for minute in range(2880):
+        stamp = f"{1 + minute // 1440:02}/Jan/2026:{minute // 60 % 24:02}:{minute % 60:02}:00 +0000"
+        client = f"192.0.2.{minute % 7}"
+        for host, size in (("news.example.org", 1000 + minute // 30), ("Still.example.org", 500)):
+            lines.append(f'{host}:80 {client} - - [{stamp}] "GET /index.html HTTP/1.1" 200 {size} "-" "Mozilla/5.0"\n')
+    (folder / "access.log").write_text("".join(lines))
+    result = CliRunner().invoke(
+        command, ["--log", "access.log", "--stale-rate", "5%", "--policy", "fixed:interval=1m..1d/9", "--out", "o.toml"]
+    )
+    assert result.exit_code == 0, result.stderr
+    rules = load_config(folder / "o.toml").rules
+    news, still = (rules.rule_for(host, "/").policy for host in ("news.example.org", "still.example.org"))
+    assert news.policy.interval_s < still.policy.interval_s == 86400.0  # type: ignore[attr-defined]

@@ -1,0 +1,101 @@
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.rules import Rules
+from bestbefore.replay.candidates import CANDIDATES
+from bestbefore.replay.counts import Counts
+from bestbefore.replay.grid import points_of
+from bestbefore.replay.recommend import Choice, Recommendation, live
+from bestbefore.replay.report.rules import summary, toml
+
+FIRST = Counts(misses=1, hits=300, stale_hits=3, validations=100, unnecessary=50)
+THEN = Counts(misses=1, hits=150, stale_hits=5, validations=50, unnecessary=25)
+NOTHING = Counts(0, 0, 0, 0, 0)
+
+
+def choice(spec: str, *, reached: bool = True, then: Counts = THEN) -> Choice:
+    (point,) = points_of(spec)
+    return Choice(point, FIRST, then, reached)
+
+
+def recommendation(
+    default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = ()
+) -> Recommendation:
+    return Recommendation(0.01, default, domains or {}, others, THEN, FIRST, NOTHING)
+
+
+def loaded(tmp_path: Path, text: str) -> Rules:
+    (tmp_path / "proxy.toml").write_text(text)
+    config = load_config(tmp_path / "proxy.toml")
+    assert config.warnings == ()
+    return config.rules
+
+
+@pytest.mark.parametrize("spec", [
+    *CANDIDATES, "ttl", "indttl:window=12h,threshold=inf", "squid:min=5m", "indhist:fallback=none", "always",
+    "indagg:fallback=group,max_ttl=6h,theta=.5", "indhist:history_window=inf,bootstrap=0",
+])
+def test_the_proxy_takes_each_rule_as_it_was_replayed(tmp_path: Path, spec: str) -> None:
+    rules = loaded(tmp_path, toml(recommendation(choice(spec), {"example.org": choice(spec)}), []))
+    (point,) = points_of(spec)
+    assert rules.default.policy == live(point)
+    assert rules.rule_for("example.org", "/").policy == live(point)
+
+
+def test_a_rule_does_not_take_over_bounds_of_the_default_that_it_was_not_replayed_with(tmp_path: Path) -> None:
+    default = "ttl:alpha=0.2,max_ttl=6h,min_ttl=1m,fallback=none,history_window=7d,bootstrap=1s"
+    rules = loaded(tmp_path, toml(recommendation(choice(default), {"a": choice("indhist"), "b": choice(default)}), []))
+    assert rules.rule_for("a", "/").policy == live(*points_of("indhist"))
+    assert rules.rule_for("b", "/").policy == live(*points_of(default))
+
+
+def test_hosts_are_matched_as_they_are_named(tmp_path: Path) -> None:
+    domains = ["www.example.org", "2001:db8::1", "192.0.2.1", "bücher.example", "ipr"]
+    chosen = {domain: choice(f"fixed:interval={n}m") for n, domain in enumerate(domains, 1)}
+    rules = loaded(tmp_path, toml(recommendation(choice("ttl"), chosen), []))
+    for host, one in zip(
+        ["www.example.org", "2001:db8::1", "192.0.2.1", "xn--bcher-kva.example", "ipr"], chosen.values(), strict=True
+    ):
+        assert rules.rule_for(host, "/").policy == live(one.point)
+    assert rules.rule_for("example.org", "/").policy == live(*points_of("ttl"))
+
+
+def test_the_figures_stand_beside_each_rule() -> None:
+    text = toml(recommendation(choice("ttl"), {"example.org": choice("indhist", then=NOTHING)}), ["From u.csv."])
+    assert "# From u.csv.\n" in text
+    assert "#   with this file    2.5 % stale, more than 1 %; 50 validations, 25 %\n" in text
+    assert "#   without (indttl)  0.75 % stale; 100 validations, 25 %\n" in text
+    assert text.partition("[[domain]]\n")[2].splitlines() == [
+        'match = "example.org"',
+        "# first part:  400 found a copy: 0.75 % stale; 100 validations, 25 %",
+        "# second part: 0 found a copy: 0 % stale; 0 validations, 0 %",
+        'policy = "indhist"',
+    ]
+
+
+def test_what_no_candidate_reaches_is_said() -> None:
+    text = toml(recommendation(choice("ttl", reached=False)), [])
+    assert '# No candidate keeps to 1 %: this is the nearest. (policy = "always" does: it validates each time.)' in text
+
+
+def test_domains_without_a_rule_are_named_and_cannot_break_the_file(tmp_path: Path) -> None:
+    others = ["", "small.example", 'a\nb = "c"', "\x1b[31mred", "d", "e", "f"]
+    text = toml(recommendation(choice("ttl"), others=others), ["a" * 300])
+    assert loaded(tmp_path, text).domains == ()
+    said = " ".join(line.removeprefix("# ") for line in text.splitlines() if line.startswith("# "))
+    assert r'''no host: objects without a host, small.example, "a\nb = \"c\"", "\u001b[31mred", d and 2 more.''' in said
+    assert "\x1b" not in text
+
+
+def test_the_summary_has_a_line_for_each_rule() -> None:
+    header, *rows = summary(recommendation(choice("ttl"), {"example.org": choice("indhist")}))
+    assert header.split() == [
+        "domain", "policy", "cached", "stale", "validations", "then:", "cached", "stale", "validations"
+    ]
+    assert [row.split() for row in rows] == [
+        ["example.org", "indhist", "400", "0.75", "%", "100", "200", "2.5", "%", "50"],
+        ["[default]", "ttl", "400", "0.75", "%", "100", "200", "2.5", "%", "50"],
+    ]

@@ -1,0 +1,9 @@
+from bestbefore.addon.config.domain_sections import LIVE_POLICIES
+from bestbefore.replay.candidates import CANDIDATES
+from bestbefore.replay.grid import points_of
+
+
+def test_the_candidates_are_different_policies_that_can_run_live() -> None:
+    policies = [point.policy for spec in CANDIDATES for point in points_of(spec)]
+    assert len(set(policies)) == len(CANDIDATES)
+    assert {policy.name for policy in policies} <= set(LIVE_POLICIES)

@@ -1,0 +1,158 @@
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.replay import plain
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.counts import Counts
+from bestbefore.replay.domains import domain_of
+from bestbefore.replay.grid import Point, points_of
+from bestbefore.replay.observed import Warm
+from bestbefore.replay.parts import Parts
+from bestbefore.replay.recommend import (
+    LEAST_CACHED,
+    Choice,
+    PartCounts,
+    Recommendation,
+    is_host,
+    live,
+    nearest,
+    recommend,
+    stale_rate,
+)
+from bestbefore.replay.scenario import Cache
+from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.traces.files import read_requests, read_updates
+
+CANDIDATES = [
+    point
+    for spec in ("ttl:alpha=0.02..0.5/4", "indhist:theta=0.02..0.5/4", "agghist:theta=0.02..0.5/3", "fixed:interval=1h")
+    for point in points_of(spec)
+]
+
+
+def counts(cached: int, stale_hits: int, validations: int) -> Counts:
+    return Counts(1, cached - validations, stale_hits, validations, 0)
+
+
+def here(count: Callable[[Policy], PartCounts], policies: Sequence[Policy]) -> list[PartCounts]:
+    return [count(policy) for policy in policies]
+
+
+def test_the_nearest_has_the_fewest_validations_at_the_stale_rate() -> None:
+    assert nearest([counts(100, 0, 90), counts(100, 5, 30), counts(100, 6, 10)], 0.05) == 1
+
+
+def test_a_stale_rate_that_is_just_met_is_met() -> None:
+    """29 of 100, although 0.29 * 100 is less than 29 in binary."""
+    assert nearest([counts(100, 0, 90), counts(100, 29, 10)], 0.29) == 1
+
+
+def test_if_none_has_the_stale_rate_the_nearest_has_the_least() -> None:
+    assert nearest([counts(100, 9, 10), counts(100, 7, 50), counts(100, 8, 5)], 0.05) == 1
+
+
+def test_among_equals_it_is_the_one_with_the_fewest_stale_hits_then_the_first() -> None:
+    assert nearest([counts(100, 4, 30), counts(100, 2, 30), counts(100, 2, 30)], 0.05) == 1
+
+
+def test_candidates_are_compared_as_the_proxy_would_run_them() -> None:
+    bounds = "min_ttl=0,max_ttl=1d,fallback=ttl+group,history_window=28d,bootstrap=60"
+    assert live(*points_of("indhist:theta=0.2")) == parse_spec(f"indhist:theta=0.2,{bounds}")
+    assert live(*points_of("ttl:alpha=0.2, max_ttl = 6h")) == parse_spec(f"ttl:alpha=0.2,{bounds.replace('1d', '6h')}")
+
+
+@pytest.mark.parametrize(
+    ("domain", "expected"),
+    [("example.org", True), ("ipr", True), ("192.0.2.1", True), ("::1", True), ("", False), ("*", False),
+     ("*.example.org", False), ("a b", False), ("a\nb", False), ('a"b', False), ("-", False)],
+)
+def test_a_rule_can_match_hosts_only(domain: str, expected: bool) -> None:
+    assert is_host(domain) == expected
+
+
+@cache
+def excerpt_parts(data: Path, domain: str | None, warm: Warm | None) -> Parts:
+    """The excerpt, or only what concerns one of its domains, with all others' requests as those of an object apart."""
+    updates = read_updates(data / "excerpt.updates.csv", print)
+    requests = read_requests(data / "excerpt.requests.csv.gz", print)
+    if domain is not None:
+        of_domain = np.array([domain_of(name) == domain for name in updates.objects])
+        kept = of_domain[updates.object_ids]
+        updates = Updates.of(updates.times_s[kept], updates.object_ids[kept], updates.objects)
+        ids = requests.object_ids.copy()
+        ids[[domain_of(requests.objects[i]) != domain for i in ids]] = len(requests.objects)
+        requests = Requests.of(
+            requests.times_s, requests.client_ids, ids, requests.clients, (*requests.objects, "apart/x")
+        )
+    return Parts.of(updates, requests, origin_s=1706227200.0, test_start_s=None, cache=Cache.SHARED,
+                    grouping=Grouping.DOMAIN, warm=warm, warn=print)
+
+
+def recommended(parts: Parts, largest_stale_rate: float, candidates: Sequence[Point] = CANDIDATES) -> Recommendation:
+    return recommend(parts.first, parts.then, candidates, largest_stale_rate, plain.replay_objects, here)
+
+
+def total(counts: Mapping[str, Counts], domain: str) -> Counts:
+    return Counts.total(counted for name, counted in counts.items() if domain_of(name) == domain)
+
+
+@pytest.mark.parametrize("domain", ["cft", "ipr"])
+def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> None:
+    """Replayed candidate by candidate without the other domains, the one with the fewest validations is the same."""
+    parts = excerpt_parts(data, None, None)
+    choice = recommended(parts, 0.02).domains[domain]
+    alone = excerpt_parts(data, domain, None)
+    assert (alone.split_s, alone.end_s) == (parts.split_s, parts.end_s)
+    found = [
+        (point, total(plain.replay_objects(alone.first, live(point)), domain)) for point in CANDIDATES
+    ]
+    validations, point, first = min(
+        ((c.validations, p, c) for p, c in found if stale_rate(c) <= 0.02), key=lambda row: row[0]
+    )
+    assert validations == choice.first.validations
+    assert (choice.point.spec, choice.first, choice.reached) == (point.spec, first, True)
+    assert choice.then == total(plain.replay_objects(alone.then, live(point)), domain)
+
+
+def test_domains_with_too_little_data_are_left_to_the_default(data: Path) -> None:
+    found = recommended(excerpt_parts(data, None, None), 0.02)
+    assert list(found.domains) == ["ipr", "cft", "scoop-extras", "legislators"]
+    assert found.others == ["dotgov"]
+    assert all(choice.first.cached >= LEAST_CACHED for choice in found.domains.values())
+
+
+def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:
+    """Of the default, only what it does to the domains without a rule."""
+    parts = excerpt_parts(data, None, Warm.CONTACTS)
+    found = recommended(parts, 0.02)
+    default = plain.replay_objects(parts.then, live(found.default.point))
+    assert found.default.then == Counts.total(default.values())
+    assert found.followed == Counts.total([*(c.then for c in found.domains.values()), total(default, "dotgov")])
+    assert found.unconfigured == plain.replay(parts.then, live(*points_of("indttl")))
+    assert found.bound == plain.replay(parts.then, parse_spec("oracle"))
+    assert found.bound.stale_hits == 0
+
+
+def test_what_cannot_be_reached_is_told(data: Path) -> None:
+    found = recommended(excerpt_parts(data, None, None), 0.0, points_of("fixed:interval=1h..1d/2"))
+    choices: list[Choice] = [*found.domains.values(), found.default]
+    assert [(choice.point.spec, choice.reached) for choice in choices] == [("fixed:interval=1h", False)] * 5
+
+
+def test_a_trace_without_hosts_has_a_default_alone() -> None:
+    times = np.arange(0.0, 100_000.0, 100.0)
+    ids = np.zeros(len(times), dtype=np.int32)
+    parts = Parts.of(
+        Updates.of(np.array([5000.0]), np.zeros(1, dtype=np.int32), ("/index.html",)),
+        Requests.of(times, ids, ids, ("x",), ("/index.html",)),
+        origin_s=None, test_start_s=None, cache=Cache.SHARED, grouping=Grouping.DOMAIN, warm=None, warn=print,
+    )
+    found = recommended(parts, 0.01)
+    assert (found.domains, found.others) == ({}, [""])
+    assert found.followed == found.default.then
