@@ -20,6 +20,8 @@ ZIP_MAGIC = b"PK\x03\x04"
 
 def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """The columns asked for. Raises TraceError."""
+    if not source.head().startswith(ZIP_MAGIC):  # numpy would take it for a pickle
+        raise TraceError(f"{source.path}: not an archive of columns: expected one that np.savez has made")
     try:
         with np.load(source.seekable(), allow_pickle=False) as arrays:
             require_columns(source.path, required, arrays)

@@ -34,6 +34,12 @@ def test_if_nothing_is_left_it_is_said_what_was_there(tmp_path: Path) -> None:
     )
 
 
+def test_what_is_no_archive_is_not_taken_for_a_pickle(tmp_path: Path) -> None:
+    (tmp_path / "t").write_bytes(b"object,time\na,1\n")
+    with pytest.raises(TraceError, match=f"^{tmp_path / 't'}: not an archive of columns: expected one that np.savez"):
+        read_trace(tmp_path / "t", "npz")
+
+
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match=f"^{tmp_path / 'none'}: No such file or directory$"):
         read_trace(tmp_path / "none", None)
