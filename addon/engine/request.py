@@ -8,7 +8,7 @@ from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111 import ranges
 from bestbefore.addon.rfc9111.bypass import bypass_reason
 from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.connection import end_to_end, has_passed, with_via
+from bestbefore.addon.rfc9111.connection import LOOP_FIELD, end_to_end, has_passed, with_via
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.directives import CacheControl, of_request
 from bestbefore.addon.rfc9111.message import Fields, Request
@@ -151,16 +151,17 @@ def _asking(
         fields = fields.added(("Accept-Encoding", encodings))
     if rule.trust_piggyback:
         fields = fields.added((piggyback.WANT, "?1"))
-    return Ask(request, replace(request, fields=_onward(fields, site)), fwd, detail, chosen, candidates)
+    return Ask(request, replace(request, fields=marked(fields, site)), fwd, detail, chosen, candidates)
 
 
 def _bypassing(request: Request, why: str, site: Site) -> Ask:
-    sent = replace(request, fields=_onward(end_to_end(request.fields), site))
+    sent = replace(request, fields=marked(end_to_end(request.fields), site))
     return Ask(request, sent, Fwd.BYPASS, why, bypass=True)
 
 
-def _onward(fields: Fields, site: Site) -> Fields:
-    return with_via(fields, "1.1", site.name) if site.via_request else fields
+def marked(fields: Fields, site: Site) -> Fields:
+    """The fields of a request on its way to the origin, by which we know it again should it come back."""
+    return with_via(fields, "1.1", site.name, "Via" if site.via_request else LOOP_FIELD)
 
 
 def unconditional(ask: Ask) -> Ask:

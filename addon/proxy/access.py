@@ -9,9 +9,14 @@ import base64
 import binascii
 import hmac
 import ipaddress
+import socket
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
+
+from mitmproxy.connection import Client
+from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.rfc9111.message import Fields
 
@@ -23,20 +28,40 @@ REALM = 'Basic realm="bestbefore"'
 _OF_PAGES_AND_PROXIES = ("origin", "sec-fetch-", "via", "forwarded", "x-forwarded-")
 
 
+@lru_cache(maxsize=4096)
 def address_of(text: str) -> Address | None:
-    """An IP address, without zone; one that maps IPv4 into IPv6 as the IPv4 address it is. None for a name."""
+    """An IP address, without zone; one that maps IPv4 into IPv6 as the IPv4 address it is. None for a name.
+
+    Also in the forms that only the system reads as an address, such as `127.1` and `0x7f000001`.
+    """
+    bare = text.strip("[]").partition("%")[0]
     try:
-        address = ipaddress.ip_address(text.strip("[]").partition("%")[0])
+        address = ipaddress.ip_address(bare)
     except ValueError:
-        return None
+        try:
+            return ipaddress.IPv4Address(socket.inet_aton(bare))
+        except OSError:
+            return None
     mapped = getattr(address, "ipv4_mapped", None)
     return mapped or address
 
 
 def is_local(text: str) -> bool:
-    """Whether the address is loopback, link-local or unspecified, so that only this machine means it."""
+    """Whether only this machine can be meant: a loopback, link-local or unspecified address, or localhost."""
     address = address_of(text)
-    return address is not None and (address.is_loopback or address.is_link_local or address.is_unspecified)
+    if address is None:
+        name = text.lower().rstrip(".")
+        return name == "localhost" or name.endswith(".localhost")
+    return address.is_loopback or address.is_link_local or address.is_unspecified
+
+
+def is_restricted(client: Client) -> bool:
+    """Whether a client may not reach this machine itself: it is not on it, and says where its requests go.
+
+    (In front of an origin the operator says that.)
+    """
+    address = address_of(client.peername[0]) if client.peername else None
+    return not (address is not None and address.is_loopback) and not isinstance(client.proxy_mode, ReverseMode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +96,6 @@ class Access:
             return False
         expected = self.users.get(user, "")
         return hmac.compare_digest(expected.encode(), password.encode()) and bool(expected)
-
-    def reaches(self, client: str, target: str) -> bool:
-        """Whether this client may be connected with a target (an address, as connected to)."""
-        address = address_of(client)
-        return address is None or address.is_loopback or not is_local(target)
 
     def tunnels(self, client: str, port: int) -> bool:
         """Whether this client may CONNECT to this port."""

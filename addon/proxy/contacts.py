@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import AsyncGenerator, Coroutine
+from dataclasses import replace
 
 from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.clock import Clock
@@ -103,6 +104,8 @@ class Contacts:
             return None
         if isinstance(landing, Crashed):
             return await self._failed(tale, ask, rule, landing.error)
+        if landing.copy.local and tale.restricted:
+            return None
         use = shared_use(
             ask.request, landing.copy, rule, self._present.site, arrived_s=tale.time_s, now_s=self._clock.now()
         )
@@ -128,6 +131,8 @@ class Contacts:
         times = Times(fetched.request_time_s, fetched.response_time_s)
         decision = on_response(ask, fetched.head, times, rule, self._present.site)
         if isinstance(decision, Relay):
+            if fetched.local and decision.draft is not None:
+                decision = replace(decision, draft=replace(decision.draft, local=True))
             return await self._relay(tale, ask, rule, fetched, decision, flight)
         fetched.close()
         if isinstance(decision, Again):

@@ -13,7 +13,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import piggyback
 from bestbefore.addon.engine.request import Ask, Refuse, Serve, on_request
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.access import is_local
+from bestbefore.addon.proxy.access import is_restricted
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.contacts import Contacts
 from bestbefore.addon.proxy.judge import Judge
@@ -62,9 +62,10 @@ class Exchanges:
             return None
         now_s = self._clock.now()
         rule = self._rule(request)
-        if any(copy.rule != rule.key for copy in held.copies):
+        copies = _shown_to(client, held.copies)
+        if any(copy.rule != rule.key for copy in copies):
             return None
-        decision = on_request(request, held.copies, rule, self.site, now_s)
+        decision = on_request(request, copies, rule, self.site, now_s)
         if not isinstance(decision, Serve) or decision.refresh is not None:
             return None
         body = held.bodies.get(decision.copy.body.digest)
@@ -75,8 +76,8 @@ class Exchanges:
         now_s = self._clock.now()
         tale = self._begin(request, client, now_s)
         rule = self._rule(request)
-        copies = (await self._store.copies(request.target.url, request.partition)).copies
-        copies = tuple([await self._judged(copy, rule) for copy in copies])
+        found = await self._store.copies(request.target.url, request.partition)
+        copies = tuple([await self._judged(copy, rule) for copy in _shown_to(client, found.copies)])
         while True:
             decision = on_request(request, copies, rule, self.site, now_s)
             if isinstance(decision, Refuse):
@@ -104,7 +105,7 @@ class Exchanges:
     def _begin(self, request: Request, client: Client, now_s: float) -> Tale:
         self._store.requested(request.target.url)
         address = client.peername[0] if client.peername else ""
-        return Tale(request, address, not is_local(address), self._clock.monotonic(), now_s)
+        return Tale(request, address, is_restricted(client), self._clock.monotonic(), now_s)
 
     async def _judged(self, copy: Copy, rule: Rule) -> Copy:
         """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""
@@ -132,3 +133,8 @@ class Exchanges:
             if value is not None:
                 answer.head = replace(answer.head, fields=answer.head.fields.replaced(piggyback.UPDATES, value))
         return answer
+
+
+def _shown_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
+    """Less those of this machine itself, for a client that may not reach it: a name may have led another there."""
+    return tuple(copy for copy in copies if not copy.local) if is_restricted(client) else copies

@@ -3,11 +3,12 @@
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine import heads, piggyback
+from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
 from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.connection import connection_options, end_to_end, with_via
+from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 _FRAMING = ("transfer-encoding", "upgrade")
@@ -31,8 +32,7 @@ class Passing:
 
 def sent_fields(request: Request, site: Site) -> Fields:
     """The fields of a request as the origin gets them. mitmproxy frames it by the fields, so those stay."""
-    fields = _with_framing(request.fields, end_to_end(request.fields))
-    return with_via(fields, "1.1", site.name) if site.via_request else fields
+    return marked(_with_framing(request.fields, end_to_end(request.fields)), site)
 
 
 def passed_head(passing: Passing, head: Head, now_s: float, site: Site) -> Head:

@@ -7,6 +7,7 @@ what an unsafe request has changed.
 
 import asyncio
 import logging
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from mitmproxy import connection, ctx, exceptions, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
-from bestbefore.addon.proxy.access import REALM
+from bestbefore.addon.proxy.access import REALM, is_local
 from bestbefore.addon.proxy.forwarded import Passing, sent_fields
 from bestbefore.addon.proxy.layer import OURS, install
 from bestbefore.addon.proxy.service import Service
@@ -147,18 +148,39 @@ class BestBefore:
             return
         if not self._admit(flow, service):
             return
-        if service.is_own(flow.request.host, flow.request.port) or not service.access.tunnels(
-            client.peername[0], flow.request.port
-        ):
+        if not service.access.tunnels(client.peername[0], flow.request.port):
             flow.response = _refusal(403, f"no tunnel to port {flow.request.port} for this client")
             return
-        service.tunnel_opened(client)
+        request = request_of(flow.request, has_body=False)
+        refusal = service.refusal(request, client) if service.ready else None
+        if refusal is not None:
+            flow.response = _refusal(*refusal)
+            return
+        service.tunnel_opened(client, request.fields)
 
-    def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """mitmproxy's hook, before it connects itself: an address that the client may not reach is refused."""
-        service, peer, address = self._service, data.client.peername, data.server.address
-        if service is not None and peer and address and not service.access.reaches(peer[0], address[0]):
+    def http_connect_upstream(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook: a tunnel through the parent proxy."""
+        if self._service is not None and self._service.ready:
+            fields = self._service.tunnel_on(flow.client_conn, fields_of(flow.request.headers))
+            flow.request.headers.fields = pairs_of(fields)
+
+    async def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """mitmproxy's hook, before it connects itself: what the client may not reach is refused."""
+        service, address = self._service, data.server.address
+        if service is None or address is None or not service.is_barred(data.client, address):
+            return
+        try:
+            found = await asyncio.get_running_loop().getaddrinfo(*address[:2], type=socket.SOCK_STREAM)
+        except OSError:
+            return  # mitmproxy will find that out too, and say so
+        if any(is_local(where[0]) for *_, where in found if isinstance(where[0], str)):
             data.server.error = "this client reaches no address of this machine"
+
+    def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
+        """mitmproxy's hook, before anything is sent: the name may have another address than it had a moment ago."""
+        service, address, peer = self._service, data.server.address, data.server.peername
+        if service is not None and address and peer and is_local(peer[0]) and service.is_barred(data.client, address):
+            service.cut(data.server, data.client)
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """mitmproxy's hook: a client that refuses our certificate twice is given a tunnel for an hour."""
@@ -188,7 +210,7 @@ class BestBefore:
             return
         request = request_of(flow.request, has_body=True)
         passing = Passing(request, service.clock.now(), service.clock.monotonic())
-        refusal = service.refusal(request) if self._admit(flow, service) else None
+        refusal = service.refusal(request, flow.client_conn) if self._admit(flow, service) else None
         if refusal is not None:
             flow.response = _refusal(*refusal)
         if flow.response is not None:

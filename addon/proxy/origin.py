@@ -17,6 +17,7 @@ import aiohttp
 import certifi
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
+from aiohttp.connector import Connection
 from yarl import URL
 
 from bestbefore.addon.clock import Clock
@@ -70,6 +71,8 @@ class Fetched:
     """The declared length of the content, bytes."""
     close: Callable[[], object] = lambda: None
     """Lets go of the connection, if the content is not read to its end; it does no harm after that."""
+    local: bool = False
+    """Whether it came from an address that only this machine means."""
 
 
 type Respond = Callable[[Request, float], tuple[Head, bytes]]
@@ -87,6 +90,17 @@ class _PublicOnly(aiohttp.ThreadedResolver):
         if not found:
             raise OSError(f"{host} is an address of this machine")
         return found
+
+
+class _Response(aiohttp.ClientResponse):
+    """Remembers whom it came from: by the time that its head is there, the connection may be in use again."""
+
+    peer = ""
+
+    async def start(self, connection: Connection) -> aiohttp.ClientResponse:
+        peername = connection.transport.get_extra_info("peername") if connection.transport is not None else None
+        self.peer = peername[0] if peername else ""
+        return await super().start(connection)
 
 
 class _Reading(ResponseHandler):
@@ -138,6 +152,7 @@ class Origin:
     def _session_with(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
         return aiohttp.ClientSession(
             connector=connector,
+            response_class=_Response,
             timeout=aiohttp.ClientTimeout(
                 total=None, sock_connect=CONNECT_TIMEOUT_S, sock_read=SILENCE_TIMEOUT_S, ceil_threshold=1e9
             ),
@@ -164,13 +179,15 @@ class Origin:
         if request.target.host in self._own:
             head, body = self._own[request.target.host](request, sent_s)
             return Fetched(head, sent_s, sent_s, _whole(body), len(body))
-        if restricted and self._upstream is None and is_local(request.target.host):
+        if restricted and is_local(request.target.host):
             raise OriginError(Failure.UNREACHABLE, f"{request.target.host} is an address of this machine")
         # The library keeps several lines of a name only if all are spelt alike.
         spelt: dict[str, str] = {}
         lines = [(spelt.setdefault(n.lower(), n), _as_sent(v)) for n, v in request.fields.raw if n.lower() != "host"]
         try:
-            response = await (self._restricted if restricted else self._unrestricted).request(
+            # A parent proxy is the operator's choice, wherever it is.
+            session = self._restricted if restricted and self._upstream is None else self._unrestricted
+            response = await session.request(
                 request.method,
                 URL(request.target.url, encoded=True),
                 headers=[("Host", request.target.authority), *lines],
@@ -182,7 +199,11 @@ class Origin:
         received_s = self._clock.now()
         fields = Fields((n.decode("latin-1"), v.decode("latin-1")) for n, v in response.raw_headers)
         head = Head(response.status, fields, response.reason or "")
-        return Fetched(head, sent_s, received_s, _content(response), response.content_length, response.close)
+        # Behind a parent proxy only the name tells.
+        peer = response.peer if self._upstream is None and isinstance(response, _Response) else request.target.host
+        return Fetched(
+            head, sent_s, received_s, _content(response), response.content_length, response.close, is_local(peer)
+        )
 
     async def close(self) -> None:
         """Close all connections."""

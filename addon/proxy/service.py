@@ -27,9 +27,10 @@ from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
+from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy import pages
-from bestbefore.addon.proxy.access import Access, is_local, read_credentials
+from bestbefore.addon.proxy.access import Access, is_local, is_restricted, read_credentials
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.exchange import Exchanges
@@ -37,9 +38,9 @@ from bestbefore.addon.proxy.forwarded import Passing, passed_head
 from bestbefore.addon.proxy.origin import Origin
 from bestbefore.addon.proxy.translate import is_carried
 from bestbefore.addon.rfc9111 import cache_status
-from bestbefore.addon.rfc9111.connection import has_passed
+from bestbefore.addon.rfc9111.connection import has_passed, hops
 from bestbefore.addon.rfc9111.invalidation import invalidated
-from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.store.opening import open_store
 
 logger = logging.getLogger(__name__)
@@ -71,7 +72,8 @@ class Service:
         self._admin: AdminServer | None = None
         self._closing = AsyncExitStack()
         self._port = 0
-        self._tunnels: set[str] = set()
+        self._tunnels: dict[str, Fields] = {}
+        """By the connections of their clients: the fields of the CONNECT."""
         self.access = _access(self.settings)
 
     @classmethod
@@ -276,32 +278,56 @@ class Service:
         address = client.peername[0] if client.peername else ""
         return client.id in self._tunnels or self.access.authorised(address, proxy_authorization)
 
-    def tunnel_opened(self, client: Client) -> None:
+    def tunnel_opened(self, client: Client, fields: Fields) -> None:
         """The client was admitted to a tunnel: what comes through it needs no credentials of its own."""
-        self._tunnels.add(client.id)
+        self._tunnels[client.id] = fields
+
+    def tunnel_on(self, client: Client, fields: Fields) -> Fields:
+        """The fields of the CONNECT that opens a client's tunnel at the parent proxy: it may lead back to us."""
+        return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), self.site)
 
     def left(self, connection: Connection, client: Client) -> None:
-        """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client."""
-        self._tunnels.discard(connection.id)
+        """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client.
+
+        mitmproxy 12.2.3 leaves the socket open if it decided to close it while more data was at hand.
+        """
+        self._tunnels.pop(connection.id, None)
+        self.cut(connection, client)
+
+    def cut(self, connection: Connection, client: Client) -> None:
+        """Close a connection at once."""
         writer = _writer_to(connection, client)
         if writer is not None:
-            # mitmproxy 12.2.3 leaves the socket open if it decided to close it while more data was at hand.
             writer.close()
 
     def is_own(self, host: str, port: int) -> bool:
         """Whether this is an address at which we ourselves listen."""
         ports = {self._port} if self._admin is None else {self._port, self._admin.port}
-        own = {self.settings.listen.host, "localhost"}
-        return port in ports and (host in own or is_local(host))
+        return port in ports and (host == self.settings.listen.host or is_local(host))
 
-    def refusal(self, request: Request) -> tuple[int, str] | None:
-        """Why a request that mitmproxy would forward is refused, if it is."""
+    def is_barred(self, client: Client, address: tuple[str | int, ...]) -> bool:
+        """Whether a connection for this client must not lead to this machine itself.
+
+        A parent proxy may be there: it is the operator's choice.
+        """
+        parent = self.settings.upstream
+        is_parent = parent is not None and address[:2] == (parent.host, parent.port)
+        return is_restricted(client) and not is_parent
+
+    def refusal(self, request: Request, client: Client) -> tuple[int, str] | None:
+        """Why a request that mitmproxy would forward, or a tunnel, is refused, if it is."""
         if request.method.upper() == "PURGE":
             return 400, "a PURGE has no content"
-        if self.is_own(request.target.host, request.target.port) or request.target.host == pages.HOST:
+        if self.is_own(request.target.host, request.target.port):
             return 403, "this address is the proxy's own"
+        if is_restricted(client) and is_local(request.target.host):
+            return 403, "this client reaches no address of this machine"
         if has_passed(request.fields, self._exchanges.site.name):
             return 508, "the request has passed this proxy already"
+        if request.method == "CONNECT":
+            return None
+        if request.target.host == pages.HOST:
+            return 403, "this address is the proxy's own"
         if self._exchanges.site.offline:
             return 504, "the proxy is offline"
         return None

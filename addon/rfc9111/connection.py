@@ -34,9 +34,18 @@ def end_to_end(fields: Fields) -> Fields:
     return fields if removed.isdisjoint(fields.names()) else fields.without(removed)
 
 
-def with_via(fields: Fields, version: str, pseudonym: str) -> Fields:
+LOOP_FIELD = "Bestbefore-Via"
+"""Stands in for Via in requests where the operator wants none: some servers answer those that bear it uncompressed."""
+
+
+def with_via(fields: Fields, version: str, pseudonym: str, name: str = "Via") -> Fields:
     """With us added at the end of Via (RFC 9110 7.6.3); `version` is that of the message received, such as `1.1`."""
-    return fields.added(("Via", f"{version} {pseudonym}"))
+    return fields.added((name, f"{version} {pseudonym}"))
+
+
+def hops(fields: Fields) -> tuple[tuple[str, str], ...]:
+    """The lines that say which proxies a message has passed."""
+    return tuple((name, value) for name, value in fields.raw if name.lower() in ("via", LOOP_FIELD.lower()))
 
 
 def has_passed(fields: Fields, pseudonym: str) -> bool:
@@ -45,5 +54,5 @@ def has_passed(fields: Fields, pseudonym: str) -> bool:
     A comment that reads like a hop of this name counts as one.
     """
     name = pseudonym.lower()
-    hops = (hop.lower().split() for line in fields.values("via") for hop in line.split(","))
-    return any(hop[1:2] == [name] for hop in hops)
+    lines = (*fields.values("via"), *fields.values(LOOP_FIELD))
+    return any(hop.lower().split()[1:2] == [name] for line in lines for hop in line.split(","))

@@ -49,6 +49,8 @@ class Copy:
     """The hash of the Cookie that a request must bear to be answered with this copy; empty if any request may."""
     fetched_with_cookie: bool = False
     fetched_with_authorization: bool = False
+    local: bool = False
+    """It came from an address that only this machine means: it is not for clients that may not reach that."""
     outdated: bool = False
     """A HEAD has shown that the origin now has something else (RFC 9111 4.3.5)."""
     expiry_s: float | None = None

@@ -5,8 +5,10 @@ import ipaddress
 from pathlib import Path
 
 import pytest
+from mitmproxy.connection import Client
+from mitmproxy.proxy.mode_specs import ProxyMode
 
-from bestbefore.addon.proxy.access import Access, address_of, is_local, read_credentials
+from bestbefore.addon.proxy.access import Access, address_of, is_local, is_restricted, read_credentials
 from bestbefore.addon.rfc9111.message import Fields
 
 
@@ -40,13 +42,39 @@ def test_wrong_or_malformed_credentials_are_refused(value: str | None) -> None:
     assert not Access(users={"ann": "secret"}).authorised("198.51.100.1", value)
 
 
-def test_clients_beyond_loopback_reach_no_local_target_and_few_ports() -> None:
+def client(address: str, mode: str = "regular") -> Client:
+    return Client(peername=(address, 1), sockname=("192.0.2.1", 2), proxy_mode=ProxyMode.parse(mode))
+
+
+def test_clients_beyond_loopback_may_not_reach_this_machine() -> None:
+    for address in ("192.0.2.7", "::ffff:192.0.2.7", "fe80::1%eth0", "169.254.1.1", "2001:db8::1"):
+        assert is_restricted(client(address))
+    for address in ("127.0.0.1", "127.8.8.8", "::1", "::ffff:127.0.0.1"):
+        assert not is_restricted(client(address))
+
+
+def test_in_front_of_an_origin_the_operator_says_where_requests_go() -> None:
+    assert not is_restricted(client("192.0.2.7", "reverse:http://127.0.0.1:9000"))
+    assert is_restricted(client("192.0.2.7", "upstream:http://127.0.0.1:3128"))
+
+
+@pytest.mark.parametrize("target", [
+    "127.0.0.1", "127.255.1.1", "::1", "[::1]", "0.0.0.0", "::", "169.254.169.254", "fe80::1%eth0",
+    "::ffff:127.0.0.1", "::ffff:7f00:1", "::ffff:a9fe:a9fe",
+    "127.1", "127.0.1", "0177.0.0.1", "0x7f.0.0.1", "0x7f000001", "2130706433", "0",
+    "localhost", "LocalHost.", "app.localhost",
+])
+def test_every_way_to_write_an_address_of_this_machine_is_known(target: str) -> None:
+    assert is_local(target)
+
+
+@pytest.mark.parametrize("target", ["192.0.2.7", "10.0.0.1", "3221226219", "2001:db8::1", "localhost.example.org", ""])
+def test_other_addresses_and_names_are_not_of_this_machine(target: str) -> None:
+    assert not is_local(target)
+
+
+def test_clients_beyond_loopback_open_tunnels_to_few_ports() -> None:
     access = Access()
-    for target in ("127.0.0.1", "::1", "169.254.169.254", "fe80::1%eth0", "0.0.0.0", "[::1]", "::ffff:127.0.0.1"):
-        assert is_local(target)
-        assert not access.reaches("192.0.2.7", target)
-        assert access.reaches("127.0.0.1", target)
-    assert access.reaches("192.0.2.7", "203.0.113.5")
     assert access.tunnels("192.0.2.7", 443)
     assert not access.tunnels("192.0.2.7", 25)
     assert access.tunnels("::1", 25)
@@ -54,6 +82,7 @@ def test_clients_beyond_loopback_reach_no_local_target_and_few_ports() -> None:
 
 def test_a_name_is_no_address() -> None:
     assert address_of("localhost") is None
+    assert address_of("1.2.3.4.5") is None
 
 
 def test_a_credentials_file_is_read_and_a_bad_line_named_without_its_password(tmp_path: Path) -> None:

@@ -4,7 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.rfc9111.connection import connection_options, end_to_end, has_passed, with_via
+from bestbefore.addon.rfc9111.connection import (
+    LOOP_FIELD,
+    connection_options,
+    end_to_end,
+    has_passed,
+    hops,
+    with_via,
+)
 from bestbefore.addon.rfc9111.message import Fields
 
 type Having = Callable[..., Fields]
@@ -48,6 +55,14 @@ def test_via_grows_at_its_end(fields: Having) -> None:
 )
 def test_a_loop_is_seen_by_our_name_in_via(fields: Having, via: str, passed: bool) -> None:
     assert has_passed(fields("Via: 1.1 other", f"Via: {via}"), "bb-1") is passed
+
+
+def test_a_loop_is_seen_without_via_by_a_field_of_our_own(fields: Having) -> None:
+    sent = with_via(fields("Via: 1.0 fred"), "1.1", "bb-1", LOOP_FIELD)
+    assert sent.get("via") == "1.0 fred"
+    assert has_passed(sent, "bb-1")
+    assert not has_passed(sent, "fred-1")
+    assert hops(sent.added(("A", "1"))) == (("Via", "1.0 fred"), (LOOP_FIELD, "1.1 bb-1"))
 
 
 @given(st.lists(st.text(st.sampled_from('abc1. ,()\\"-'), max_size=20), max_size=3))
