@@ -12,10 +12,10 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from email.utils import formatdate, parsedate_to_datetime
-from http.client import HTTPConnection, HTTPResponse
+from http.client import HTTPConnection, HTTPException, HTTPResponse
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -81,6 +81,15 @@ class Proxy:
             if words in self.said[-1]:
                 return self.said[-1]
 
+    def servers(self) -> list[int]:
+        """The processes of embedded servers that use its state directory, as /proc has them."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has ended meanwhile
+                if (folder / "cwd").readlink() == self.state / "valkey" and "valkey" in (folder / "comm").read_text():
+                    found.append(int(folder.name))
+        return found
+
     def metric(self, name: str) -> float:
         """A metric without labels, from the admin address."""
         where = re.search(r"metrics +(http://\S+)", self.greeting)
@@ -116,14 +125,17 @@ class Got:
 StartProxy = Callable[..., Proxy]
 
 
-@pytest.fixture
-def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
-    """Starts proxies; all that still run at the end of the test are killed."""
+@contextmanager
+def _starting(folder: Path) -> Iterator[StartProxy]:
+    """Starts proxies; all that still run at the end are killed."""
     started: list[subprocess.Popen[str]] = []
 
-    def start(*options: str, state: Path = tmp_path / "state", env: Mapping[str, str] | None = None) -> Proxy:
+    def start(
+        *options: str, state: Path = folder / "state", env: Mapping[str, str] | None = None, under: Sequence[str] = ()
+    ) -> Proxy:
+        """`under`: a command that becomes the one that is given to it, such as `unshare`."""
         process = subprocess.Popen(
-            [COMMAND, "proxy", "--listen", "127.0.0.1:0", "--state", state, "--admin", "127.0.0.1:0", *options],
+            [*under, COMMAND, "proxy", "--listen", "127.0.0.1:0", "--state", state, "--admin", "127.0.0.1:0", *options],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -140,7 +152,7 @@ def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
                 greeting += lines.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 pytest.fail(f"the proxy did not start: {greeting}")
-        port = re.search(r"listens on http://127\.0\.0\.1:(\d+)", greeting)
+        port = re.search(r"listens on http://\S+:(\d+)", greeting)
         assert port is not None, greeting
         return Proxy(process, int(port[1]), greeting, state, lines, reader)
 
@@ -151,6 +163,20 @@ def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
+
+
+@pytest.fixture
+def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
+    """Starts proxies; all that still run at the end of the test are killed."""
+    with _starting(tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def shared_proxy(tmp_path_factory: pytest.TempPathFactory, authority: "Authority") -> Iterator[Proxy]:
+    """One for all tests of a file that leave it as it is. It trusts the authority of the tests."""
+    with _starting(tmp_path_factory.mktemp("shared")) as start:
+        yield start(env={"SSL_CERT_FILE": str(authority.ca_file)})
 
 
 def _pump(stream: Any, lines: "queue.SimpleQueue[str]") -> None:
@@ -170,6 +196,7 @@ class Contact:
     status: int
     version: int
     fields: Mapping[str, str]
+    at_s: float = field(default_factory=time.time)
 
 
 @dataclass
@@ -182,19 +209,26 @@ class Origin:
     contacts: list[Contact] = field(default_factory=list)
     extra: Mapping[str, str] = field(default_factory=dict)
     """Further fields of each answer."""
+    serial: Iterator[int] | None = None
+    """If set, whatever is asked for is another version each time, the next of these. It bears no Date, whose whole
+    seconds would make one moment of several contacts."""
     stop: Callable[[], None] = lambda: None
 
     def answer(self, handler: BaseHTTPRequestHandler) -> None:
         """Version n of an object is what it is after its first n updates."""
         now_s, times = self.now(), self.updates.get(handler.path)
         version = 0 if times is None else bisect.bisect_right(times, now_s)
+        if self.serial is not None:
+            version = next(self.serial)
         body = f"{handler.path} version {version}\n".encode()
         fields = {"Date": formatdate(now_s, usegmt=True), "ETag": f'"{version}"', "Content-Type": "text/plain"}
         fields.update(self.extra)
+        if self.serial is not None:
+            del fields["Date"]
         if times is not None and version:
             fields["Last-Modified"] = formatdate(times[version - 1], usegmt=True)
         current = handler.headers.get("If-None-Match") == f'"{version}"'
-        status = 404 if times is None else 304 if current else 200
+        status = 404 if times is None and self.serial is None else 304 if current else 200
         if status != 304:
             fields["Content-Length"] = str(len(body))
         asked = {name.lower(): value for name, value in handler.headers.items()}
@@ -205,6 +239,81 @@ class Origin:
         handler.end_headers()
         if status != 304 and handler.command == "GET":
             handler.wfile.write(body)
+
+
+class Load:
+    """Clients that each ask for objects of their own, one after the other, and insist on the origin every time."""
+
+    CLIENTS = 4
+    OBJECTS = 4
+    PAUSE_S = 0.004
+    """Between two requests of a client: an object is asked for every 20 ms or so."""
+
+    def __init__(self, url: str, port: int) -> None:
+        """`url`: of the origin; `port`: of the proxy."""
+        self._url = url
+        self._stopped = threading.Event()
+        self.port = port
+        """May be set to that of another proxy."""
+        self.round = 0
+        """Each has objects of its own."""
+        self.answered = 0
+        self.refused: list[str] = []
+        """What was answered with another status than 200."""
+        self.broken = 0
+        """Connections that broke, or could not be made."""
+        self._threads = [threading.Thread(target=self._run, args=(i,)) for i in range(self.CLIENTS)]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+        for thread in self._threads:
+            thread.join(2 * PATIENCE_S)
+
+    def goes_on(self, requests: int = 100) -> None:
+        """Wait for so many more answers."""
+        wanted, end = self.answered + requests, time.monotonic() + PATIENCE_S
+        while self.answered < wanted:
+            assert time.monotonic() < end, f"{self.answered} answered, {self.broken} broken, {self.refused[-3:]}"
+            time.sleep(0.005)
+
+    def _run(self, client: int) -> None:
+        connection, port, n = None, 0, 0
+        while not self._stopped.wait(self.PAUSE_S):
+            if connection is None or port != self.port:
+                port = self.port
+                connection = HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)
+            path = f"{self._url}/{self.round}/{client}/{n % self.OBJECTS}"
+            try:
+                connection.request("GET", path, headers={"Cache-Control": "no-cache"})
+                got = Got.of(connection.getresponse())
+            except (OSError, HTTPException):
+                self.broken += 1
+                connection.close()
+                connection = None
+                continue
+            n += 1
+            if got.status == 200:
+                self.answered += 1
+            else:
+                self.refused.append(f"{got.status} {got.cache_status}")
+        if connection is not None:
+            connection.close()
+
+
+@pytest.fixture
+def start_load() -> Iterator[Callable[[str, int], Load]]:
+    """Starts clients of an origin (its URL) through a proxy (its port); they are stopped at the end of the test."""
+    loads: list[Load] = []
+
+    def start(url: str, port: int) -> Load:
+        loads.append(Load(url, port))
+        return loads[-1]
+
+    yield start
+    for load in loads:
+        load.stop()
 
 
 @dataclass(frozen=True)
@@ -239,6 +348,7 @@ def start_origin() -> Iterator[StartOrigin]:
 
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # head and content are two writes: the second would wait for 40 ms
 
             def do_GET(self) -> None:
                 origin.answer(self)

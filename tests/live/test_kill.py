@@ -1,0 +1,146 @@
+"""kill -9 of the proxy and of its Valkey in turn, under load: no orphan, a store that starts, and little lost.
+
+BESTBEFORE_KILL_ROUNDS says how many kills; the default keeps the suite quick.
+"""
+
+import asyncio
+import itertools
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.interface import GroupCounts
+from bestbefore.addon.store.opening import open_store
+
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.skipif(not Path("/proc/self").exists(), reason="looks for processes in /proc"),
+]
+
+Start = Callable[..., Any]
+ROUNDS = int(os.environ.get("BESTBEFORE_KILL_ROUNDS", "4"))
+PATIENCE_S = 30.0
+PROXY_KILL_S = 1.0
+"""What a kill of the proxy may cost: a batch gathers for 0.2 s, and is written."""
+VALKEY_KILL_S = 2.0
+"""What a kill of the server may cost: while the disk is busy, it answers for so long before it writes."""
+
+
+@dataclass(frozen=True)
+class Kill:
+    """What may be lost: contacts between these two moments."""
+
+    whom: str
+    at_s: float
+    from_s: float
+    until_s: float
+
+    def excuses(self, contact: Any) -> bool:
+        return self.from_s <= contact.at_s <= self.until_s
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the store has of one object."""
+
+    record: Record
+    etags: frozenset[str]
+    """Of the observations, as they were made."""
+
+
+def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
+    start_proxy: Start, start_origin: Start, start_load: Start
+) -> None:
+    origin, draw = start_origin({}), random.Random(1)
+    origin.serial = itertools.count(1)
+    proxy = start_proxy("--quiet")
+    load = start_load(origin.url, proxy.port)
+    kills = []
+    for load.round in range(ROUNDS):
+        is_valkeys = load.round % 2 == 0
+        # Longer than it may cost: what was learnt at its beginning must be kept.
+        end = time.monotonic() + draw.uniform(0.2, 0.7) + (VALKEY_KILL_S if is_valkeys else PROXY_KILL_S)
+        while time.monotonic() < end:
+            load.goes_on(10)
+        (server,) = proxy.servers()
+        at_s = time.time()
+        if is_valkeys:
+            os.kill(server, signal.SIGKILL)
+            kills.append(Kill("Valkey", at_s, at_s - VALKEY_KILL_S, at_s))
+            proxy.hears("the store is back")
+        else:
+            proxy.stop(signal.SIGKILL)
+            if load.round % 4 == 1:
+                wait_until_gone(proxy)  # by itself; else the next start has to see to it
+            proxy = start_proxy("--quiet")
+            load.port = proxy.port
+            # What the old proxy had asked for may be answered a moment after its end.
+            kills.append(Kill("the proxy", at_s, at_s - PROXY_KILL_S, time.time()))
+        assert len(proxy.servers()) == 1
+        assert "away" not in proxy.greeting
+        assert "unreadable" not in proxy.greeting
+    load.goes_on()
+    load.stop()
+    assert load.refused == []
+    assert proxy.stop() == 0
+    assert proxy.servers() == []
+
+    contacts = {(origin.url + contact.path, f'"{contact.version}"'): contact for contact in origin.contacts}
+    found, counts = asyncio.run(kept(proxy.state, {url for url, _ in contacts}))
+    lost = [contacts[url, etag] for url, etag in contacts if url not in found or etag not in found[url].etags]
+    print(f"{ROUNDS} kills, {len(contacts)} contacts, {len(lost)} lost")
+    for whom in ("Valkey", "the proxy"):
+        print(f"  by kills of {whom}: {cost(lost, [kill for kill in kills if kill.whom == whom])}")
+    for contact in lost:
+        assert any(kill.excuses(contact) for kill in kills), "lost what should have been written"
+    assert_consistent(found, counts)
+
+
+def wait_until_gone(proxy: Any) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while proxy.servers():
+        assert time.monotonic() < end, "an orphan"
+        time.sleep(0.005)
+
+
+def cost(lost: Collection[Any], kills: Collection[Kill]) -> str:
+    """How many contacts these kills have cost, and how old the oldest of them was."""
+    ages_s = [kill.at_s - contact.at_s for contact in lost for kill in kills if kill.excuses(contact)]
+    return f"{len(ages_s)}, the oldest {max(ages_s, default=0.0):.2f} s before the kill"
+
+
+async def kept(state: Path, urls: Collection[str]) -> tuple[dict[str, Kept], GroupCounts]:
+    """What the store has of these objects, and what it counts of all."""
+    store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
+    try:
+        found = {}
+        for url in urls:
+            record, observations = await store.record(url), await store.observations(url)
+            if record is not None:
+                assert len(observations) < 256, "more than that of one object are not kept as they were made"
+                etags = frozenset(o.fingerprint.etag for o in observations if o.fingerprint is not None)
+                assert len(etags) == len(observations), "none is kept twice"
+                found[url] = Kept(record, etags)
+        return found, await store.group("all", lambda _: True)
+    finally:
+        await store.close()
+
+
+def assert_consistent(found: dict[str, Kept], counts: GroupCounts) -> None:
+    """Records, observations and counts were written together or not at all."""
+    for known in found.values():
+        assert known.record.contacts == len(known.etags)
+        assert known.record.n_updates == known.record.contacts - 1
+    members = [known.record for known in found.values() if known.record.counted]
+    assert sum(counts.starts.values()) == len(members)
+    assert sum(counts.updates.values()) == sum(record.n_updates for record in members)
