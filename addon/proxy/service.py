@@ -140,10 +140,11 @@ class Service:
                 next_free=settings.admin == DEFAULT_ADMIN,
             )
             self._closing.push_async_callback(self._admin.close)
-        if self._log_requests:
+        if not self.announce:
             sys.stdout.flush()
             self._writer = Writer(sys.stdout)
-            self._log = RequestLog(sys.stdout, self._writer)
+            if self._log_requests:
+                self._log = RequestLog(sys.stdout, self._writer)
         for work in (self._reload(), self._sum_up()):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)
