@@ -99,9 +99,12 @@ def on_response(
     if ask.request.method == "HEAD":
         return _on_head(ask, head, times, site)
     without_validator = rule.learn_without_validator or bool(rule.stale_if_down_s)
-    why = why_not_store(ask.request, head, times.response_s, without_validator=without_validator)
+    why = why_not_store(
+        ask.request, head, times.response_s, targeted=site.targeted, without_validator=without_validator
+    )
     draft = copy_of(
-        ask.request, head, NO_BODY, request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt
+        ask.request, head, NO_BODY,
+        request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt, targeted=site.targeted,
     )
     if "content-length" not in head.fields:
         draft = replace(draft, head=replace(draft.head, fields=draft.head.fields.without({"content-length"})))
@@ -109,7 +112,7 @@ def on_response(
         return Relay(head, TOO_LARGE, draft, reported, drops=ask.chosen is not None)
     if why in (None, NoStore.NEVER_USABLE):
         return Relay(head, why or "", draft, reported)
-    if head.status == 304 and _teaches_by_clients_validator(ask.request, head, times.response_s):
+    if head.status == 304 and _teaches_by_clients_validator(ask.request, head, times.response_s, site):
         return Relay(head, why or "", draft, reported)
     superseded = ask.chosen is not None and head.status < 500 and why is not None and not why.lies_in_the_request
     return Relay(head, why or "", drops=superseded)
@@ -138,7 +141,9 @@ def _on_not_modified(ask: Ask, head: Head, times: Times, site: Site, reported: R
         for copy in found
     ]
     serving = next((new for new, old in zip(renewed, found, strict=True) if old is ask.chosen), renewed[0])
-    why = why_not_store(ask.request, serving.head, times.response_s, without_validator=True)
+    why = why_not_store(
+        ask.request, serving.head, times.response_s, targeted=serving.targeted, without_validator=True
+    )
     keep = Keep.RENEWED if why is None or why.lies_in_the_request else Keep.DROPPED
     return Confirmed(serving, tuple(copy for copy in renewed if copy is not serving), keep, reported)
 
@@ -167,9 +172,9 @@ def _is_too_large(head: Head, site: Site) -> bool:
     return len(digits) > _SIZE_DIGITS_AT_MOST or int(digits) > site.max_cached_body
 
 
-def _teaches_by_clients_validator(request: Request, head: Head, now_s: float) -> bool:
+def _teaches_by_clients_validator(request: Request, head: Head, now_s: float, site: Site) -> bool:
     """A 304 to the client's own validator counts as a 200 that bears it."""
-    return why_not_store(request, replace(head, status=200), now_s) is None
+    return why_not_store(request, replace(head, status=200), now_s, targeted=site.targeted) is None
 
 
 def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:

@@ -19,3 +19,5 @@ class Site:
     """Whether requests to the origin bear Via."""
     reverse: bool = False
     """Whether the proxy stands in front of an origin, and so may report the updates it has seen."""
+    targeted: tuple[str, ...] = ()
+    """The lower-case names of the targeted cache-control fields that are obeyed (RFC 9213), in their order."""

@@ -41,6 +41,7 @@ from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.connection import has_passed, hops
 from bestbefore.addon.rfc9111.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rfc9111.targeted import CDN_CACHE_CONTROL
 from bestbefore.addon.store.opening import open_store
 
 logger = logging.getLogger(__name__)
@@ -110,6 +111,7 @@ class Service:
             offline=settings.offline,
             via_request=settings.via_request,
             reverse=settings.mode is not None,
+            targeted=_targeted(settings),
         )
         self._store = await open_store(
             settings.store,
@@ -381,6 +383,12 @@ def _writer_to(connection: Connection, client: Client) -> Any:
     """What mitmproxy writes to a connection that belongs to a client's; None if there is nothing."""
     handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
     return handler.transports[connection].writer if handler is not None and connection in handler.transports else None
+
+
+def _targeted(settings: Settings) -> tuple[str, ...]:
+    """The targeted fields that are obeyed: in front of an origin, one that is meant for caches there in any case."""
+    ours = (CDN_CACHE_CONTROL,) if settings.mode is not None else ()
+    return tuple(dict.fromkeys((*settings.targeted, *ours)))
 
 
 def _access(settings: Settings) -> Access:

@@ -9,6 +9,7 @@ from bestbefore.addon.rfc9111.directives import CacheControl, of_response
 from bestbefore.addon.rfc9111.entity_tags import EntityTag, etag_field
 from bestbefore.addon.rfc9111.freshness import Lifetime, explicit_lifetime
 from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.rfc9111.targeted import governing
 
 Selecting = tuple[tuple[str, str | None], ...]
 """The lower-case name of each request field that selects the response, in the order of the names, and its normalised
@@ -49,6 +50,8 @@ class Copy:
     """The hash of the Cookie that a request must bear to be answered with this copy; empty if any request may."""
     fetched_with_cookie: bool = False
     fetched_with_authorization: bool = False
+    targeted: tuple[str, ...] = ()
+    """The lower-case names of the targeted fields that are obeyed, if there are such (RFC 9213)."""
     local: bool = False
     """It came from an address that only this machine means: it is not for clients that may not reach that."""
     outdated: bool = False
@@ -70,11 +73,12 @@ class Copy:
 
     def __post_init__(self) -> None:
         fields, received_s = self.head.fields, self.response_time_s
-        cache_control, date_s = of_response(fields), date_value_s(fields, received_s)
+        steering = governing(fields, self.targeted)
+        cache_control, date_s = of_response(steering), date_value_s(fields, received_s)
         derived = {
             "cache_control": cache_control,
             "date_s": date_s,
-            "lifetime": explicit_lifetime(cache_control, fields, date_s, received_s),
+            "lifetime": explicit_lifetime(cache_control, steering, date_s, received_s),
             "etag": etag_field(fields),
             "last_modified_s": date_field(fields, "last-modified", received_s),
             "sets_cookie": "set-cookie" in fields,

@@ -1,5 +1,6 @@
 """Which responses a shared cache may store, and what of them (RFC 9111 3)."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from bestbefore.addon.rfc9111.age import current_at_s, date_value_s, with_date
@@ -13,6 +14,7 @@ from bestbefore.addon.rfc9111.freshness import Lifetime, explicit_lifetime, heur
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rfc9111.personal import binding
 from bestbefore.addon.rfc9111.syntax import list_members
+from bestbefore.addon.rfc9111.targeted import governing
 from bestbefore.addon.rfc9111.vary import selecting
 
 
@@ -69,13 +71,19 @@ _NEVER = frozenset((
 _EVENT_STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
 
 
-def why_not_store(request: Request, head: Head, now_s: float, *, without_validator: bool = False) -> NoStore | None:
+def why_not_store(
+    request: Request, head: Head, now_s: float, *, targeted: Sequence[str] = (), without_validator: bool = False
+) -> NoStore | None:
     """The reason that forbids to store a response received now, or None if it may be stored (RFC 9111 3).
 
-    `head` is as received, connection fields included. `without_validator`: the rule of the domain has a use for
-    copies that have neither validator nor lifetime (learned freshness for them, or serving while the origin is down).
+    `head` is as received, connection fields included. `targeted`: the targeted fields that are obeyed.
+    `without_validator`: the rule of the domain has a use for copies that have neither validator nor lifetime (learned
+    freshness for them, or serving while the origin is down).
     """
-    fields, cache_control = head.fields, of_response(head.fields)
+    if not connection_options(head.fields).isdisjoint(targeted):
+        return NoStore.CONNECTION
+    fields = governing(head.fields, targeted)
+    cache_control = of_response(fields)
     lifetime = explicit_lifetime(cache_control, fields, date_value_s(fields, now_s), now_s)
     return (
         _by_request(request)
@@ -154,13 +162,21 @@ def storable_fields(fields: Fields, cache_control: CacheControl) -> Fields:
 
 
 def copy_of(
-    request: Request, head: Head, body: BodyRef, *, request_time_s: float, response_time_s: float, salt: bytes
+    request: Request,
+    head: Head,
+    body: BodyRef,
+    *,
+    request_time_s: float,
+    response_time_s: float,
+    salt: bytes,
+    targeted: tuple[str, ...] = (),
 ) -> Copy:
     """The copy to store of a response for which `why_not_store` has no reason, and whose content is complete.
 
     A Date is added where there is no valid one, and Content-Length, since the length is known now.
     """
-    cache_control = of_response(head.fields)
+    steering = governing(head.fields, targeted)
+    cache_control = of_response(steering)
     fields = with_date(storable_fields(head.fields, cache_control), response_time_s)
     if head.status != 204 and "content-length" not in fields:
         fields = fields.added(("Content-Length", str(body.size)))
@@ -174,7 +190,8 @@ def copy_of(
         stored_s=response_time_s,
         selecting=selecting(head.fields, request.fields) or (),
         partition=request.partition,
-        personal=binding(request, head, cache_control, salt),
+        personal=binding(request, Head(head.status, steering), cache_control, salt),
         fetched_with_cookie="cookie" in request.fields,
         fetched_with_authorization="authorization" in request.fields,
+        targeted=targeted,
     )

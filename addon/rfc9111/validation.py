@@ -12,6 +12,7 @@ from bestbefore.addon.rfc9111.entity_tags import etag_field, parse_entity_tags
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rfc9111.personal import binding
 from bestbefore.addon.rfc9111.storing import storable_fields
+from bestbefore.addon.rfc9111.targeted import governing
 from bestbefore.addon.rfc9111.vary import selecting
 
 _CONDITIONS = frozenset(("if-none-match", "if-modified-since"))
@@ -92,9 +93,10 @@ def updated(
     kept = _OF_THE_CONTENT if copy.etag is None else _OF_THE_CONTENT | {"etag"}
     new = with_date(end_to_end(head.fields), response_time_s).without(kept)
     fields = copy.head.fields.without(new.names()).added(*new.raw)
-    cache_control = of_response(fields)
+    steering = governing(fields, copy.targeted)
+    cache_control = of_response(steering)
     new_head = replace(copy.head, fields=storable_fields(fields, cache_control))
-    bound_to = binding(request, new_head, cache_control, salt) if "set-cookie" in new else ""
+    bound_to = binding(request, Head(head.status, steering), cache_control, salt) if "set-cookie" in new else ""
     return replace(
         copy,
         head=new_head,
