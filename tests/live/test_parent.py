@@ -1,0 +1,93 @@
+"""Behind a parent proxy, which is a second bestbefore: plain and HTTPS, with and without content, and in loops."""
+
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+type Start = Callable[..., Any]
+UPDATES = {"/page": [1_000_000_000.0]}
+
+
+def config(folder: Path, name: str, *lines: str) -> str:
+    file = folder / f"{name}.toml"
+    file.write_text("\n".join(("[proxy]", *lines, "")))
+    return str(file)
+
+
+def exchange(connection: socket.socket, method: str, target: str, host: str) -> bytes:
+    """Send a request on a connection that ends with its answer."""
+    content = b"content" if method == "POST" else b""
+    lines = (f"{method} {target} HTTP/1.1", f"Host: {host}", "Connection: close", f"Content-Length: {len(content)}")
+    connection.sendall("\r\n".join((*lines, "", "")).encode() + content)
+    answer = b""
+    while chunk := connection.recv(65536):
+        answer += chunk
+    return answer
+
+
+def ask(proxy: Any, url: str, method: str = "GET") -> bytes:
+    """The answer to a client that trusts the proxy's certificate."""
+    scheme, _, rest = url.partition("://")
+    host, slash, path = rest.partition("/")
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 30)) as plain:
+        if scheme == "http":
+            return exchange(plain, method, url, host)
+        plain.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        assert plain.recv(65536).startswith(b"HTTP/1.1 200 ")
+        context = ssl.create_default_context(cafile=proxy.state / "mitmproxy-ca-cert.pem")
+        with context.wrap_socket(plain, server_hostname=host.partition(":")[0]) as secure:
+            return exchange(secure, method, slash + path, host)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_everything_goes_through_the_parent(
+    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path, scheme: str
+) -> None:
+    plain, secure = start_origin(UPDATES), start_origin(UPDATES, authority.leaf_file)
+    plain.extra = secure.extra = {"Cache-Control": "max-age=600"}
+    parent = start_proxy(state=tmp_path / "parent", env={"SSL_CERT_FILE": str(authority.ca_file)})
+    upstream = config(tmp_path, "child", f'upstream = "{scheme}://localhost:{parent.port}"')
+    trusting = {"SSL_CERT_FILE": str(parent.state / "mitmproxy-ca-cert.pem")}
+    child = start_proxy("--config", upstream, state=tmp_path / "child", env=trusting)
+    for origin in (plain, secure):
+        url = origin.url + "/page"
+        first, second, posted = ask(child, url), ask(child, url), ask(child, url, "POST")
+        assert first.count(b"Cache-Status: bestbefore; fwd=uri-miss") == 2, "one of the parent, one of the child"
+        assert second.count(b"Cache-Status: ") == 2
+        assert b"bestbefore; hit" in second
+        assert posted.count(b"Cache-Status: bestbefore; fwd=method") == 2
+        assert posted.endswith(b"content")
+        assert [contact.method for contact in origin.contacts] == ["GET", "POST"]
+    parent.stop()
+    assert ask(child, plain.url + "/other").startswith(b"HTTP/1.1 502 ")
+    assert len(plain.contacts) == 2, "without its parent the child asks nobody"
+
+
+@pytest.mark.parametrize("via", ["", "via_request = false"])
+def test_two_proxies_that_are_each_others_parent_refuse(
+    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path, via: str
+) -> None:
+    origin = start_origin(UPDATES, authority.leaf_file)
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    lines = (via, 'passthrough = ["localhost"]')
+    one = start_proxy(
+        "--config", config(tmp_path, "one", f'upstream = "http://127.0.0.1:{port}"', *lines), state=tmp_path / "one"
+    )
+    start_proxy(
+        "--config", config(tmp_path, "other", f'upstream = "http://127.0.0.1:{one.port}"', *lines),
+        "--listen", f"127.0.0.1:{port}", state=tmp_path / "other",
+    )
+    for method in ("GET", "POST"):
+        assert ask(one, "http://example.org/page", method).startswith(b"HTTP/1.1 508 ")
+    with pytest.raises((ssl.SSLError, ConnectionError)):
+        ask(one, origin.url + "/page")  # its tunnel is not intercepted, and so there is no answer to it
+    assert one.get("http://bestbefore.test/clock").status == 200
+    assert origin.contacts == []
