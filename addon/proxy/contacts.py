@@ -104,7 +104,7 @@ class Contacts:
             return None
         if isinstance(landing, Crashed):
             return await self._failed(tale, ask, rule, landing.error)
-        if landing.copy.local and tale.restricted:
+        if self._store.is_dead(landing.copy) or (landing.copy.local and tale.restricted):
             return None
         use = shared_use(
             ask.request, landing.copy, rule, self._present.site, arrived_s=tale.time_s, now_s=self._clock.now()

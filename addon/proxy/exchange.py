@@ -95,9 +95,9 @@ class Exchanges:
             copies = tuple(copy for copy in copies if copy is not decision.copy)
         return await self._with_history(answer, request)
 
-    def refused(self, request: Request, client: Client, status: int, detail: str) -> Answer:
+    def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """An error of our own."""
-        return self._sending.refused(self._begin(request, client, self._clock.now()), status, detail)
+        return self._sending.refused(self._begin(request, client, self._clock.now()), status, detail, message)
 
     def _rule(self, request: Request) -> Rule:
         return self._present.rules.rule_for(request.target.host, request.target.path)

@@ -11,6 +11,8 @@ from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
+UNTOUCHED = "untouched"
+"""Of a host under passthrough, or with bytes that our own fetch would change."""
 _FRAMING = ("transfer-encoding", "upgrade")
 
 
@@ -25,9 +27,9 @@ class Passing:
     """Monotonic."""
 
     @property
-    def why(self) -> Bypass:
+    def why(self) -> str:
         """Why the cache did not take it."""
-        return bypass_reason(self.request) or Bypass.BODY
+        return bypass_reason(self.request) or UNTOUCHED
 
 
 def sent_fields(request: Request, site: Site) -> Fields:

@@ -208,7 +208,8 @@ class BestBefore:
         service = self._service
         if service is None or not service.ready or OURS in flow.metadata:
             return
-        request = request_of(flow.request, has_body=True)
+        framed = "content-length" in flow.request.headers or "transfer-encoding" in flow.request.headers
+        request = request_of(flow.request, has_body=framed)
         passing = Passing(request, service.clock.now(), service.clock.monotonic())
         refusal = service.refusal(request, flow.client_conn) if self._admit(flow, service) else None
         if refusal is not None:

@@ -237,7 +237,8 @@ class Service:
     async def answer(self, request: Request, client: Client) -> Answer:
         """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
         if self.is_own(request.target.host, request.target.port):
-            return self._exchanges.refused(request, client, 403, "own-address")
+            hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
+            return self._exchanges.refused(request, client, 403, "own-address", hint)
         if request.method == "PURGE":
             return await self._purge(request, client)
         return await self._exchanges.answer(request, client)

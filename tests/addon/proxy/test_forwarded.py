@@ -37,3 +37,9 @@ def test_the_answer_says_why_it_went_past_the_cache() -> None:
 def test_a_client_that_wants_to_close_is_told_that_we_do() -> None:
     head = passed_head(passing("POST", ("Connection", "close")), Head(200), 0.0, SITE)
     assert head.fields.get("connection") == "close"
+
+
+def test_a_request_that_is_only_left_to_mitmproxy_is_called_untouched() -> None:
+    plain = Passing(Request("GET", Target.parse("http://example.org/?")), 0.0, 0.0)
+    head = passed_head(plain, Head(200), 0.0, SITE)
+    assert head.fields.get("cache-status") == "bestbefore; fwd=bypass; fwd-status=200; detail=untouched"
