@@ -1,7 +1,7 @@
 """The finished points of sweeps, in a file that a kill leaves usable."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
@@ -10,7 +10,14 @@ import numpy as np
 
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import params
+from bestbefore.replay.breakdown import Breakdown
+from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.scenario import Scenario
+
+Row = Mapping[str, float | str | None]
+"""Counts by the names and in the order in which they are reported, of a part also which it is. None: none to count."""
+Rows = Sequence[Row]
+"""What is counted for a policy: of the whole trace first, then of its parts."""
 
 
 class Finished:
@@ -23,28 +30,28 @@ class Finished:
         """
         self._path = path
         self._replay = replay
-        self._counts: dict[str, Mapping[str, float]] = {}
+        self._rows: dict[str, Rows] = {}
         text = path.read_text() if path.exists() else ""
         self._ends_in_line = text.endswith("\n") or not text
         for line in text.split("\n"):
             self._recall(line)
 
-    def get(self, policy: Policy) -> Mapping[str, float] | None:
+    def get(self, policy: Policy) -> Rows | None:
         """What was counted for this policy, if it was."""
-        return self._counts.get(self._key(self._replay, policy.name, params(policy)))
+        return self._rows.get(self._key(self._replay, policy.name, params(policy)))
 
-    def add(self, policy: Policy, counts: Mapping[str, float]) -> None:
+    def add(self, policy: Policy, rows: Rows) -> None:
         """Keep what was counted for this policy. Raises OSError."""
-        line = {"replay": self._replay, "policy": policy.name, "params": params(policy), "counts": dict(counts)}
+        line = {"replay": self._replay, "policy": policy.name, "params": params(policy), "counts": rows}
         with self._path.open("a") as file:
             file.write(("" if self._ends_in_line else "\n") + json.dumps(line) + "\n")
         self._ends_in_line = True
-        self._counts[self._key(self._replay, policy.name, params(policy))] = counts
+        self._rows[self._key(self._replay, policy.name, params(policy))] = rows
 
     def _recall(self, line: str) -> None:
         try:
             point = json.loads(line)
-            self._counts[self._key(point["replay"], point["policy"], point["params"])] = point["counts"]
+            self._rows[self._key(point["replay"], point["policy"], point["params"])] = point["counts"]
         except (ValueError, KeyError, TypeError):
             return
 
@@ -53,8 +60,8 @@ class Finished:
         return json.dumps([replay, policy, parameters], sort_keys=True)
 
 
-def identity(scenario: Scenario) -> str:
-    """A name for what is replayed: another for other updates or requests, or if they are replayed in another way.
+def identity(scenario: Scenario, breakdowns: Iterable[Breakdown] = ()) -> str:
+    """A name for what is replayed: another for other updates, requests or parts, or if they are replayed another way.
 
     It is made of the events themselves: the names and dates of files do not matter.
     """
@@ -68,6 +75,23 @@ def identity(scenario: Scenario) -> str:
     observed_since_s = sorted({history.since_s for history in known.histories.values()})
     for name, record in sorted(scenario.observed.records.items()) if scenario.observed else ():
         digest.update(f"{name} {record}\n".encode())
-    way = [scenario.cache, known.grouping, observed_since_s, scenario.observed is None, version("bestbefore")]
-    digest.update(json.dumps(way).encode())
+    way = [scenario.cache, known.grouping, observed_since_s, scenario.observed is None]
+    digest.update(_text(way, breakdowns))
     return digest.hexdigest()
+
+
+def refresh_identity(
+    scenario: RefreshScenario, min_interval_s: float, breakdowns: Iterable[Breakdown] = ()
+) -> str:
+    """The same for what is refreshed."""
+    digest = blake2b(digest_size=16)
+    for name, history in sorted(scenario.known.histories.items()):
+        digest.update(_text([name, history.since_s, scenario.first_s[name], len(history.times_s)], ()))
+        digest.update(np.ascontiguousarray(history.times_s).data)
+    digest.update(_text([scenario.known.grouping, scenario.warm, min_interval_s], breakdowns))
+    return digest.hexdigest()
+
+
+def _text(way: Sequence[object], breakdowns: Iterable[Breakdown]) -> bytes:
+    parts = [[breakdown.key, sorted(breakdown.parts.items())] for breakdown in breakdowns]
+    return json.dumps([way, parts, version("bestbefore")]).encode()

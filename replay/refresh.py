@@ -6,8 +6,9 @@ Source: Bright, Gal, Raschid, section 5.2.2 (their mailboxes); the delay is that
 import heapq
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Self
 
 from bestbefore.policies.models.history import DAY_S, History
@@ -19,8 +20,8 @@ from bestbefore.replay.known import Known
 from bestbefore.replay.observed import ObservedHistories, Warm
 from bestbefore.replay.traces.columns import Updates
 
-Watch = Callable[[int], object]
-"""Is told after each refresh how many updates it fetched."""
+Watch = Callable[[Iterator[None]], Iterable[None]]
+"""Passes on an item for each update that was fetched, and sees how far they are."""
 
 TEST_START_AFTER_S = 7 * DAY_S
 """How long an object is observed before it is first refreshed, where no test start is given."""
@@ -124,12 +125,8 @@ class _Object:
         return RefreshCounts(self.refreshes, self.updates, unfetched, self.delay_s, self.max_delay_s)
 
 
-def _unwatched(_fetched: int) -> None:
-    pass
-
-
 def refresh_objects(
-    scenario: RefreshScenario, policy: Policy, min_interval_s: float, watch: Watch = _unwatched
+    scenario: RefreshScenario, policy: Policy, min_interval_s: float, watch: Watch = iter
 ) -> dict[str, RefreshCounts]:
     """What becomes of each object that is refreshed when its policy says.
 
@@ -137,9 +134,18 @@ def refresh_objects(
     last update has been fetched. An expiry of never ends it. Raises ValueError if the interval is so short that it is
     lost in the times of the trace.
     """
-    known = scenario.known_to(policy)
-    objects = [_Object(name, known_.times_s.tolist()) for name, known_ in scenario.known.histories.items()]
+    objects = [_Object(name, history.times_s.tolist()) for name, history in scenario.known.histories.items()]
     _check_interval(min_interval_s, max((object_.times[-1] for object_ in objects), default=0.0))
+    for _ in watch(_fetched(scenario, policy, min_interval_s, objects)):
+        pass
+    return {object_.name: object_.counts() for object_ in objects}
+
+
+def _fetched(
+    scenario: RefreshScenario, policy: Policy, min_interval_s: float, objects: Sequence[_Object]
+) -> Iterator[None]:
+    """Refresh the objects in order of time, and stop after each update that was fetched."""
+    known = scenario.known_to(policy)
     due = [(scenario.first_s[object_.name], number) for number, object_ in enumerate(objects)]
     heapq.heapify(due)
     while due:
@@ -152,9 +158,9 @@ def refresh_objects(
                 known.tell(object_.name, t)
         else:
             found = object_.refresh(t)
-            watch(found)
             if object_.verdict.state is not None:
                 outcome = Outcome(object_.verdict.state, found > 0)
+            yield from repeat(None, found)
         history, group = known.contact(object_.name, t)
         if object_.fetched == len(object_.times):
             heapq.heappop(due)
@@ -164,7 +170,6 @@ def refresh_objects(
             heapq.heappop(due)
         else:
             heapq.heapreplace(due, (max(object_.verdict.expiry_s, t + min_interval_s), number))
-    return {object_.name: object_.counts() for object_ in objects}
 
 
 def _check_interval(min_interval_s: float, latest_s: float) -> None:

@@ -4,7 +4,6 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -13,19 +12,19 @@ import click
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
-from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import params
-from bestbefore.replay import plain
 from bestbefore.replay.commands.progress import bar, in_order
+from bestbefore.replay.commands.run_options import RunOptions, Start, run_options
 from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
+from bestbefore.replay.commands.tables import tables
 from bestbefore.replay.commands.trace_options import read_given, trace_options
 from bestbefore.replay.complete import Grouping
-from bestbefore.replay.finished import Finished, identity
+from bestbefore.replay.finished import Finished, Rows
 from bestbefore.replay.grid import Point, points_of
 from bestbefore.replay.report.chart import BOUND
-from bestbefore.replay.report.facts import facts
 from bestbefore.replay.report.folder import FINISHED, write_report
-from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.runs import Run
+from bestbefore.replay.scenario import Cache
 from bestbefore.replay.sweep import Result, sweeping
 
 
@@ -35,6 +34,7 @@ from bestbefore.replay.sweep import Result, sweeping
 @click.option("--policy", "specs", multiple=True, required=True, metavar="SPEC",
               help="name or name:key=value,key=value, e.g. indttl:theta=0.1,window=1d. A value may be a range of N "
               "values, A..B/N. May be repeated.")
+@run_options
 @jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per policy, one a line.")
 @click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -49,41 +49,58 @@ def command(
     cache: str,
     grouping: str,
     specs: tuple[str, ...],
+    history: str,
+    warm: str | None,
+    min_interval_s: float | None,
+    objects_path: Path | None,
+    column: str | None,
     jobs: int,
     folder: Path | None,
     *,
+    refresh: bool,
+    per_domain: bool,
     as_json: bool,
 ) -> None:
-    """Replay recorded updates and requests under policies, and count hits, stale hits and validations."""
+    """Replay recorded updates and requests under policies, and count hits, stale hits and validations.
+
+    With --refresh there are no requests: objects are refreshed when the policy says, and the delays are counted.
+    """
+    options = RunOptions(history, warm, refresh, min_interval_s, per_domain, objects_path, column)
+    options.check()
     points = [point for spec in specs for point in _points(spec)]
     asked_for = len(points)
     if folder is not None and not any(point.policy.name == BOUND for point in points):
         points += points_of(BOUND)
+    if refresh and requests_path is not None:
+        raise InputError("--refresh goes without requests: expected it or --requests FILE")
     updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
-    if requests is None:
-        raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
+    if requests is None and not refresh:
+        raise InputError("the trace has no requests: expected --requests FILE, a log of requests, or --refresh")
+    start = Start(origin_s, test_start_s, Grouping(grouping), _warn)
     try:
-        scenario = Scenario.of(
-            updates,
-            requests,
-            origin_s=origin_s,
-            test_start_s=test_start_s,
-            cache=Cache(cache),
-            grouping=Grouping(grouping),
-            warn=_warn,
-        )
+        if refresh or requests is None:
+            runs = options.refreshing(updates, start)
+        else:
+            runs = options.replaying(updates, requests, Cache(cache), start)
+        folders = [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
+        results = [_results(run, points, jobs, into) for run, into in zip(runs, folders, strict=True)]
     except ValueError as error:
         raise InputError(str(error)) from None
-    results = _results(scenario, points, jobs, folder)
-    rows = [_row(scenario, result) for result in results]
-    if folder is not None:
-        sources = {"file of updates": updates_path, "file of requests": requests_path, "log": log_path}
-        write_report(folder, results, rows, _facts(scenario, sources))
+    sources = {"file of updates": updates_path, "file of requests": requests_path, "log": log_path}
+    for run, into, rows_of_points in zip(runs, folders, results, strict=True):
+        if into is not None:
+            _write(into, run, points, rows_of_points, sources)
+    shown = [
+        (run, point, rows_of_points[place])
+        for place, point in enumerate(points[:asked_for])
+        for run, rows_of_points in zip(runs, results, strict=True)
+    ]
     if as_json:
-        for row in rows[:asked_for]:
-            click.echo(json.dumps(row))
+        for run, point, rows in shown:
+            for row in _json_rows(run, point, rows):
+                click.echo(json.dumps(row))
     else:
-        click.echo(_table(results[:asked_for]))
+        click.echo(_text(shown))
 
 
 def _points(spec: str) -> list[Point]:
@@ -101,51 +118,44 @@ def _say(message: str) -> None:
     click.echo(f"bestbefore replay: {message}", err=True)
 
 
-def _results(scenario: Scenario, points: Sequence[Point], jobs: int, folder: Path | None) -> list[Result]:
+def _results(run: Run, points: Sequence[Point], jobs: int, folder: Path | None) -> list[Rows]:
     if len(points) == 1:
-        with bar(points[0].spec, len(scenario.requests)) as watch:
-            return [Result(points[0], plain.replay(scenario, points[0].policy, watch).by_name())]
+        with bar(points[0].spec, run.items) as watch:
+            return [run.rows(points[0].policy, watch)]
     finished = None
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        finished = Finished(folder / FINISHED, identity(scenario))
+        finished = Finished(folder / FINISHED, run.identity())
     try:
-        return in_order(sweeping(points, partial(_count, scenario), jobs, finished), len(points), "policies")
+        return in_order(sweeping(points, run.rows, jobs, finished), len(points), "policies")
     except KeyboardInterrupt:
         if folder is not None:
             _say(f"interrupted; what was finished is kept in {folder}, where the same command goes on")
         raise
 
 
-def _count(scenario: Scenario, policy: Policy) -> Mapping[str, float]:
-    return plain.replay(scenario, policy).by_name()
-
-
-def _row(scenario: Scenario, result: Result) -> dict[str, object]:
-    """What is printed and kept of a policy, as JSON."""
-    return {
-        "policy": result.point.policy.name,
-        "params": params(result.point.policy),
-        "cache": scenario.cache,
-        "history": "complete",
-        "through": "plain",
-        **result.counts,
-    }
-
-
-def _facts(scenario: Scenario, sources: Mapping[str, Path | None]) -> dict[str, str]:
-    """What the report says of the replay, beside its results."""
+def _write(
+    folder: Path, run: Run, points: Sequence[Point], results: Sequence[Rows], sources: Mapping[str, Path | None]
+) -> None:
     files = {kind: str(path) for kind, path in sources.items() if path is not None}
     made = {"made": f"{utc(RealClock().now())} by bestbefore {version('bestbefore')}"}
-    return {**files, **facts(scenario), "command": shlex.join(["bestbefore", *sys.argv[1:]]), **made}
+    told = {**files, **run.facts(), "command": shlex.join(["bestbefore", *sys.argv[1:]]), **made}
+    rows = [row for point, rows in zip(points, results, strict=True) for row in _json_rows(run, point, rows)]
+    drawn = [
+        Result(point, {name: n for name, n in rows[0].items() if isinstance(n, int | float)})
+        for point, rows in zip(points, results, strict=True)
+    ]
+    write_report(folder, drawn, rows, told, run.measure)
 
 
-def _table(results: Sequence[Result]) -> str:
-    """Counts in columns, a policy a line."""
-    lines = [["policy", *(name.replace("_", " ") for name in results[0].counts)]]
-    lines += [[result.point.spec, *(f"{n:,}" for n in result.counts.values())] for result in results]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(line[1:], widths[1:], strict=True))])
-        for line in lines
-    )
+def _json_rows(run: Run, point: Point, rows: Rows) -> list[dict[str, object]]:
+    """What is printed and kept of a policy, as JSON: of the whole trace, and of its parts."""
+    policy = {"policy": point.policy.name, "params": params(point.policy), **run.way()}
+    return [{**policy, **row} for row in rows]
+
+
+def _text(shown: Sequence[tuple[Run, Point, Rows]]) -> str:
+    several = len({run.history for run, _, _ in shown}) > 1
+    heads = ["policy", "history"] if several else ["policy"]
+    lines = [([point.spec, run.history][: len(heads)], row) for run, point, rows in shown for row in rows]
+    return tables(heads, lines, [breakdown.key for breakdown in shown[0][0].breakdowns])

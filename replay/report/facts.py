@@ -7,6 +7,7 @@ import numpy as np
 from bestbefore.addon.admin.units import utc
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.complete import Grouping
+from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import IdArray
 
@@ -29,9 +30,23 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
         "requests": f"{len(requests):,} by {clients:,} clients for {asked:,} objects{_span(requests.times_s)}",
         "updates": f"{len(updates):,} of {_distinct(updates.object_ids):,} objects{_span(updates.times_s)}",
         "caches": CACHES[scenario.cache],
-        "histories": "complete" if scenario.observed is None else "observed: what a proxy alone would have seen",
+        "histories": _histories(is_complete=scenario.observed is None),
         "groups": GROUPS[scenario.known.grouping],
     }
+
+
+def refresh_facts(scenario: RefreshScenario, min_interval_s: float) -> Mapping[str, str]:
+    """The same of what is refreshed without requests."""
+    return {
+        "updates": f"{scenario.updates:,} of {len(scenario.first_s):,} objects, each after its first refresh",
+        "refreshes": f"when the policy says, at least {min_interval_s:g} s apart",
+        "histories": _histories(is_complete=scenario.warm is None),
+        "groups": GROUPS[scenario.known.grouping],
+    }
+
+
+def _histories(*, is_complete: bool) -> str:
+    return "complete" if is_complete else "observed: what a proxy alone would have seen"
 
 
 def _span(times_s: FloatArray) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bestbefore.replay.report.html import page
+from bestbefore.replay.report.html import Measure, page
 from bestbefore.replay.report.tables import Row, csv_text, json_text
 from bestbefore.replay.sweep import Result
 
@@ -11,13 +11,18 @@ FINISHED = "finished.jsonl"
 """The finished points, from which the same replay goes on if it was ended early."""
 
 
-def write_report(folder: Path, results: Sequence[Result], rows: Sequence[Row], facts: Mapping[str, str]) -> None:
-    """Write counts.csv, counts.json and report.html, each whole or not at all. Raises OSError."""
-    for name, text in (
-        ("counts.csv", csv_text(rows)),
-        ("counts.json", json_text(rows)),
-        ("report.html", page(results, facts)),
-    ):
+def write_report(
+    folder: Path, results: Sequence[Result], rows: Sequence[Row], facts: Mapping[str, str], measure: Measure
+) -> None:
+    """Write counts.csv, counts.json and report.html, each whole or not at all. Raises OSError.
+
+    Results without the counts of the measure are not in the report, and there is none if none of them has both.
+    """
+    texts = {"counts.csv": csv_text(rows), "counts.json": json_text(rows)}
+    measured = [result for result in results if {measure.x, measure.y} <= result.counts.keys()]
+    if measured:
+        texts["report.html"] = page(measured, facts, measure)
+    for name, text in texts.items():
         part = folder / f"{name}.part"
         part.write_text(text, encoding="utf-8")
         part.replace(folder / name)

@@ -21,6 +21,11 @@ WORDS: Mapping[str, str] = {
     "stale_hits": "Hits although the object had changed at the origin.",
     "validations": "Requests for which the origin was asked whether the copy is still current.",
     "unnecessary": "Validations that found the object unchanged.",
+    "refreshes": "Contacts that no request asked for, after the first of each object.",
+    "updates": "Those of the objects after their first refresh.",
+    "unfetched": "Updates after which their object was refreshed no more.",
+    "mean_delay_s": "The mean time from an update to the first refresh at or after it, in seconds, of those fetched.",
+    "max_delay_s": "The longest of these times.",
 }
 
 
@@ -34,7 +39,11 @@ class Measure:
     """The count of which others are a share."""
 
 
-def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure = Measure()) -> str:
+REQUESTS = Measure()
+REFRESHES = Measure("refreshes", "mean_delay_s", None)
+
+
+def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure = REQUESTS) -> str:
     """The report.
 
     `facts` are what was replayed, how, when and by which command: in the order in which they are shown.

@@ -5,14 +5,16 @@ import numpy as np
 import pytest
 
 from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.replay.breakdown import Breakdown
 from bestbefore.replay.complete import Grouping
-from bestbefore.replay.finished import Finished, identity
+from bestbefore.replay.finished import Finished, identity, refresh_identity
 from bestbefore.replay.observed import Warm
+from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
 
 TTL, INDTTL = parse_spec("ttl:alpha=0.2"), parse_spec("indttl:threshold=inf,fallback=ttl+group")
-COUNTS = {"hits": 3, "mean_delay_s": 0.1 + 0.2}
+COUNTS = [{"hits": 3, "mean_delay_s": 0.1 + 0.2}, {"domain": "x", "hits": 1, "mean_delay_s": None}]
 
 
 @pytest.fixture
@@ -22,10 +24,10 @@ def path(tmp_path: Path) -> Path:
 
 def test_what_was_kept_is_known_again_exactly(path: Path) -> None:
     Finished(path, "a").add(TTL, COUNTS)
-    Finished(path, "a").add(INDTTL, {"hits": 4})
+    Finished(path, "a").add(INDTTL, [{"hits": 4}])
     again = Finished(path, "a")
     assert again.get(TTL) == COUNTS
-    assert again.get(INDTTL) == {"hits": 4}
+    assert again.get(INDTTL) == [{"hits": 4}]
 
 
 def test_only_the_same_policy_of_the_same_replay_is_known(path: Path) -> None:
@@ -101,3 +103,21 @@ def test_what_is_known_at_the_test_start_is_part_of_the_identity() -> None:
     known = {identity(scenario(warm=warm)) for warm in (None, *Warm)}
     assert len(known) == 4
     assert identity(scenario(requests=(1.5, 3.0, 6.0), warm=Warm.CONTACTS)) not in known
+
+
+def test_parts_that_are_counted_apart_make_it_another_replay() -> None:
+    whole, parted = scenario(), [Breakdown("class", {"a": "x"})]
+    assert len({identity(whole), identity(whole, parted), identity(whole, [Breakdown("class", {"a": "y"})])}) == 3
+
+
+def test_refreshing_in_another_way_has_another_identity() -> None:
+    updates = Updates.of(np.array([1.0, 5.0]), np.zeros(2, dtype=np.int32), ("a",))
+    ways: list[dict[str, float | Grouping | Warm]] = [
+        {}, {"origin_s": 0.0}, {"test_start_s": 3.0}, {"grouping": Grouping.PREFIX}, {"warm": Warm.NONE},
+    ]
+    scenarios = [RefreshScenario.of(updates, warn=lambda _: None, **way) for way in ways]  # type: ignore[arg-type]
+    assert len({refresh_identity(one, 1.0) for one in scenarios}) == len(ways)
+    assert refresh_identity(scenarios[0], 2.0) != refresh_identity(scenarios[0], 1.0)
+    assert refresh_identity(scenarios[0], 1.0, [Breakdown("class", {"a": "x"})]) != refresh_identity(scenarios[0], 1.0)
+    later = Updates.of(np.array([1.0, 6.0]), np.zeros(2, dtype=np.int32), ("a",))
+    assert refresh_identity(RefreshScenario.of(later, warn=lambda _: None), 1.0) != refresh_identity(scenarios[0], 1.0)

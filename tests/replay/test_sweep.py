@@ -1,11 +1,10 @@
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import params
-from bestbefore.replay.finished import Finished
+from bestbefore.replay.finished import Finished, Rows
 from bestbefore.replay.grid import points_of
 from bestbefore.replay.sweep import sweeping
 
@@ -19,20 +18,21 @@ class Counting:
         self.interrupted_at = interrupted_at
         self.counted: list[float] = []
 
-    def __call__(self, policy: Policy) -> Mapping[str, float]:
+    def __call__(self, policy: Policy) -> Rows:
         alpha = params(policy)["alpha"]
         assert isinstance(alpha, float)
         if alpha == self.interrupted_at:
             raise KeyboardInterrupt
         self.counted.append(alpha)
-        return {"hits": alpha}
+        return [{"hits": alpha}, {"domain": "x", "hits": None}]
 
 
-def hits(counting: Counting, jobs: int, finished: Finished | None = None) -> list[float]:
+def hits(counting: Counting, jobs: int, finished: Finished | None = None) -> list[object]:
     with sweeping(POINTS, counting, jobs, finished) as results:
         found = dict(results)
-    assert [found[place].point for place in range(len(POINTS))] == POINTS
-    return [found[place].counts["hits"] for place in range(len(POINTS))]
+    assert sorted(found) == list(range(len(POINTS)))
+    assert all(part == {"domain": "x", "hits": None} for _, part in found.values())
+    return [found[place][0]["hits"] for place in range(len(POINTS))]
 
 
 @pytest.mark.parametrize("jobs", [1, 3])

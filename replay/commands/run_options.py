@@ -1,0 +1,153 @@
+"""The options that say what policies know, whether there are requests, and what is counted apart."""
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.errors import InputError
+from bestbefore.policies.validation.spec import parse_duration
+from bestbefore.replay.breakdown import DOMAIN, Breakdown
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.counts import Counts, RefreshCounts
+from bestbefore.replay.observed import Warm
+from bestbefore.replay.refresh import RefreshScenario
+from bestbefore.replay.runs import RefreshRun, RequestRun, Run
+from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.objects import read_labels
+
+CLASS = "class"
+DEFAULT_MIN_INTERVAL_S = 1.0
+HISTORIES = ("complete", "observed", "both")
+TAKEN = {
+    "policy", "params", "cache", "history", "warm", "through",
+    *Counts.total([]).by_name(), *RefreshCounts.total([]).by_name(),
+}
+"""The names under which something is reported of each part."""
+
+
+def _interval(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    try:
+        interval_s = parse_duration(value)
+    except ValueError as error:
+        raise InputError(f"{param.opts[0]}: {error}") from None
+    if not 0.0 < interval_s < math.inf:
+        raise InputError(f"{param.opts[0]} {value}: expected a duration of more than 0")
+    return interval_s
+
+
+def run_options(command: Callable[..., object]) -> Callable[..., object]:
+    """--history, --warm, --refresh, --min-interval, --per-domain, --objects and --by, as the fields of `RunOptions`."""
+    for option in (
+        click.option("--by", "column", metavar="COLUMN",
+                     help=f"The column of --objects whose values are the parts. Default: {CLASS}."),
+        click.option("--objects", "objects_path", type=click.Path(path_type=Path), metavar="FILE",
+                     help="Count parts of the trace apart, by a column of this CSV file with a row for each object."),
+        click.option("--per-domain", is_flag=True, help="Count the domains of objects apart."),
+        click.option("--min-interval", "min_interval_s", callback=_interval, metavar="D",
+                     help="With --refresh: the least time between two refreshes of an object. Default: 1s."),
+        click.option("--refresh", is_flag=True,
+                     help="Without requests: refresh each object when the policy says, and count the delays."),
+        click.option("--warm", type=click.Choice([warm.value for warm in Warm]),
+                     help="With --history observed, what is known at the test start: what the requests before it "
+                     "showed to one observer (the default), nothing, or everything."),
+        click.option("--history", type=click.Choice(HISTORIES), default=HISTORIES[0], show_default=True,
+                     help="What policies know: all updates so far, those that a proxy alone would have seen, or one "
+                     "after the other."),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """When a replay begins, and whom it warns."""
+
+    origin_s: float | None
+    test_start_s: float | None
+    grouping: Grouping
+    warn: Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What `run_options` gives."""
+
+    history: str
+    warm: str | None
+    refresh: bool
+    min_interval_s: float | None
+    per_domain: bool
+    objects_path: Path | None
+    column: str | None
+
+    def check(self) -> None:
+        """Raise InputError for options that do not go together."""
+        if self.warm is not None and self.history == HISTORIES[0]:
+            raise InputError("--warm says what is known with --history observed or both: expected one of them")
+        if self.min_interval_s is not None and not self.refresh:
+            raise InputError("--min-interval is that of --refresh: expected both or none")
+        if self.column is not None and self.objects_path is None:
+            raise InputError("--by names a column of --objects FILE: expected both or none")
+        if self.column in TAKEN:
+            raise InputError(f"--by {self.column}: a part cannot bear the name of what is reported of it")
+        if self.column == DOMAIN and self.per_domain:
+            raise InputError("--by domain and --per-domain would give the parts one name: expected one of them")
+
+    def replaying(self, updates: Updates, requests: Requests, cache: Cache, start: Start) -> list[Run]:
+        """The replays of these requests, one for each kind of history. Raises ValueError and InputError."""
+        warms = self._warms()
+        scenario = Scenario.of(
+            updates,
+            requests,
+            origin_s=start.origin_s,
+            test_start_s=start.test_start_s,
+            cache=cache,
+            grouping=start.grouping,
+            warm=warms[-1],
+            warn=start.warn,
+        )
+        parted = self._breakdowns(scenario.known.histories, start.warn)
+        complete = replace(scenario, observed=None)
+        return [RequestRun(complete if warm is None else scenario, warm, parted) for warm in warms]
+
+    def refreshing(self, updates: Updates, start: Start) -> list[Run]:
+        """The same without requests."""
+        interval_s = DEFAULT_MIN_INTERVAL_S if self.min_interval_s is None else self.min_interval_s
+        scenario = RefreshScenario.of(
+            updates,
+            origin_s=start.origin_s,
+            test_start_s=start.test_start_s,
+            grouping=start.grouping,
+            warn=start.warn,
+        )
+        parted = self._breakdowns(scenario.known.histories, start.warn)
+        return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
+
+    def _warms(self) -> list[Warm | None]:
+        """What is known at the test start of each replay; None: its histories are complete."""
+        observed = Warm.CONTACTS if self.warm is None else Warm(self.warm)
+        choices: dict[str, list[Warm | None]] = {"complete": [None], "observed": [observed], "both": [None, observed]}
+        return choices[self.history]
+
+    def _breakdowns(self, objects: Iterable[str], warn: Callable[[str], None]) -> list[Breakdown]:
+        """How these objects are parted. Calls `warn` with one line if the file of objects says nothing of some."""
+        objects = list(objects)
+        found = [Breakdown.by_domain(objects)] if self.per_domain else []
+        if self.objects_path is not None:
+            column = CLASS if self.column is None else self.column
+            try:
+                labels = read_labels(self.objects_path, column)
+            except TraceError as error:
+                raise InputError(str(error)) from None
+            missing = [object_ for object_ in objects if object_ not in labels]
+            if missing:
+                warn(f"{self.objects_path}: {len(missing):,} objects are not there, such as {missing[0]!r}")
+            found.append(Breakdown.by_label(column, labels, objects))
+        return found

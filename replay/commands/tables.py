@@ -1,0 +1,45 @@
+"""Counts as tables for people."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bestbefore.replay.finished import Row
+
+Line = tuple[Sequence[str], Row]
+"""The words that a line of a table begins with, and its counts."""
+
+
+def tables(heads: Sequence[str], lines: Sequence[Line], keys: Sequence[str]) -> str:
+    """One table of the counts of whole traces, then one for each way in which they are parted.
+
+    `heads` stand above the words that lines begin with. `keys` are what the parts are; a line is one of the whole if it
+    has none of them.
+    """
+    kinds = [[line for line in lines if not any(key in line[1] for key in keys)]]
+    kinds += [[line for line in lines if key in line[1]] for key in keys]
+    return "\n\n".join("\n".join(_table(heads, kind)) for kind in kinds if kind)
+
+
+def _table(heads: Sequence[str], lines: Sequence[Line]) -> Iterator[str]:
+    """Words to the left, counts to the right, in columns."""
+    texts = [name for name, value in lines[0][1].items() if isinstance(value, str)]
+    cells = [[*heads, *(name.replace("_", " ") for name in lines[0][1])]]
+    cells += [[*words, *_shown(row)] for words, row in lines]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    left = len(heads) + len(texts)
+    for line in cells:
+        aligned = [cell.ljust(width) for cell, width in zip(line[:left], widths[:left], strict=True)]
+        aligned += [cell.rjust(width) for cell, width in zip(line[left:], widths[left:], strict=True)]
+        yield "  ".join(aligned)
+
+
+def _shown(row: Mapping[str, float | str | None]) -> Iterator[str]:
+    for value in row.values():
+        match value:
+            case None:
+                yield "-"
+            case str():
+                yield value or "(none)"
+            case int():
+                yield f"{value:,}"
+            case float():
+                yield f"{value:,.1f}"
