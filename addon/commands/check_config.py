@@ -15,7 +15,7 @@ from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.validation.bounds import Bounded
 from bestbefore.policies.validation.spec import params
 
-_DURATIONS = BOUNDS - {"fallback"} | {"window"}
+_DURATIONS = BOUNDS - {"fallback"} | {"window", "interval", "min", "max"}
 
 _RARE_KEYS = ("override", "group", "learn_without_validator", "trust_piggyback", "honour_client_cc")
 """Keys of a rule that are shown only where they differ from what they are without a word."""

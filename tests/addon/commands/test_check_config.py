@@ -66,6 +66,12 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
     ]
 
 
+def test_durations_of_a_policy_are_shown_with_their_units(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[default]\npolicy = "squid"\nmin = 90\n')
+    assert "     policy = squid:min=90s,percent=20,max=3d," in check(path).output
+
+
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.touch()
