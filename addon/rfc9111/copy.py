@@ -43,7 +43,8 @@ class Copy:
     current_s: float
     """t: the moment at which the copy was current, its receipt less the corrected initial age."""
     stored_s: float
-    """When the content was received; validation does not change it."""
+    """When the request was sent that brought the content; validation does not change it. What was invalidated after
+    this moment may be older than the change, though it came later."""
     selecting: Selecting = ()
     partition: str = ""
     personal: str = ""

@@ -187,7 +187,7 @@ def copy_of(
         request_time_s=request_time_s,
         response_time_s=response_time_s,
         current_s=current_at_s(head.fields, request_time_s, response_time_s),
-        stored_s=response_time_s,
+        stored_s=request_time_s,
         selecting=selecting(head.fields, request.fields) or (),
         partition=request.partition,
         personal=binding(request, Head(head.status, steering), cache_control, salt),

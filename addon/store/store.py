@@ -133,6 +133,10 @@ class Store:
         """The content of a copy; None if it is gone. A large one is a file: open it at once, it may be swept."""
         return await self._copies.body(copy)
 
+    def is_dead(self, copy: Copy) -> bool:
+        """Whether a copy, stored or on its way, was invalidated, purged or forgotten meanwhile."""
+        return self._tombstones.is_buried(copy.url, copy.stored_s)
+
     def put(self, copy: Copy, body: bytes | None) -> None:
         """Keep a copy, in place of the same variant's before; None: only what is known of it has changed."""
         self._copies.put(copy, body)

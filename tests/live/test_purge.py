@@ -1,9 +1,11 @@
 """Removing copies: by command, beside a running proxy and without one, and by PURGE through the listener."""
 
+import socket
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import closing
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -94,3 +96,61 @@ def test_no_purge_is_ever_forwarded(start_proxy: Start, origin: Any, method: str
             client.request(method, "/page", body=body, headers={"Upgrade": "h2c", "Connection": "Upgrade"})
             assert client.getresponse().status in (400, 404)
     assert origin.contacts == []
+
+
+class Numbered:
+    """An origin whose n-th answer is fresh and bears n; the first one comes only in part until `go` is set."""
+
+    def __init__(self) -> None:
+        self.go = threading.Event()
+        self.answers = 0
+        self._server = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._server.getsockname()[1]}"
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=self._answer, args=(self._server.accept()[0],), daemon=True).start()
+
+    def _answer(self, connection: socket.socket) -> None:
+        with suppress(OSError), connection:
+            unsafe = connection.recv(65536).startswith(b"POST")
+            self.answers += 1
+            number = self.answers
+            lines = "Cache-Control: max-age=600\r\nConnection: close\r\nContent-Length: 100000\r\n\r\n"
+            connection.sendall(f"HTTP/1.1 200 OK\r\n{lines}".encode() + b"%d" % number)
+            if number == 1 and not unsafe:
+                self.go.wait()
+            connection.sendall(bytes(99_999))
+
+    def close(self) -> None:
+        self.go.set()
+        with suppress(OSError):
+            self._server.shutdown(socket.SHUT_RDWR)
+        self._server.close()
+
+
+@pytest.fixture
+def numbered() -> Iterator[Numbered]:
+    origin = Numbered()
+    yield origin
+    origin.close()
+
+
+@pytest.mark.parametrize("method", ["PURGE", "POST"])
+def test_what_was_on_its_way_when_it_was_purged_or_changed_is_given_to_no_later_request(
+    start_proxy: Start, numbered: Numbered, method: str
+) -> None:
+    proxy, page = start_proxy(), numbered.url + "/page"
+    with closing(HTTPConnection("127.0.0.1", proxy.port, timeout=30)) as early:
+        early.request("GET", page)
+        answer = early.getresponse()
+        assert answer.read(1) == b"1"
+        assert proxy.get(page, {"Content-Length": "0"}, method=method).status in (200, 404)
+        later = proxy.get(page)
+        assert int(later.body[:1]) == numbered.answers > 1
+        numbered.go.set()
+        assert len(answer.read()) == 99_999
+    assert proxy.get(page).body == later.body
+    assert proxy.get(page).is_hit
