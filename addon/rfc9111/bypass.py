@@ -1,8 +1,9 @@
 """Requests that go past the cache: never answered from the store."""
 
+import re
 from enum import StrEnum
 
-from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rfc9111.message import Fields, Request
 
 
 class Bypass(StrEnum):
@@ -21,12 +22,19 @@ class Bypass(StrEnum):
 
 _UNKEYED = frozenset((
     "forwarded",
+    "front-end-https",
+    "x-host",
     "x-http-method",
+    "x-http-host-override",
     "x-http-method-override",
     "x-method-override",
+    "x-original-host",
     "x-original-url",
     "x-rewrite-url",
 ))
+USUAL_BYTES = 4096
+"""Of all fields of a request; servers take from 8 KiB (Apache, nginx) to 64 KiB."""
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _PRECONDITIONS = frozenset(("if-match", "if-unmodified-since"))
 
 
@@ -36,9 +44,21 @@ def bypass_reason(request: Request) -> Bypass | None:
         return Bypass.METHOD
     if request.has_body:
         return Bypass.BODY
-    names = request.fields.names()
-    if not _UNKEYED.isdisjoint(names) or any(name.startswith("x-forwarded-") for name in names):
+    # To an origin that hands its fields on as CGI does, X_Original_URL is the same as X-Original-URL.
+    names = {name.replace("_", "-") for name in request.fields.names()}
+    if not _UNKEYED.isdisjoint(names) or any(name.startswith("x-forwarded") for name in names):
         return Bypass.UNKEYED
     if "upgrade" in names:
         return Bypass.UPGRADE
     return None if _PRECONDITIONS.isdisjoint(names) else Bypass.PRECONDITION
+
+
+def is_unusual(fields: Fields) -> bool:
+    """Whether an error in answer to a request with these fields may be about them rather than about its target.
+
+    They are larger than every server takes, some occur more than once, or hold a control character. A cache that kept
+    such an error would show it to those whose requests nothing is wrong with.
+    """
+    size_bytes = sum(len(name) + len(value) + 4 for name, value in fields.raw)
+    repeated = len(fields.raw) > len(fields.names())
+    return size_bytes > USUAL_BYTES or repeated or any(_CONTROL.search(value) for _, value in fields.raw)

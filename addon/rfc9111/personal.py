@@ -45,6 +45,17 @@ def binding(request: Request, head: Head, cache_control: CacheControl, salt: byt
     return cookie_hash(request.fields, salt)
 
 
+def begins_session(request: Request, fields: Fields, cache_control: CacheControl) -> bool:
+    """Whether a response over HTTPS gives a cookie to somebody who had none.
+
+    It would be bound to the Cookie of its request, and there is none that another request could have the same of:
+    whoever else comes without one is another person.
+    """
+    for_all = cache_control.public or cache_control.s_maxage is not None
+    gives = request.target.scheme == "https" and "set-cookie" in fields and "cookie" not in request.fields
+    return gives and not for_all
+
+
 def _is_same_for_all(content_type: str) -> bool:
     media_type = content_type.partition(";")[0].strip(" \t").lower()
     return media_type.startswith(_SAME_FOR_ALL) or media_type in _SAME_FOR_ALL_TYPES

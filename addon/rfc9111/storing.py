@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from bestbefore.addon.rfc9111.age import current_at_s, date_value_s, with_date
-from bestbefore.addon.rfc9111.bypass import bypass_reason
+from bestbefore.addon.rfc9111.bypass import bypass_reason, is_unusual
 from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import date_field
@@ -12,7 +12,7 @@ from bestbefore.addon.rfc9111.directives import STEERING_FIELDS, CacheControl, o
 from bestbefore.addon.rfc9111.entity_tags import etag_field
 from bestbefore.addon.rfc9111.freshness import Lifetime, explicit_lifetime, heuristics_allowed
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-from bestbefore.addon.rfc9111.personal import binding
+from bestbefore.addon.rfc9111.personal import begins_session, binding
 from bestbefore.addon.rfc9111.syntax import list_members
 from bestbefore.addon.rfc9111.targeted import governing
 from bestbefore.addon.rfc9111.vary import selecting
@@ -27,6 +27,8 @@ class NoStore(StrEnum):
     REQUEST_NO_STORE = "request-no-store"
     STATUS = "status"
     """Not final, or by its definition not for a cache."""
+    UNUSUAL_REQUEST = "unusual-request"
+    """An error that may be about the request's fields, which the key does not hold (`bypass.is_unusual`)."""
     PARTIAL = "partial"
     """A part, or another answer than the whole to a request for one."""
     NOT_UNDERSTOOD = "not-understood"
@@ -50,7 +52,12 @@ class NoStore(StrEnum):
     def lies_in_the_request(self) -> bool:
         """Whether the same response to another request might be stored: a copy that is stored already may stay."""
         return self in (
-            NoStore.METHOD, NoStore.REQUEST, NoStore.REQUEST_NO_STORE, NoStore.PARTIAL, NoStore.AUTHORIZATION
+            NoStore.METHOD,
+            NoStore.REQUEST,
+            NoStore.REQUEST_NO_STORE,
+            NoStore.UNUSUAL_REQUEST,
+            NoStore.PARTIAL,
+            NoStore.AUTHORIZATION,
         )
 
 
@@ -67,6 +74,8 @@ _NEVER = frozenset((
     412, 416,  # answers to what is not part of the key: preconditions, a range
     428, 429, 431, 511,  # RFC 6585 3 to 6
 ))  # fmt: skip
+
+_ABOUT_THE_TARGET = (404, 410)
 
 _EVENT_STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
 
@@ -89,7 +98,7 @@ def why_not_store(
         _by_request(request)
         or _by_status(request, head.status, cache_control)
         or _by_directives(request, cache_control)
-        or _by_fields(request, fields, lifetime)
+        or _by_fields(request, fields, cache_control, lifetime)
         or _by_use(head, cache_control, lifetime, now_s, without_validator=without_validator)
     )
 
@@ -107,6 +116,8 @@ def _by_status(request: Request, status: int, cache_control: CacheControl) -> No
         return NoStore.PARTIAL
     if not 200 <= status <= 599 or status in _NEVER:
         return NoStore.STATUS
+    if status >= 400 and status not in _ABOUT_THE_TARGET and is_unusual(request.fields):
+        return NoStore.UNUSUAL_REQUEST
     if cache_control.must_understand and status not in _UNDERSTOOD:
         return NoStore.NOT_UNDERSTOOD
     return None
@@ -124,10 +135,12 @@ def _by_directives(request: Request, cache_control: CacheControl) -> NoStore | N
     return None
 
 
-def _by_fields(request: Request, fields: Fields, lifetime: Lifetime | None) -> NoStore | None:
+def _by_fields(
+    request: Request, fields: Fields, cache_control: CacheControl, lifetime: Lifetime | None
+) -> NoStore | None:
     if selecting(fields, request.fields) is None:
         return NoStore.VARY
-    if "set-cookie" in fields and lifetime is None:
+    if "set-cookie" in fields and (lifetime is None or begins_session(request, fields, cache_control)):
         return NoStore.SET_COOKIE
     if not STEERING_FIELDS.isdisjoint(connection_options(fields)):
         return NoStore.CONNECTION

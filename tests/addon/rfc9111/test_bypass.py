@@ -2,7 +2,7 @@ from collections.abc import Callable
 
 import pytest
 
-from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
+from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason, is_unusual
 from bestbefore.addon.rfc9111.message import Request
 
 type Asking = Callable[..., Request]
@@ -17,6 +17,10 @@ type Asking = Callable[..., Request]
         ("X-Original-URL: /admin", Bypass.UNKEYED),
         ("X-Rewrite-URL: /admin", Bypass.UNKEYED),
         ("X-HTTP-Method-Override: DELETE", Bypass.UNKEYED),
+        ("X_Original_URL: /admin", Bypass.UNKEYED),
+        ("X_FORWARDED_HOST: evil", Bypass.UNKEYED),
+        ("X-Forwarded: for=evil", Bypass.UNKEYED),
+        ("X-Host: evil", Bypass.UNKEYED),
         ("Upgrade: websocket", Bypass.UPGRADE),
         ('If-Match: "a"', Bypass.PRECONDITION),
         ("If-Unmodified-Since: Tue, 26 May 2026 20:26:40 GMT", Bypass.PRECONDITION),
@@ -37,3 +41,21 @@ def test_only_get_and_head_without_a_body_may_be_answered(request_to: Asking) ->
     assert bypass_reason(request_to(has_body=True)) is Bypass.BODY
     for method in ("POST", "get", "QUERY", "OPTIONS", ""):
         assert bypass_reason(request_to(method=method)) is Bypass.METHOD
+
+
+@pytest.mark.parametrize(
+    ("lines", "unusual"),
+    [
+        ([], False),
+        (["Cookie: a=1", "Accept: */*"], False),
+        (["X: " + "x" * 4000], False),
+        (["X: " + "x" * 4100], True),
+        ([f"X-{n}: y" for n in range(1000)], True),
+        (["X: 1", "x: 2"], True),
+        (["X: a\tb"], False),
+        (["X: a\x01b"], True),
+        (["X: a\x7fb"], True),
+    ],
+)
+def test_which_requests_an_error_may_be_about(request_to: Asking, lines: list[str], unusual: bool) -> None:
+    assert is_unusual(request_to(*lines).fields) is unusual

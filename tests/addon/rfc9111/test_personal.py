@@ -5,7 +5,8 @@ import pytest
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.directives import of_response
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-from bestbefore.addon.rfc9111.personal import binding, cookie_hash, may_use_learned_freshness
+from bestbefore.addon.rfc9111.personal import begins_session, binding, cookie_hash, may_use_learned_freshness
+from bestbefore.addon.rfc9111.storing import NoStore, why_not_store
 
 type Stored = Callable[..., Copy]
 type Asking = Callable[..., Request]
@@ -13,6 +14,7 @@ type Answering = Callable[..., Head]
 type Having = Callable[..., Fields]
 
 HTTPS = "https://example.org/page"
+RECEIVED_S = 1_779_827_200.0
 
 
 def test_the_hash_tells_cookies_apart_without_showing_them(fields: Having) -> None:
@@ -50,6 +52,25 @@ def test_over_https_what_was_fetched_with_a_cookie_or_sets_one_is_bound_to_that_
     expected = cookie_hash(request_to(*asked).fields, b"salt") if bound else ""
     assert binding(request_to(*asked, url=HTTPS), head, of_response(head.fields), b"salt") == expected
     assert binding(request_to(*asked), head, of_response(head.fields), b"salt") == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "asked", "lines", "begins"),
+    [
+        (HTTPS, [], ["Cache-Control: max-age=60", "Set-Cookie: a=b"], True),
+        (HTTPS, ["Cookie: a=1"], ["Cache-Control: max-age=60", "Set-Cookie: a=b"], False),
+        (HTTPS, [], ["Cache-Control: max-age=60"], False),
+        (HTTPS, [], ["Cache-Control: max-age=60, public", "Set-Cookie: a=b"], False),
+        (HTTPS, [], ["Cache-Control: s-maxage=60", "Set-Cookie: a=b"], False),
+        ("http://example.org/", [], ["Cache-Control: max-age=60", "Set-Cookie: a=b"], False),
+    ],
+)
+def test_over_https_the_first_cookie_of_one_is_stored_for_nobody(
+    request_to: Asking, response: Answering, url: str, asked: list[str], lines: list[str], begins: bool
+) -> None:
+    request, head = request_to(*asked, url=url), response(*lines)
+    assert begins_session(request, head.fields, of_response(head.fields)) is begins
+    assert why_not_store(request, head, RECEIVED_S) is (NoStore.SET_COOKIE if begins else None)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -97,6 +98,18 @@ def test_must_understand_takes_the_place_of_no_store_where_the_status_is_known(
 ) -> None:
     head = response("Cache-Control: max-age=3600, no-store, must-understand", status=status)
     assert why_not_store(request_to(), head, RECEIVED_S) is reason
+
+
+@pytest.mark.parametrize("status", [400, 403, 405, 413, 414, 421, 494, 500, 501, 503])
+def test_an_error_that_may_be_about_the_fields_of_the_request_is_not_stored(
+    request_to: Asking, response: Answering, status: int
+) -> None:
+    error = response("Cache-Control: max-age=60", status=status)
+    for lines in (["X: " + "x" * 5000], ["X: 1", "X: 2"], ["X: \x01"]):
+        assert why_not_store(request_to(*lines), error, RECEIVED_S) is NoStore.UNUSUAL_REQUEST
+        for other in (200, 301, 404, 410):
+            assert why_not_store(request_to(*lines), replace(error, status=other), RECEIVED_S) is None
+    assert why_not_store(request_to("X: 1", "Y: 2"), error, RECEIVED_S) is None
 
 
 @pytest.mark.parametrize(
