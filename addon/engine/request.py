@@ -107,7 +107,8 @@ def _names_another_host(request: Request) -> bool:
 def _names_of(request: Request) -> tuple[str, ...]:
     target = request.target
     bare = f"[{target.host}]" if ":" in target.host else target.host
-    return target.authority, f"{bare}:{target.port}", target.authority + "."
+    ends = (target.authority.removeprefix(bare), f":{target.port}")
+    return tuple(name + end for name in (bare, bare + ".") for end in ends)
 
 
 def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes) -> tuple[Copy, ...]:

@@ -35,11 +35,12 @@ def matches(copy: Copy, request: Fields) -> bool:
 def choose(copies: Iterable[Copy], request: Fields, salt: bytes) -> Copy | None:
     """The copy, of those of one URL and partition, that answers a request; None if none does.
 
-    Of several it is the most recent by Date (RFC 9111 4). A copy without Vary is passed over where a later one has
-    it (RFC 9111 4.1): the resource is negotiated now. `salt` is that of `personal.binding`.
+    Of several it is the most recent by Date (RFC 9111 4); but who has a page of his own (`personal.binding`, which
+    says what `salt` is) gets that, and not a later one that was for nobody in particular. A copy without Vary is passed
+    over where a later one has it (RFC 9111 4.1): the resource is negotiated now.
     """
     negotiated = False
-    for copy in sorted(copies, key=_recency, reverse=True):
+    for copy in sorted(copies, key=_preference, reverse=True):
         if copy.personal and copy.personal != cookie_hash(request, salt):
             continue
         varies = "vary" in copy.head.fields
@@ -49,8 +50,8 @@ def choose(copies: Iterable[Copy], request: Fields, salt: bytes) -> Copy | None:
     return None
 
 
-def _recency(copy: Copy) -> tuple[float, float]:
-    return copy.date_s, copy.response_time_s
+def _preference(copy: Copy) -> tuple[bool, float, float]:
+    return bool(copy.personal), copy.date_s, copy.response_time_s
 
 
 def variant_key(copy: Copy) -> str:

@@ -68,7 +68,7 @@ def test_some_requests_go_past_the_cache(
     assert ask.bypass
 
 
-@pytest.mark.parametrize("host", ["example.org", "Example.ORG", "example.org:80"])
+@pytest.mark.parametrize("host", ["example.org", "Example.ORG", "example.org:80", "example.org.", "example.org.:80"])
 def test_the_hosts_own_names_are_no_mismatch(
     host: str, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
 ) -> None:

@@ -126,6 +126,15 @@ def test_a_bound_copy_answers_only_the_same_cookie(
     assert len({variant_key(copy), variant_key(first), variant_key(stored(FRESH))}) == 3
 
 
+def test_who_has_a_page_of_his_own_gets_that(stored: Stored, request_to: Asking) -> None:
+    ann = request_to("Cookie: sid=ann", url="https://example.org/page")
+    own = stored("Date: Tue, 26 May 2026 20:20:00 GMT", FRESH, request=ann)
+    later = stored("Date: Tue, 26 May 2026 20:26:00 GMT", FRESH, request=request_to(url="https://example.org/page"))
+    assert choose([own, later], ann.fields, b"salt") is own
+    assert choose([own, later], request_to("Cookie: sid=bob").fields, b"salt") is later
+
+
+
 lists = st.lists(st.text(st.sampled_from('abq=01.; ,"*\\\xff'), max_size=12), max_size=3)
 NAMES = ("accept-encoding", "accept-language", "foo", "cookie")
 
