@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.learning import Learnt
 from bestbefore.addon.engine.observation import Observation
@@ -28,16 +29,20 @@ from bestbefore.addon.engine.sharing import may_join, shared_use
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool
 from bestbefore.addon.proxy.judge import Judge
+from bestbefore.addon.proxy.newcomers import Newcomers
 from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError, Source
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
+from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rfc9111.reuse import expiry
 from bestbefore.addon.rules import Rule
 from bestbefore.addon.store.store import Store
 
+TOO_MANY = "too-many-objects"
+"""Why an answer is not stored: its domain has had its share of new objects today."""
 WHOLE_BYTES = 16 * 1024
 """Content announced to be no larger is read whole before it is sent, which saves two turns of the event loop."""
 
@@ -54,6 +59,7 @@ class Contacts:
         self._judge = judge
         self._present = present
         self._sending = sending
+        self._newcomers = Newcomers()
         self._flights: dict[tuple[str, str], Flight] = {}
         self._background: set[asyncio.Task[None]] = set()
 
@@ -131,9 +137,7 @@ class Contacts:
         times = Times(fetched.request_time_s, fetched.response_time_s)
         decision = on_response(ask, fetched.head, times, rule, self._present.site)
         if isinstance(decision, Relay):
-            if fetched.local and decision.draft is not None:
-                decision = replace(decision, draft=replace(decision.draft, local=True))
-            return await self._relay(tale, ask, rule, fetched, decision, flight)
+            return await self._relay(tale, ask, rule, fetched, self._admitted(decision, ask, fetched), flight)
         fetched.close()
         if isinstance(decision, Again):
             return await self._contact(tale, unconditional(ask), rule, flight)
@@ -141,6 +145,15 @@ class Contacts:
             answer = await self._fallback(tale, ask, decision, fetched.head.status)
             return answer or self._sending.refused(tale, 502, Failure.MALFORMED)
         return await self._confirmed(tale, ask, rule, decision, flight)
+
+    def _admitted(self, relay: Relay, ask: Ask, fetched: Fetched) -> Relay:
+        """What is to become of an answer, for one that comes from this machine or is one too many."""
+        if relay.draft is None:
+            return relay
+        domain = registrable_domain(ask.request.target.host)
+        if ask.fwd is Fwd.URI_MISS and not self._newcomers.admits(domain, self._clock.now()):
+            return Relay(relay.head, why_not_stored=TOO_MANY)
+        return replace(relay, draft=replace(relay.draft, local=fetched.local))
 
     async def _failed(self, tale: Tale, ask: Ask, rule: Rule, error: OriginError) -> Answer:
         fallback = on_failure(ask, rule, self._clock.now())

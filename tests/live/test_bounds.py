@@ -3,6 +3,7 @@
 import re
 import socket
 import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -448,3 +449,17 @@ def test_a_response_whose_head_does_not_end_is_an_error(
     url = serve(Endless(line))
     with little_is_held(shared_proxy):
         assert shared_proxy.get(url + "/", method=method).status == 502
+
+
+# Objects.
+
+
+def test_a_domain_brings_in_only_so_many_new_objects_a_day(start_proxy: Any, start_origin: Any) -> None:
+    few = "import sys; from bestbefore.addon.proxy import newcomers; newcomers.PER_DAY = 3; " \
+        "from bestbefore.addon.cli import main; main(sys.argv[2:])"
+    proxy, origin = start_proxy(under=(sys.executable, "-c", few)), start_origin({})
+    origin.extra = {"Cache-Control": "max-age=600"}
+    asked = [proxy.get(f"{origin.url}/{number}") for _ in range(2) for number in range(5)]
+    assert [answer.is_hit for answer in asked] == [False] * 5 + [True] * 3 + [False] * 2
+    assert "detail=too-many-objects" in asked[-1].cache_status
+    assert asked[-1].body == b"/4 version 0\n"
