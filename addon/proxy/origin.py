@@ -28,6 +28,7 @@ CONNECT_TIMEOUT_S = 10.0
 SILENCE_TIMEOUT_S = 60.0
 """How long an origin may send nothing, before its head or in mid-body."""
 HEAD_LIMIT_BYTES = 64 * 1024
+"""Of the fields of a response. (The client library takes 128 lines; each may be so long.)"""
 CHUNK_BYTES = 64 * 1024
 
 
@@ -197,6 +198,9 @@ class Origin:
         except (aiohttp.ClientError, TimeoutError, ValueError) as error:
             raise _explained(error) from error
         received_s = self._clock.now()
+        if sum(len(name) + len(value) for name, value in response.raw_headers) > HEAD_LIMIT_BYTES:
+            response.close()
+            raise OriginError(Failure.MALFORMED, "the head of the origin's answer is too large")
         fields = Fields((n.decode("latin-1"), v.decode("latin-1")) for n, v in response.raw_headers)
         head = Head(response.status, fields, response.reason or "")
         # Behind a parent proxy only the name tells.

@@ -111,3 +111,17 @@ async def test_our_own_host_is_answered_without_network() -> None:
     async with an_origin() as origin:
         origin.answer_for("own.test", lambda request, now_s: (Head(200), f"{request.target.path} {now_s:g}".encode()))
         assert await fetch(origin, "http://own.test/x") == (Head(200), b"/x 1.7e+09")
+
+
+@pytest.mark.parametrize(
+    ("lines", "size", "fits"), [(100, 600, True), (1, 65_000, True), (2, 40_000, False), (200, 1, False)]
+)
+async def test_the_head_of_an_answer_is_bounded(lines: int, size: int, fits: bool) -> None:
+    head = b"".join(b"X-%d: %s\r\n" % (number, b"y" * size) for number in range(lines))
+    async with an_origin() as origin, answering(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n" + head + b"\r\n") as url:
+        if fits:
+            assert len((await fetch(origin, url))[0].fields.raw) == lines + 1
+            return
+        with pytest.raises(OriginError) as error:
+            await fetch(origin, url)
+        assert error.value.failure is Failure.MALFORMED
