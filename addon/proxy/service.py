@@ -38,6 +38,7 @@ from bestbefore.addon.proxy.forwarded import Passing, passed_head
 from bestbefore.addon.proxy.origin import Origin
 from bestbefore.addon.proxy.translate import is_carried
 from bestbefore.addon.rfc9111 import cache_status
+from bestbefore.addon.rfc9111.bypass import is_malformed
 from bestbefore.addon.rfc9111.connection import has_passed, hops
 from bestbefore.addon.rfc9111.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -239,6 +240,8 @@ class Service:
         if self.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
             return self._exchanges.refused(request, client, 403, "own-address", hint)
+        if is_malformed(request.fields):
+            return self._exchanges.refused(request, client, 400, "malformed-request")
         if request.method == "PURGE":
             return await self._purge(request, client)
         return await self._exchanges.answer(request, client)
@@ -322,6 +325,8 @@ class Service:
         """Why a request that mitmproxy would forward, or a tunnel, is refused, if it is."""
         if request.method.upper() == "PURGE":
             return 400, "a PURGE has no content"
+        if is_malformed(request.fields):
+            return 400, "a field holds a control character"
         if self.is_own(request.target.host, request.target.port):
             return 403, "this address is the proxy's own"
         if is_restricted(client) and is_local(request.target.host):

@@ -56,9 +56,16 @@ def bypass_reason(request: Request) -> Bypass | None:
 def is_unusual(fields: Fields) -> bool:
     """Whether an error in answer to a request with these fields may be about them rather than about its target.
 
-    They are larger than every server takes, some occur more than once, or hold a control character. A cache that kept
-    such an error would show it to those whose requests nothing is wrong with.
+    They are larger than every server takes, or some occur more than once. A cache that kept such an error would show it
+    to those whose requests nothing is wrong with.
     """
     size_bytes = sum(len(name) + len(value) + 4 for name, value in fields.raw)
-    repeated = len(fields.raw) > len(fields.names())
-    return size_bytes > USUAL_BYTES or repeated or any(_CONTROL.search(value) for _, value in fields.raw)
+    return size_bytes > USUAL_BYTES or len(fields.raw) > len(fields.names())
+
+
+def is_malformed(fields: Fields) -> bool:
+    """Whether a value holds a control character, a line break among them (RFC 9110 5.5, RFC 9112 5.2).
+
+    The next server might see two fields, or two requests, in it.
+    """
+    return any(_CONTROL.search(value) for _, value in fields.raw)

@@ -307,10 +307,10 @@ def test_a_host_that_is_not_the_targets_leads_past_the_store(either: Browser, ho
     assert not either.get("/", host=host.format(either.origin.authority)).is_hit
 
 
-@pytest.mark.parametrize("line", ["X: " + "x" * 9000, "X: 1\r\nX: 2", "X-A: \x01"])
+@pytest.mark.parametrize("line", ["X: " + "x" * 9000, "X: 1\r\nX: 2"])
 def test_an_error_about_strange_fields_is_not_shown_to_others(plain: Browser, line: str) -> None:
     plain.origin.status = 400
-    assert plain.get("/", line).status in (400, 502)
+    assert plain.get("/", line).status == 400
     plain.origin.status = 200
     answer = plain.get("/")
     assert (answer.status, answer.is_hit) == (200, False)
@@ -322,9 +322,15 @@ def test_an_error_about_strange_fields_is_not_shown_to_others(plain: Browser, li
     ("Transfer-Encoding: chunked, identity",),
     ("Content-Length: +5",),
     ("X : 1",),
+    ("X: 1\rY: 2",),
+    ("X: 1\r\n folded",),
+    ("X: \x00",),
 ])
-def test_requests_that_can_be_read_in_two_ways_are_refused(plain: Browser, lines: Sequence[str]) -> None:
-    assert plain.get("/", *lines).status == 400
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_requests_that_can_be_read_in_two_ways_are_refused(
+    plain: Browser, lines: Sequence[str], method: str
+) -> None:
+    assert plain.get("/", *lines, method=method).status == 400
     assert plain.origin.heads == []
 
 

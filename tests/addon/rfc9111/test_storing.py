@@ -105,7 +105,7 @@ def test_an_error_that_may_be_about_the_fields_of_the_request_is_not_stored(
     request_to: Asking, response: Answering, status: int
 ) -> None:
     error = response("Cache-Control: max-age=60", status=status)
-    for lines in (["X: " + "x" * 5000], ["X: 1", "X: 2"], ["X: \x01"]):
+    for lines in (["X: " + "x" * 5000], ["X: 1", "X: 2"]):
         assert why_not_store(request_to(*lines), error, RECEIVED_S) is NoStore.UNUSUAL_REQUEST
         for other in (200, 301, 404, 410):
             assert why_not_store(request_to(*lines), replace(error, status=other), RECEIVED_S) is None
