@@ -24,7 +24,8 @@ from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.facts import facts
-from bestbefore.replay.report.rules import percent, summary, toml
+from bestbefore.replay.report.rules import summary, toml
+from bestbefore.replay.report.words import percent
 from bestbefore.replay.scenario import Cache
 
 

@@ -7,6 +7,7 @@ from html import escape
 from bestbefore.replay.report.axes import Axis, number_shown
 from bestbefore.replay.report.labels import Labels
 from bestbefore.replay.report.series import Series, value_shown
+from bestbefore.replay.report.words import number, percent, words
 from bestbefore.replay.sweep import Result
 
 COLOURS = 8
@@ -35,14 +36,14 @@ class Chart:
     whole: str | None
 
 
-def marker(number: int, name: str) -> str:
+def marker(place: int, name: str) -> str:
     """The path of the marker of a series, around (0, 0)."""
-    return STAR if name == BOUND else MARKERS[number % len(MARKERS)]
+    return STAR if name == BOUND else MARKERS[place % len(MARKERS)]
 
 
-def colour(number: int, name: str) -> str:
+def colour(place: int, name: str) -> str:
     """The class that gives a series its colour."""
-    return "bound" if name == BOUND else f"c{number % COLOURS}"
+    return "bound" if name == BOUND else f"c{place % COLOURS}"
 
 
 def svg(chart: Chart, width: float, height: float, font: float, css_class: str) -> str:
@@ -67,7 +68,7 @@ class _Drawing:
         self.y_ticks = max(2, int((self.bottom - self.top) / (3.0 * font)))
 
     def elements(self, css_class: str) -> Iterator[str]:
-        title = f"{_words(self.chart.y)} against {_words(self.chart.x)}, a curve for each policy"
+        title = f"{words(self.chart.y)} against {words(self.chart.x)}, a curve for each policy"
         yield (
             f'<svg class="{css_class}" viewBox="0 0 {self.width:g} {self.height:g}" font-size="{self.font:g}" '
             f'role="img" aria-label="{escape(title)}">'
@@ -81,8 +82,8 @@ class _Drawing:
             labels.block_line([self._place(result) for result in series.results])
             for result in series.beside:
                 labels.block(*self._place(result))
-        for number, series in enumerate(self.chart.series):
-            yield from self._series(number, series, labels)
+        for place, series in enumerate(self.chart.series):
+            yield from self._series(place, series, labels)
         yield "</svg>"
 
     def _place(self, result: Result) -> tuple[float, float]:
@@ -112,28 +113,28 @@ class _Drawing:
         for value in self.x_axis.ticks(self.x_ticks, self.whole / 100):
             x = self.x_axis.at(value)
             yield f'<path d="M{x:.1f},{self.top:.1f}v{-0.4 * self.font:.1f}"/>'
-            yield _text(x, self.top - 0.7 * self.font, _percent(value / self.whole), "middle")
+            yield _text(x, self.top - 0.7 * self.font, percent(value / self.whole), "middle")
         for value in self.y_axis.ticks(self.y_ticks, self.whole / 100):
             y = self.y_axis.at(value)
             yield f'<path d="M{self.right:.1f},{y:.1f}h{0.4 * self.font:.1f}"/>'
-            yield _text(self.right + 0.6 * self.font, y + 0.35 * self.font, _percent(value / self.whole), "start")
+            yield _text(self.right + 0.6 * self.font, y + 0.35 * self.font, percent(value / self.whole), "start")
         yield "</g>"
 
     def _titles(self) -> Iterator[str]:
         yield '<g class="titles">'
-        yield _text(0.2 * self.font, self.font, f"{_words(self.chart.y)} ↑", "start")
-        yield _text(self.right, self.height - 0.4 * self.font, f"{_words(self.chart.x)} →", "end")
+        yield _text(0.2 * self.font, self.font, f"{words(self.chart.y)} ↑", "start")
+        yield _text(self.right, self.height - 0.4 * self.font, f"{words(self.chart.x)} →", "end")
         if self.whole > 0.0:
             note = f"in % of the {self.whole:,.0f} requests that found a copy"
             yield f'<g class="shares">{_text(self.width - 0.2 * self.font, self.font, note, "end")}</g>'
         yield "</g>"
 
-    def _series(self, number: int, series: Series, labels: Labels) -> Iterator[str]:
-        yield f'<g class="series {colour(number, series.name)}">'
+    def _series(self, place: int, series: Series, labels: Labels) -> Iterator[str]:
+        yield f'<g class="series {colour(place, series.name)}">'
         places = [self._place(result) for result in series.results]
         if len(places) > 1:
             yield f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}"/>'
-        path = marker(number, series.name)
+        path = marker(place, series.name)
         for result in (*series.beside, *series.results):
             x, y = self._place(result)
             aside = ' class="aside"' if result in series.beside else ""
@@ -141,8 +142,8 @@ class _Drawing:
             yield f"<title>{escape(tooltip(result, self.chart.whole))}</title></path>"
         for result, texts in _labels(series):
             for text in texts:
-                if place := labels.place(*self._place(result), text):
-                    yield _text(*place, text, "start")
+                if begin := labels.place(*self._place(result), text):
+                    yield _text(*begin, text, "start")
                     break
         yield "</g>"
 
@@ -152,8 +153,8 @@ def tooltip(result: Result, whole: str | None) -> str:
     total = result.counts[whole] if whole else 0.0
     lines = [result.point.spec]
     for name, count in result.counts.items():
-        share = f" ({_percent(count / total)})" if total and count <= total else ""
-        lines.append(f"{_words(name)}: {count:,.10g}{share}")
+        share = f" ({percent(count / total)})" if total and count <= total else ""
+        lines.append(f"{words(name)}: {number(count)}{share}")
     return "\n".join(lines)
 
 
@@ -173,11 +174,3 @@ def _labels(series: Series) -> Iterator[tuple[Result, Sequence[str]]]:
 
 def _text(x: float, y: float, text: str, anchor: str) -> str:
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
-
-
-def _words(name: str) -> str:
-    return name.replace("_", " ")

@@ -9,6 +9,7 @@ from string import Template
 from bestbefore.replay.report.chart import BOUND, Chart, colour, marker, svg
 from bestbefore.replay.report.frontier import on_frontier
 from bestbefore.replay.report.series import Series, series_of, value_shown
+from bestbefore.replay.report.words import number, words
 from bestbefore.replay.sweep import Result
 
 _PAGE = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
@@ -52,18 +53,18 @@ def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure =
     chart = Chart(series, measure.x, measure.y, measure.whole)
     drawings = (svg(chart, 960, 560, 14, "wide"), svg(chart, 420, 460, 13, "narrow"))
     same = _the_same(results)
-    x, y = _words(measure.x), _words(measure.y)
+    x, y = words(measure.x), words(measure.y)
     lead = (
         "Each point is a policy with one set of parameters; less is better on both axes. Point at it for its figures. "
-        f"The longer copies are trusted, the fewer {x} and the more {y}: a curve shows what a policy makes of that."
+        f"The longer a policy trusts copies, the further left it lies (less {x}) and the higher (more {y})."
     )
     if any(one.name == BOUND for one in series):
         lead += f" None can be better than the {BOUND}, which knows the future."
-    note = f"Marked with ●: no other policy has both fewer {x} and fewer {y}. A click on a heading sorts."
+    note = f"Marked with ●: no other policy has both less {x} and less {y}. A click on a heading sorts."
     if same:
-        note += f" The same for all: {', '.join(f'{_words(name)} {count:,.10g}' for name, count in same.items())}."
+        note += f" The same for all: {', '.join(f'{words(name)} {number(count)}' for name, count in same.items())}."
     if measure.whole:
-        note += f" Percentages are of the {_words(measure.whole)} requests."
+        note += f" Percentages are of the {words(measure.whole)} requests."
     names = [name for name in results[0].counts if name not in same]
     return _PAGE.substitute(
         title=f"{y.capitalize()} against {x}",
@@ -73,24 +74,20 @@ def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure =
         table_note=escape(note),
         table="\n".join(_table(results, names, measure)),
         facts="\n".join(_definitions(facts)),
-        words="\n".join(_definitions({_words(name): WORDS[name] for name in results[0].counts if name in WORDS})),
+        words="\n".join(_definitions({words(name): WORDS[name] for name in results[0].counts if name in WORDS})),
     )
 
 
-def _words(name: str) -> str:
-    return name.replace("_", " ")
-
-
 def _legend(series: Sequence[Series]) -> Iterator[str]:
-    for number, one in enumerate(series):
+    for place, one in enumerate(series):
         span = ""
         if one.key is not None:
             first, last = (value_shown(one.results[end], one.key) for end in (0, -1))
             span = f" <span>{escape(one.key)} {escape(first)} to {escape(last)}</span>"
         line = '<path class="line" d="M-11,0H11"/>' if len(one.results) > 1 else ""
         yield (
-            f'<li><svg class="{colour(number, one.name)}" viewBox="-11 -7 22 14" aria-hidden="true"><g class="series">'
-            f'{line}<path d="{marker(number, one.name)}"/></g></svg>{escape(one.name)}{span}</li>'
+            f'<li><svg class="{colour(place, one.name)}" viewBox="-11 -7 22 14" aria-hidden="true"><g class="series">'
+            f'{line}<path d="{marker(place, one.name)}"/></g></svg>{escape(one.name)}{span}</li>'
         )
 
 
@@ -98,7 +95,7 @@ def _table(results: Sequence[Result], names: Sequence[str], measure: Measure) ->
     rivals = [result for result in results if result.point.policy.name != BOUND]
     best = on_frontier([(result.counts[measure.x], result.counts[measure.y]) for result in rivals])
     marked = {result.point for result, is_best in zip(rivals, best, strict=True) if is_best}
-    heads = "".join(f"<th>{escape(_words(name))}</th>" for name in names)
+    heads = "".join(f"<th>{escape(words(name))}</th>" for name in names)
     yield f'<thead><tr><th>policy</th><th class="mark">●</th>{heads}</tr></thead><tbody>'
     for result in results:
         is_marked = result.point in marked
@@ -111,7 +108,7 @@ def _table(results: Sequence[Result], names: Sequence[str], measure: Measure) ->
 
 def _cell(count: float, whole: float) -> str:
     share = f"<i>{count / whole:.1%}</i>" if whole else ""
-    return f'<td data-value="{count!r}">{count:,.10g}{share}</td>'
+    return f'<td data-value="{count!r}">{number(count)}{share}</td>'
 
 
 def _the_same(results: Sequence[Result]) -> dict[str, float]:

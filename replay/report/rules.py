@@ -11,6 +11,7 @@ from bestbefore.policies.validation.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.spec import Value
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.recommend import LEAST_CACHED, Choice, Recommendation, is_host, stale_rate
+from bestbefore.replay.report.words import percent
 
 NAMED = 5
 """So many of the domains that have no rule are named."""
@@ -33,11 +34,6 @@ def summary(recommendation: Recommendation) -> Iterator[str]:
     for row in rows:
         cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
         yield "  ".join(cells)
-
-
-def percent(share: float) -> str:
-    """A share in per cent, with three digits."""
-    return f"{100 * share:.3g} %"
 
 
 def _figures(counts: Counts) -> tuple[str, str, str]:

@@ -85,7 +85,7 @@ def test_a_single_result_is_a_report_too() -> None:
 def test_other_measures_have_no_shares() -> None:
     (point,) = points_of("ttl")
     text = page([Result(point, {"refreshes": 20, "mean_delay_s": 1.5})], {}, Measure("refreshes", "mean_delay_s", None))
-    assert "<title>Mean delay s against refreshes</title>" in text
+    assert "<title>Mean delay, s against refreshes</title>" in text
     assert Page(text).rows[1] == [" ttl", " ●", " 20", " 1.5"]
 
 
