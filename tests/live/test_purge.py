@@ -1,5 +1,6 @@
 """Removing copies: by command, beside a running proxy and without one, and by PURGE through the listener."""
 
+import json
 import socket
 import subprocess
 import sys
@@ -9,6 +10,7 @@ from contextlib import closing, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
@@ -96,6 +98,16 @@ def test_no_purge_is_ever_forwarded(start_proxy: Start, origin: Any, method: str
             client.request(method, "/page", body=body, headers={"Upgrade": "h2c", "Connection": "Upgrade"})
             assert client.getresponse().status in (400, 404)
     assert origin.contacts == []
+
+
+def test_a_purge_needs_no_store_and_health_tells_that_it_is_away(start_proxy: Start, origin: Any) -> None:
+    proxy, page = start_proxy("--store", "redis://127.0.0.1:1"), origin.url + "/page"
+    admin = proxy.greeting.partition("metrics")[2].split()[0].removesuffix("/metrics")
+    with urlopen(f"{admin}/healthz", timeout=10) as answer:
+        assert json.load(answer) == {"status": "ok", "store": "away"}
+    assert [proxy.get(page).is_hit for _ in range(2)] == [False, True]
+    assert [proxy.get(page, method="PURGE").status for _ in range(2)] == [200, 404]
+    assert not proxy.get(page).is_hit
 
 
 class Numbered:
