@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -42,6 +42,9 @@ def translated() -> Iterator[None]:
         yield
     except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
         raise as_store_error(e) from e
+    except TypeError as e:
+        # How asyncio (of Python 3.13.0, at least) fails where a connection was closed a moment before it is written to.
+        raise AwayError("the connection was closed") from e
 
 
 def as_store_error(e: Exception) -> Exception:
@@ -168,7 +171,8 @@ class Connection:
         clients = {id(c): c for c in (self._client, self._plain) if c is not None}
         self._client = self._plain = None
         for client in clients.values():
-            await client.aclose()
+            with suppress(errors.RedisError, OSError):  # it is given up in any case
+                await client.aclose()
 
     @property
     def _connected(self) -> Any:

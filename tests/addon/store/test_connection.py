@@ -197,3 +197,32 @@ async def test_a_connection_that_was_closed_is_away(valkey):
     connection = Connection(valkey.url)
     with pytest.raises(AwayError):
         await connection.ask("PING")
+
+
+async def test_a_connection_that_does_not_close_in_time_is_given_up(valkey, monkeypatch):
+    connection = Connection(valkey.url)
+    await connection.open()
+    close = connection._client.aclose
+
+    async def time_out():
+        await close()
+        raise errors.TimeoutError("Timed out closing connection after 0.5")
+
+    monkeypatch.setattr(connection._client, "aclose", time_out)
+    await connection.open()
+    assert await connection.ask("PING")
+    await connection.close()
+
+
+async def test_a_command_whose_connection_is_closed_under_it_finds_the_store_away(valkey, monkeypatch):
+    """Python 3.13.0's transports say so by a TypeError."""
+    connection = Connection(valkey.url)
+    await connection.open()
+
+    async def closed(*_):
+        raise TypeError("'NoneType' object is not callable")
+
+    monkeypatch.setattr(connection._client, "execute_command", closed)
+    with pytest.raises(AwayError):
+        await connection.ask("PING")
+    await connection.close()
