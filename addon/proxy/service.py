@@ -244,7 +244,12 @@ class Service:
             return self._exchanges.refused(request, client, 400, "malformed-request")
         if request.method == "PURGE":
             return await self._purge(request, client)
-        return await self._exchanges.answer(request, client)
+        try:
+            return await self._exchanges.answer(request, client)
+        except Exception:
+            # Left to mitmproxy, the client would wait for ever.
+            logger.exception("a request could not be answered: this is a fault in bestbefore")
+            return self._exchanges.refused(request, client, 500, "fault")
 
     async def _purge(self, request: Request, client: Client) -> Answer:
         """Remove the copies of the request's own target. For hosts and patterns there is a command."""
@@ -267,9 +272,9 @@ class Service:
         if writer is not None:
             await writer.drain()
 
-    def hear(self, client: Client, *, on: bool) -> None:
-        """Read from the client, or leave what it sends in its socket."""
-        writer = _writer_to(client, client)
+    def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
+        """Read from the client, or from an origin for it; or leave what comes in the socket."""
+        writer = _writer_to(connection, client)
         transport = writer.transport if isinstance(writer, asyncio.StreamWriter) else None
         if isinstance(transport, asyncio.Transport):
             (transport.resume_reading if on else transport.pause_reading)()
