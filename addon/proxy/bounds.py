@@ -14,10 +14,11 @@ HEAD_BYTES = 64 * 1024
 """The largest head of an HTTP/1 message. (Of HTTP/2 the library h2 sees to that, with the same limit.)"""
 PIPELINED_BYTES = 1 << 20
 """How much a client may send ahead of the answer that it waits for."""
-UPLOAD_BYTES = 1 << 20
-"""How much of an upload, or of what goes through a tunnel, may wait for the connection to the origin."""
+WAITING_BYTES = 1 << 20
+"""How much of what comes on one connection may wait: an upload, or what goes through a tunnel, for the connection to
+the origin; what an origin sends through mitmproxy, for an HTTP/2 client to open its flow-control window."""
 WINDOW_BYTES = 256 * 1024
-"""How much of an answer may wait for an HTTP/2 client to open its flow-control window."""
+"""How much of an answer of ours may wait for that window."""
 
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 

@@ -54,8 +54,8 @@ class Gateway(Protocol):
     async def drained(self, client: mitmproxy.connection.Client) -> None:
         """Wait until the client has taken most of what was sent to it."""
 
-    def hear(self, client: mitmproxy.connection.Client, *, on: bool) -> None:
-        """Read from the client, or leave what it sends in its socket."""
+    def hear(self, connection: Connection, client: mitmproxy.connection.Client, *, on: bool) -> None:
+        """Read from the client, or from an origin for it; or leave what comes in the socket."""
 
     def now(self) -> float:
         """Policy time, s."""
@@ -67,17 +67,19 @@ class CachingHttpLayer(HttpLayer):
     def __init__(self, context: Context, mode: HTTPMode, gateway: Gateway) -> None:
         super().__init__(context, mode)
         self._gateway = gateway
-        self._hears = True
+        self._unheard: frozenset[Connection] = frozenset()
+        """Those that are not read from now."""
         self._moved: asyncio.Event | None = None
 
     def handle_event(self, event: events.Event) -> Commands:
         """As mitmproxy's, in fewer writes."""
         yield from _merged(super().handle_event(event))
+        weighed = self._unheard
         if isinstance(event, events.DataReceived):
             yield from self._end_if_endless(event.connection)
-            self._hear_less_or_more()
-        elif not self._hears:
-            self._hear_less_or_more()
+            weighed = self._unheard | {event.connection}
+        for connection in weighed:
+            self._hear_less_or_more(connection)
         if self._moved is not None:
             self._moved.set()
             self._moved = None
@@ -89,13 +91,20 @@ class CachingHttpLayer(HttpLayer):
                 yield commands.SendData(connection, answer)
             yield commands.CloseConnection(connection)
 
-    def _hear_less_or_more(self) -> None:
-        """Read no more from the client while much of what it sent waits for a connection to the origin."""
-        waits = bounds.paused_bytes(self.streams.values()) > bounds.UPLOAD_BYTES
-        if waits or not self._hears:
+    def _hear_less_or_more(self, connection: Connection) -> None:
+        """Read no more from a peer while much of what it sent waits here, and again when it does not."""
+        waits = self._waiting_bytes(connection) > bounds.WAITING_BYTES
+        if waits or connection in self._unheard:
             # Told again at each event: asyncio's StreamReader resumes reading for reasons of its own.
-            self._hears = not waits
-            self._gateway.hear(self.context.client, on=self._hears)
+            self._unheard = self._unheard | {connection} if waits else self._unheard - {connection}
+            self._gateway.hear(connection, self.context.client, on=not waits)
+
+    def _waiting_bytes(self, connection: Connection) -> int:
+        if connection is self.context.client:
+            return bounds.paused_bytes(self.streams.values())
+        client = self.connections[self.context.client]
+        streams = (number for number, stream in self.streams.items() if stream.context.server is connection)
+        return sum(bounds.window_bytes(client, number) for number in streams)
 
     async def window(self, stream_id: int) -> bool:
         """Whether the client can take more of an answer; if not, waits until anything happens on its connection."""

@@ -309,10 +309,13 @@ def test_a_large_download_waits_for_a_slow_client(shared_proxy: Any, serve: Serv
     assert received > LARGE_BYTES
 
 
-def test_a_large_download_over_http_2_waits_for_the_window(shared_proxy: Any, serve: Serve, authority: Any) -> None:
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_large_download_over_http_2_waits_for_the_window(
+    shared_proxy: Any, serve: Serve, authority: Any, method: str
+) -> None:
     large = Large()
     with little_is_held(shared_proxy), http2(shared_proxy, serve(large, authority.leaf_file)) as client:
-        stream_id = client.ask()
+        stream_id = client.ask(method)
         assert stalled(large) < HELD_BYTES
         client.read(stream_id, 64 * MIB)
 
