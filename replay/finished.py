@@ -65,17 +65,16 @@ def identity(scenario: Scenario, breakdowns: Iterable[Breakdown] = ()) -> str:
 
     It is made of the events themselves: the names and dates of files do not matter.
     """
-    updates, requests, known = scenario.updates, scenario.requests, scenario.known
+    updates, requests = scenario.updates, scenario.requests
     digest = blake2b(digest_size=16)
     for column in (updates.times_s, updates.object_ids, requests.times_s, requests.client_ids, requests.object_ids):
         digest.update(f"{column.dtype} {len(column)}\n".encode())
         digest.update(np.ascontiguousarray(column).data)
     for names in (updates.objects, requests.objects, requests.clients):
         digest.update(json.dumps(names).encode())
-    observed_since_s = sorted({history.since_s for history in known.histories.values()})
     for name, record in sorted(scenario.observed.records.items()) if scenario.observed else ():
         digest.update(f"{name} {record}\n".encode())
-    way = [scenario.cache, known.grouping, observed_since_s, scenario.observed is None]
+    way = [scenario.cache, scenario.grouping, scenario.origin_s, scenario.observed is None]
     digest.update(_text(way, breakdowns))
     return digest.hexdigest()
 

@@ -89,7 +89,7 @@ def recommend(
     more, are compared as the proxy would run them. A domain has a choice of its own if it is a host and at least
     `LEAST_CACHED` of its requests in the first part found a copy.
     """
-    by_domain = Breakdown.by_domain([*first.known.histories, *then.known.histories])
+    by_domain = Breakdown.by_domain([*first.objects, *then.objects])
     sizes = _sizes(by_domain.count(count_objects(first, Never())))
     own = {domain for domain, cached in sizes.items() if cached >= LEAST_CACHED and is_host(domain)}
     parts = Breakdown(

@@ -1,8 +1,9 @@
 """What is replayed, apart from the policy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Self
 
 from bestbefore.policies.validation.policy import Needs, Policy
@@ -25,7 +26,7 @@ class Cache(StrEnum):
         return client if self is Cache.CLIENT else ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scenario:
     """Updates since the origin, requests since the test start, and what policies know.
 
@@ -34,11 +35,21 @@ class Scenario:
 
     updates: Updates
     requests: Requests
-    known: CompleteHistories
-    """The histories as they are, and what policies know unless histories are observed."""
+    origin_s: float
+    grouping: Grouping
     cache: Cache
     observed: ObservedHistories | None = None
     """What policies know at the test start, if they know only what a proxy would have seen."""
+
+    @cached_property
+    def objects(self) -> tuple[str, ...]:
+        """All objects that were updated or requested, by name."""
+        return tuple(sorted({*self.updates.objects, *self.requests.requested()}))
+
+    @cached_property
+    def known(self) -> CompleteHistories:
+        """The histories as they are, and what policies know unless histories are observed."""
+        return CompleteHistories.of(self.updates, self.objects, self.origin_s, self.grouping)
 
     def known_to(self, policy: Policy) -> Known:
         """What the policy knows at the test start, to be told of each contact from then on."""
@@ -77,12 +88,11 @@ class Scenario:
         replayed = requests.since(test_start_s)
         if not len(replayed):
             warn(f"no request at or after the test start, {test_start_s:.17g}")
-        known = CompleteHistories.of(observed, replayed.requested(), origin_s, grouping)
+        scenario = cls(observed, replayed, origin_s, grouping, cache)
         if warm is None:
-            return cls(observed, replayed, known, cache)
+            return scenario
         asked = requests.since(origin_s)
-        truth = known
+        truth = scenario.known
         if warm is Warm.CONTACTS:  # the observer has also learnt of objects that nobody asks for any more
             truth = CompleteHistories.of(observed, asked.requested(), origin_s, grouping)
-        learnt = ObservedHistories.at_test_start(truth, warm, asked, test_start_s)
-        return cls(observed, replayed, known, cache, learnt)
+        return replace(scenario, observed=ObservedHistories.at_test_start(truth, warm, asked, test_start_s))

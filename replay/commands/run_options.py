@@ -113,7 +113,7 @@ class RunOptions:
             warm=warms[-1],
             warn=start.warn,
         )
-        parted = self._breakdowns(scenario.known.histories, start.warn)
+        parted = self._breakdowns(lambda: scenario.objects, start.warn)
         complete = replace(scenario, observed=None)
         return [RequestRun(complete if warm is None else scenario, warm, parted) for warm in warms]
 
@@ -127,7 +127,7 @@ class RunOptions:
             grouping=start.grouping,
             warn=start.warn,
         )
-        parted = self._breakdowns(scenario.known.histories, start.warn)
+        parted = self._breakdowns(lambda: scenario.known.histories, start.warn)
         return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
 
     def _warms(self) -> list[Warm | None]:
@@ -136,9 +136,11 @@ class RunOptions:
         choices: dict[str, list[Warm | None]] = {"complete": [None], "observed": [observed], "both": [None, observed]}
         return choices[self.history]
 
-    def _breakdowns(self, objects: Iterable[str], warn: Callable[[str], None]) -> list[Breakdown]:
+    def _breakdowns(self, all_objects: Callable[[], Iterable[str]], warn: Callable[[str], None]) -> list[Breakdown]:
         """How these objects are parted. Calls `warn` with one line if the file of objects says nothing of some."""
-        objects = list(objects)
+        if not self.per_domain and self.objects_path is None:
+            return []
+        objects = list(all_objects())
         found = [Breakdown.by_domain(objects)] if self.per_domain else []
         if self.objects_path is not None:
             column = CLASS if self.column is None else self.column

@@ -31,7 +31,7 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
         "updates": f"{len(updates):,} of {_distinct(updates.object_ids):,} objects{_span(updates.times_s)}",
         "caches": CACHES[scenario.cache],
         "histories": _histories(is_complete=scenario.observed is None),
-        "groups": GROUPS[scenario.known.grouping],
+        "groups": GROUPS[scenario.grouping],
     }
 
 

@@ -14,6 +14,9 @@ from bestbefore.policies.models.history import FloatArray
 
 IdArray = NDArray[np.int32]
 
+ROWS_AT_ONCE = 1 << 20
+"""How many are looked at together: columns may be mapped from a file that is larger than memory."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Updates:
@@ -100,7 +103,14 @@ class Requests:
 
     def requested(self) -> frozenset[str]:
         """The objects that were asked for."""
-        return frozenset(self.objects[i] for i in np.unique(self.object_ids).tolist())
+        return frozenset(self.objects[i] for i in np.flatnonzero(self.asked_for()).tolist())
+
+    def asked_for(self) -> NDArray[np.bool_]:
+        """(objects,) whether each was asked for."""
+        asked = np.zeros(len(self.objects), dtype=bool)
+        for start in range(0, len(self), ROWS_AT_ONCE):
+            asked[self.object_ids[start : start + ROWS_AT_ONCE]] = True
+        return asked
 
 
 def is_in_order(times_s: FloatArray) -> bool:

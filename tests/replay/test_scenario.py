@@ -58,6 +58,20 @@ def test_an_empty_trace_has_an_origin_too() -> None:
     assert len(scenario([], [], []).requests) == 0
 
 
+def test_its_objects_are_those_that_were_updated_or_are_asked_for_in_the_test() -> None:
+    replayed = Scenario.of(
+        Updates.of(np.array([1.0, 2.0]), np.array([0, 1], dtype=np.int32), ("d", "a")),
+        Requests.of(
+            np.array([3.0, 4.0, 5.0]), np.zeros(3, dtype=np.int32), np.array([1, 0, 2], dtype=np.int32), ("x",),
+            ("c", "early", "a", "never"),
+        ),
+        test_start_s=4.0,
+        warn=print,
+    )
+    assert replayed.objects == ("a", "c", "d")
+    assert tuple(replayed.known.histories) == replayed.objects
+
+
 def test_copies_are_parted_by_client_or_not_at_all() -> None:
     assert Cache.CLIENT.partition_of("x") == "x"
     assert Cache.SHARED.partition_of("x") == ""
