@@ -18,8 +18,8 @@ from bestbefore.addon.store.interface import AwayError, FullError, StoreInputErr
 
 log = logging.getLogger("bestbefore.store")
 
-CONNECT_S = 0.5
-"""How long a server may take to accept a connection."""
+CONNECT_S = 2.0
+"""How long a server may take to accept a connection. A busy machine takes half a second for it, ourselves included."""
 ANSWER_S = 2.0
 """How long it may take to answer, with a body of some MB too: a client waits for it that could be served without."""
 CONNECTIONS = 16
