@@ -8,6 +8,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +31,8 @@ Start = Callable[..., Any]
 PATIENCE_S = 30.0
 AWAY, BACK = "the store is away", "the store is back"
 TRACEBACK = "Traceback"
+VALKEY_KILL_S = 2.0
+"""What a kill of the embedded server may cost: while the disk is busy, it answers for so long before it writes."""
 
 
 async def records(where: str, state: Path, urls: Collection[str]) -> dict[str, Record | None]:
@@ -41,44 +44,58 @@ async def records(where: str, state: Path, urls: Collection[str]) -> dict[str, R
         await store.close()
 
 
-def assert_nothing_is_lost(origin: Any, where: str, state: Path) -> None:
-    """Every contact that the origin saw is in the store, as a contact and, but for the first, as an update."""
+def assert_nothing_is_lost(origin: Any, where: str, state: Path, *, killed_s: float = 0.0) -> None:
+    """Every contact that the origin saw is in the store, as a contact and, but for the first, as an update.
+
+    `killed_s`: when an embedded server was killed, which may cost what it had in the last moments.
+    """
     contacts = Counter(origin.url + contact.path for contact in origin.contacts)
-    assert len(contacts) > 1
+    safe = Counter(
+        origin.url + contact.path
+        for contact in origin.contacts
+        if not killed_s - VALKEY_KILL_S <= contact.at_s <= killed_s
+    )
+    assert sum(safe.values()) > 100
     found = asyncio.run(records(where, state, contacts))
-    assert {url: record.contacts for url, record in found.items() if record is not None} == contacts
-    for record in found.values():
-        assert record is not None
-        assert record.n_updates == record.contacts - 1
-        assert record.unchanged == 0
+    for url, record in found.items():
+        known = 0 if record is None else record.contacts
+        assert safe[url] <= known <= contacts[url], f"{url}: {known} of {contacts[url]} contacts are known"
+        if record is not None:
+            assert record.n_updates == record.contacts - 1
+            assert record.unchanged == 0
 
 
-def test_a_killed_embedded_store_is_started_again_and_nothing_is_lost(
+def test_a_killed_embedded_store_is_started_again_and_gets_what_was_learnt_meanwhile(
     start_proxy: Start, start_origin: Start, start_load: Start
 ) -> None:
     origin = start_origin({})
     origin.serial = itertools.count(1)
     proxy = start_proxy("--quiet")
     load = start_load(origin.url, proxy.port)
-    for load.round in range(3):
-        load.goes_on()
-        (server,) = proxy.servers()
-        os.kill(server, signal.SIGKILL)
-        proxy.hears(AWAY)
-        proxy.hears(BACK)
+    load.goes_on()
+    end = time.monotonic() + VALKEY_KILL_S  # what was learnt until now is safe then
+    while time.monotonic() < end:
+        load.goes_on(10)
+    (server,) = proxy.servers()
+    killed_s = time.time()
+    os.kill(server, signal.SIGKILL)
+    proxy.hears(AWAY)
+    load.round = 1
+    load.goes_on()
+    proxy.hears(BACK)
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)
     assert proxy.stop() == 0
     assert TRACEBACK not in proxy.output()
-    assert proxy.output().count(AWAY) == 3
-    assert_nothing_is_lost(origin, "embedded", proxy.state)
+    assert proxy.output().count(AWAY) == 1
+    assert_nothing_is_lost(origin, "embedded", proxy.state, killed_s=killed_s)
 
 
 def test_a_redis_that_falls_silent_or_dies_and_comes_back_has_lost_nothing(
     start_proxy: Start, start_origin: Start, start_load: Start, start_valkey: Start
 ) -> None:
-    redis = start_valkey("--appendonly", "yes")
+    redis = start_valkey("--appendonly", "yes", "--appendfsync", "always")  # so that it keeps what it has answered
     origin = start_origin({})
     origin.serial = itertools.count(1)
     proxy = start_proxy("--quiet", "--store", redis.url)
