@@ -46,48 +46,46 @@ def ask(proxy: Any, url: str, method: str = "GET") -> bytes:
             return exchange(secure, method, slash + path, host)
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
 def test_everything_goes_through_the_parent(
-    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path, scheme: str
+    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path
 ) -> None:
-    plain, secure = start_origin(UPDATES), start_origin(UPDATES, authority.leaf_file)
-    plain.extra = secure.extra = {"Cache-Control": "max-age=600"}
     parent = start_proxy(state=tmp_path / "parent", env={"SSL_CERT_FILE": str(authority.ca_file)})
-    upstream = config(tmp_path, "child", f'upstream = "{scheme}://localhost:{parent.port}"')
     trusting = {"SSL_CERT_FILE": str(parent.state / "mitmproxy-ca-cert.pem")}
-    child = start_proxy("--config", upstream, state=tmp_path / "child", env=trusting)
-    for origin in (plain, secure):
-        url = origin.url + "/page"
-        first, second, posted = ask(child, url), ask(child, url), ask(child, url, "POST")
-        assert first.count(b"Cache-Status: bestbefore; fwd=uri-miss") == 2, "one of the parent, one of the child"
-        assert second.count(b"Cache-Status: ") == 2
-        assert b"bestbefore; hit" in second
-        assert posted.count(b"Cache-Status: bestbefore; fwd=method") == 2
-        assert posted.endswith(b"content")
-        assert [contact.method for contact in origin.contacts] == ["GET", "POST"]
+    for scheme in ("http", "https"):
+        plain, secure = start_origin(UPDATES), start_origin(UPDATES, authority.leaf_file)
+        plain.extra = secure.extra = {"Cache-Control": "max-age=600"}
+        upstream = config(tmp_path, scheme, f'upstream = "{scheme}://localhost:{parent.port}"')
+        child = start_proxy("--config", upstream, state=tmp_path / scheme, env=trusting)
+        for origin in (plain, secure):
+            url = origin.url + "/page"
+            first, second, posted = ask(child, url), ask(child, url), ask(child, url, "POST")
+            assert first.count(b"Cache-Status: bestbefore; fwd=uri-miss") == 2, "one of the parent, one of the child"
+            assert second.count(b"Cache-Status: ") == 2
+            assert b"bestbefore; hit" in second
+            assert posted.count(b"Cache-Status: bestbefore; fwd=method") == 2
+            assert posted.endswith(b"content")
+            assert [contact.method for contact in origin.contacts] == ["GET", "POST"]
     parent.stop()
     assert ask(child, plain.url + "/other").startswith(b"HTTP/1.1 502 ")
     assert len(plain.contacts) == 2, "without its parent the child asks nobody"
 
 
-@pytest.mark.parametrize("via", ["", "via_request = false"])
 def test_two_proxies_that_are_each_others_parent_refuse(
-    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path, via: str
+    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path
 ) -> None:
     origin = start_origin(UPDATES, authority.leaf_file)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    lines = (via, 'passthrough = ["localhost"]')
-    one = start_proxy(
-        "--config", config(tmp_path, "one", f'upstream = "http://127.0.0.1:{port}"', *lines), state=tmp_path / "one"
-    )
-    start_proxy(
-        "--config", config(tmp_path, "other", f'upstream = "http://127.0.0.1:{one.port}"', *lines),
-        "--listen", f"127.0.0.1:{port}", state=tmp_path / "other",
-    )
-    for method in ("GET", "POST"):
-        assert ask(one, "http://example.org/page", method).startswith(b"HTTP/1.1 508 ")
-    with pytest.raises((ssl.SSLError, ConnectionError)):
-        ask(one, origin.url + "/page")  # its tunnel is not intercepted, and so there is no answer to it
-    assert one.get("http://bestbefore.test/clock").status == 200
+    tunnelled = 'passthrough = ["localhost"]'
+    file = config(tmp_path, "one", f'upstream = "http://127.0.0.1:{port}"', tunnelled)
+    one = start_proxy("--config", file, state=tmp_path / "one")
+    # One marks what it sends with Via, the other with a field of its own.
+    file = config(tmp_path, "other", f'upstream = "http://127.0.0.1:{one.port}"', tunnelled, "via_request = false")
+    other = start_proxy("--config", file, "--listen", f"127.0.0.1:{port}", state=tmp_path / "other")
+    for proxy in (one, other):
+        for method in ("GET", "POST"):
+            assert ask(proxy, "http://example.org/page", method).startswith(b"HTTP/1.1 508 ")
+        with pytest.raises((ssl.SSLError, ConnectionError)):
+            ask(proxy, origin.url + "/page")  # its tunnel is not intercepted, and so there is no answer to it
+        assert proxy.get("http://bestbefore.test/clock").status == 200
     assert origin.contacts == []

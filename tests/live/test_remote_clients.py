@@ -121,21 +121,15 @@ def test_clients_of_other_networks_are_not_listened_to(configured: Start, addres
     assert ask(proxy, "127.0.0.1", "http://bestbefore.test/clock")[0] == 200
 
 
-def test_allowed_clients_reach_networks(configured: Start, address: str, origin: Everywhere) -> None:
-    proxy = configured(OPEN.format(address=address) + f"connect_ports = [{origin.port}]\n")
-    url = f"http://{address}:{origin.port}/page"
-    assert [ask(proxy, address, url, method=method) for method in ("GET", "POST")] == [(200, b"secret")] * 2
-    status, answer = tunnel(proxy, address, f"{address}:{origin.port}")
-    assert (status, answer[-6:]) == (200, b"secret")
-
-
 LOCAL = (
     *("127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "127.1", "2130706433", "0x7f.1", "0.0.0.0"),
     *("169.254.0.1", "[fe80::1]"),
 )
 
 
-def test_allowed_clients_do_not_reach_this_machine(configured: Start, address: str, origin: Everywhere) -> None:
+def test_allowed_clients_reach_networks_and_not_this_machine(
+    configured: Start, address: str, origin: Everywhere
+) -> None:
     proxy = configured(OPEN.format(address=address) + f"connect_ports = [{origin.port}]\n")
     for host in LOCAL:
         for method in ("GET", "HEAD", "POST"):
@@ -144,12 +138,10 @@ def test_allowed_clients_do_not_reach_this_machine(configured: Start, address: s
             assert b"secret" not in answer
         assert tunnel(proxy, address, f"{host}:{origin.port}")[0] == 403, host
     assert origin.fields == []
-
-
-def test_tunnels_of_such_clients_lead_to_few_ports(configured: Start, address: str, origin: Everywhere) -> None:
-    proxy = configured(OPEN.format(address=address))
-    assert tunnel(proxy, address, f"{address}:{origin.port}")[0] == 403
-    assert tunnel(proxy, "127.0.0.1", f"{address}:{origin.port}")[0] == 200
+    url = f"http://{address}:{origin.port}/page"
+    assert [ask(proxy, address, url, method=method) for method in ("GET", "POST")] == [(200, b"secret")] * 2
+    status, answer = tunnel(proxy, address, f"{address}:{origin.port}")
+    assert (status, answer[-6:]) == (200, b"secret")
 
 
 @pytest.fixture
@@ -219,8 +211,12 @@ def test_what_a_client_of_this_machine_fetched_from_it_is_not_served_to_others(
     assert len(origin.fields) == 2
 
 
-def test_the_proxys_own_addresses_are_refused(configured: Start, address: str) -> None:
-    proxy = configured(OPEN.format(address=address) + "connect_ports = [443]\n")
+def test_the_proxys_own_addresses_and_tunnels_to_most_ports_are_refused(
+    configured: Start, address: str, origin: Everywhere
+) -> None:
+    proxy = configured(OPEN.format(address=address))
+    assert tunnel(proxy, address, f"{address}:{origin.port}")[0] == 403
+    assert tunnel(proxy, "127.0.0.1", f"{address}:{origin.port}")[0] == 200
     admin = int(proxy.greeting.split("/metrics")[0].rpartition(":")[2])
     for source in ("127.0.0.1", address):
         for port in (proxy.port, admin):
