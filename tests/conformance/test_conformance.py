@@ -1,0 +1,80 @@
+"""The public tests for HTTP caches, through the proxy as a user starts it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+FOLDER = Path(__file__).parent
+ROOT = FOLDER.parent.parent
+PATIENCE_S = 300.0
+A_MATTER_OF_TIMING = {"heuristic-delta-30"}
+"""It waits for three seconds, which is how long the guessed lifetime of its page (a tenth of 30 s) is."""
+
+
+@pytest.fixture(scope="module")
+def suite() -> Path:
+    """The folder of the npm package http-cache-tests."""
+    if shutil.which("node") is None:
+        pytest.skip("there is no node to run the suite with")
+    folder = os.environ.get("CACHE_TESTS_DIR")
+    if folder:
+        return Path(folder)
+    reason = "CACHE_TESTS_DIR is not set to the folder of npm's http-cache-tests"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def runs(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """How each test ended: with the policies where HTTP leaves the lifetime open, and where they also shorten it."""
+    out = tmp_path_factory.mktemp("conformance") / "runs.json"
+    done = subprocess.run(
+        [sys.executable, FOLDER / "measure.py", "plain", "shorten", "--suite", suite, "--json", out],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(out.read_text())
+
+
+@pytest.fixture(scope="module")
+def expected() -> Any:
+    """How each test ended when that was last looked at: by `measure.py plain --golden`."""
+    return json.loads((ROOT / "tests" / "golden" / "conformance.json").read_text())
+
+
+def test_each_test_ends_as_recorded(runs: Any, expected: Any) -> None:
+    plain = runs["plain"]
+    assert set(plain) == set(expected)
+    changed = [
+        f"{name} ({test['kind']}): {expected[name]} -> {test['outcome']} {test['why']}"
+        for name, test in plain.items()
+        if test["outcome"] != expected[name] and name not in A_MATTER_OF_TIMING
+    ]
+    assert not changed, "\n".join(changed)
+
+
+def test_policies_that_shorten_lifetimes_cost_no_test(runs: Any) -> None:
+    lost = [
+        f"{name}: {runs['shorten'][name]['why']}"
+        for name, test in runs["plain"].items()
+        if test["kind"] != "check" and test["outcome"] == "pass" != runs["shorten"][name]["outcome"]
+    ]
+    assert not lost, "\n".join(lost)
+
+
+def test_each_required_test_that_is_not_passed_is_explained(runs: Any) -> None:
+    page = (ROOT / "docs" / "conformance.md").read_text()
+    for name, test in runs["plain"].items():
+        if test["kind"] == "required" and test["outcome"] != "pass":
+            assert f"`{name}`" in page, name
