@@ -17,7 +17,7 @@ from pathlib import Path
 
 import mitmproxy.http
 from mitmproxy import options
-from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.connection import Client, Connection, ConnectionState
 from mitmproxy.proxy import commands, events, mode_specs
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
@@ -123,7 +123,7 @@ class ReplayGateway:
     async def drained(self, client: Client) -> None:
         """Nothing is kept waiting here."""
 
-    def hear(self, client: Client, *, on: bool) -> None:
+    def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
         """The client sends one request at a time."""
 
     def now(self) -> float:
