@@ -134,7 +134,7 @@ def test_a_report_of_refreshes_leaves_out_what_has_no_delay(folder: Path) -> Non
     run(*MAIL, "--policy", "miniflux:factor=1..4/3", "--policy", "never", "--out", "out")
     report = (folder / "out" / "report.html").read_text()
     assert "miniflux:factor=2" in report
-    assert "Mean delay s against refreshes" in report
+    assert "against refreshes<" in report
     assert "<code>never</code>" not in report
     rows = json.loads((folder / "out" / "counts.json").read_text())
     assert [row["mean_delay_s"] is None for row in rows] == [False, False, False, True, False]
