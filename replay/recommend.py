@@ -7,7 +7,6 @@ from functools import partial
 from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
 from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.bounds import LIVE_DEFAULTS
-from bestbefore.policies.validation.never import Never
 from bestbefore.policies.validation.oracle import Oracle
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import make_policy
@@ -17,9 +16,15 @@ from bestbefore.replay.grid import Point
 from bestbefore.replay.scenario import Scenario
 
 LEAST_CACHED = 300
-"""Requests with a copy, in the first part, from which on a domain has a rule of its own.
+"""Requests with a copy, in the first part, from which on a domain may have a rule of its own.
 
 If a hundredth of them were stale, one would nearly always be among 300: the chance of none is 1 in 20.
+"""
+LEAST_CHANGES = 30
+"""Changes that requests met, in the first part, from which on a domain may have a rule of its own.
+
+Stale hits come in runs, one for each change, so that it is changes on which the choice is made. On a real trace, rules
+that rested on fewer than 15 of them had several times the stale rate later that they were chosen for.
 """
 
 type CountObjects = Callable[[Scenario, Policy], Mapping[str, Counts]]
@@ -54,7 +59,7 @@ class Recommendation:
     default: Choice
     """Chosen and counted on all domains together."""
     domains: Mapping[str, Choice]
-    """Those with enough requests, by the host pattern that matches them, the most requested first."""
+    """Those with enough data, by the host pattern that matches them, the most requested first."""
     others: Sequence[str]
     """The domains of the first part without a choice of their own: too little data, or no host."""
     followed: Counts
@@ -86,12 +91,12 @@ def recommend(
     """For each domain and for all together, the candidate that `nearest` finds in the first part of a trace.
 
     `first` and `then` are the two parts; the second is not looked at before everything is chosen. `candidates`, one or
-    more, are compared as the proxy would run them. A domain has a choice of its own if it is a host and at least
-    `LEAST_CACHED` of its requests in the first part found a copy.
+    more, are compared as the proxy would run them. A domain has a choice of its own if it is a host for which, in the
+    first part, at least `LEAST_CACHED` requests found a copy and `LEAST_CHANGES` of them met a change.
     """
     by_domain = Breakdown.by_domain([*first.objects, *then.objects])
-    sizes = _sizes(by_domain.count(count_objects(first, Never())))
-    own = {domain for domain, cached in sizes.items() if cached >= LEAST_CACHED and is_host(domain)}
+    sizes = _most_requested_first(by_domain.count(count_objects(first, Oracle())))
+    own = {domain for domain, counted in sizes.items() if _is_enough(counted) and is_host(domain)}
     parts = Breakdown(
         DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()}
     )
@@ -152,10 +157,15 @@ def is_host(domain: str) -> bool:
         return False
 
 
-def _sizes(counts: Mapping[str, Counts]) -> dict[str, int]:
-    """How many requests found a copy, for each domain that was asked for; the most first."""
-    sizes = {domain: counted.cached for domain, counted in counts.items() if counted.requests}
-    return dict(sorted(sizes.items(), key=lambda item: -item[1]))
+def _most_requested_first(domains: Mapping[str, Counts]) -> dict[str, Counts]:
+    """Those that were asked for."""
+    asked = {domain: counted for domain, counted in domains.items() if counted.requests}
+    return dict(sorted(asked.items(), key=lambda item: -item[1].cached))
+
+
+def _is_enough(with_oracle: Counts) -> bool:
+    """Whether a domain has data enough, by its counts under the oracle, which validates at each change that is met."""
+    return with_oracle.cached >= LEAST_CACHED and with_oracle.validations >= LEAST_CHANGES
 
 
 def _count_parts(count_objects: CountObjects, scenario: Scenario, parts: Breakdown, policy: Policy) -> PartCounts:

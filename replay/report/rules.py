@@ -10,7 +10,7 @@ from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.spec import Value
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.recommend import LEAST_CACHED, Choice, Recommendation, is_host, stale_rate
+from bestbefore.replay.recommend import LEAST_CACHED, LEAST_CHANGES, Choice, Recommendation, is_host, stale_rate
 from bestbefore.replay.report.words import percent
 
 NAMED = 5
@@ -77,8 +77,8 @@ def _without_rule(domains: Sequence[str]) -> Iterator[str]:
         named = ", ".join(map(_domain_shown, domains[:NAMED]))
         more = f" and {len(domains) - NAMED:,} more" if len(domains) > NAMED else ""
         yield from _comment(
-            f"Too little data (fewer than {LEAST_CACHED} requests that found a copy, in the first part) or no host: "
-            f"{named}{more}."
+            f"Too little data (in the first part, fewer than {LEAST_CACHED} requests that found a copy, or fewer than "
+            f"{LEAST_CHANGES} of them that met a change), or no host: {named}{more}."
         )
 
 

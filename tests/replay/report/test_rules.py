@@ -34,8 +34,14 @@ def loaded(tmp_path: Path, text: str) -> Rules:
     return config.rules
 
 
+def test_the_proxy_takes_all_candidates_as_they_were_replayed(tmp_path: Path) -> None:
+    chosen = {f"host{n}": choice(spec) for n, spec in enumerate(CANDIDATES)}
+    rules = loaded(tmp_path, toml(recommendation(choice("ttl"), chosen), []))
+    assert [rule.policy for rule in rules.domains] == [live(one.point) for one in chosen.values()]
+
+
 @pytest.mark.parametrize("spec", [
-    *CANDIDATES, "ttl", "indttl:window=12h,threshold=inf", "squid:min=5m", "indhist:fallback=none", "always",
+    "ttl", "indttl:window=12h,threshold=inf", "squid:min=5m", "indhist:fallback=none", "always",
     "indagg:fallback=group,max_ttl=6h,theta=.5", "indhist:history_window=inf,bootstrap=0",
 ])
 def test_the_proxy_takes_each_rule_as_it_was_replayed(tmp_path: Path, spec: str) -> None:
