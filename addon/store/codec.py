@@ -54,7 +54,7 @@ class _Codec[T]:
     def parts(self, encoded: bytes) -> dict[str, Any]:
         try:
             wire = self._decoder.decode(encoded)
-        except (msgspec.DecodeError, UnicodeDecodeError) as e:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
             raise UnreadableError(f"a stored {self._made.__name__} cannot be read: {e}") from None
         return {name: getattr(wire, name) for name in self._names}
 

@@ -91,7 +91,12 @@ def test_what_a_later_version_added_is_ignored():
     assert decode_record(later) == Record(URL, 1.0, 2.0)
 
 
-@pytest.mark.parametrize("encoded", [b"", b"\xc1", b"\x80", b"\x93\x01\x02\x03", b"text", b"\x81\xa3url\xa1\xff"])
+NESTED = b"\x81\xa4more" + b"\x91" * 100_000 + b"\xc0"
+
+
+@pytest.mark.parametrize(
+    "encoded", [b"", b"\xc1", b"\x80", b"\x93\x01\x02\x03", b"text", b"\x81\xa3url\xa1\xff", NESTED]
+)
 @pytest.mark.parametrize("decode", [decode_record, decode_copy, decode_observation, decode_tombstone])
 def test_what_is_something_else_is_unreadable(decode, encoded):
     with pytest.raises(UnreadableError, match="cannot be read"):
