@@ -30,6 +30,8 @@ SILENCE_TIMEOUT_S = 60.0
 HEAD_LIMIT_BYTES = 64 * 1024
 """Of the fields of a response. (The client library takes 128 lines; each may be so long.)"""
 CHUNK_BYTES = 64 * 1024
+_BODILESS = frozenset((204, 304))
+"""Statuses of responses that have no content, whatever their Content-Length says (RFC 9110 6.4.1)."""
 
 
 class Failure(StrEnum):
@@ -69,7 +71,7 @@ class Fetched:
     chunks: AsyncGenerator[bytes]
     """The content as it was transferred (no content coding is undone). Raises OriginError if it is cut short."""
     length: int | None
-    """The declared length of the content, bytes."""
+    """The length of the content, bytes, where it is known before it is read."""
     close: Callable[[], object] = lambda: None
     """Lets go of the connection, if the content is not read to its end; it does no harm after that."""
     local: bool = False
@@ -205,9 +207,10 @@ class Origin:
         head = Head(response.status, fields, response.reason or "")
         # Behind a parent proxy only the name tells.
         peer = response.peer if self._upstream is None and isinstance(response, _Response) else request.target.host
-        return Fetched(
-            head, sent_s, received_s, _content(response), response.content_length, response.close, is_local(peer)
-        )
+        # Known, so that such an answer is stored before its head, which is all of it, lets the client ask again.
+        bodiless = request.method == "HEAD" or response.status in _BODILESS
+        length = 0 if bodiless else response.content_length
+        return Fetched(head, sent_s, received_s, _content(response), length, response.close, is_local(peer))
 
     async def close(self) -> None:
         """Close all connections."""

@@ -52,6 +52,23 @@ async def test_head_and_content_come_as_they_are() -> None:
     assert head.fields.raw[:2] == (("A", "1"), ("a", "2"))
 
 
+@pytest.mark.parametrize(
+    ("method", "head", "length"),
+    [
+        ("GET", b"200 OK\r\nContent-Length: 5", 5),
+        ("GET", b"200 OK\r\nConnection: close", None),
+        ("GET", b"204 No Content", 0),
+        ("GET", b"304 Not Modified\r\nContent-Length: 5", 0),
+        ("HEAD", b"200 OK\r\nContent-Length: 5", 0),
+    ],
+)
+async def test_the_length_is_that_of_the_content_that_comes(method: str, head: bytes, length: int | None) -> None:
+    async with an_origin() as origin, answering(b"HTTP/1.1 " + head + b"\r\n\r\nhello"[: 4 + (length or 0)]) as url:
+        fetched = await origin.fetch(Request(method, Target.parse(url + "/")))
+        assert fetched.length == length
+        assert len(b"".join([chunk async for chunk in fetched.chunks])) == (length or 0)
+
+
 async def test_only_the_given_fields_are_sent() -> None:
     heads: list[bytes] = []
     async with an_origin() as origin, answering(b"HTTP/1.1 204 x\r\n\r\n", heads) as url:
