@@ -1,11 +1,12 @@
 """Whether the proxy grows: many requests to origins of which most fail, and its descriptors and memory on the way.
 
-    python tests/bench/endurance.py [REQUESTS]
+    python tests/bench/endurance.py --out docs/results/endurance.md
 
 Linux only, since it reads /proc. The slopes are those of the second half, when what is held on purpose (hot copies,
 connections that are kept open) has its size.
 """
 
+import argparse
 import asyncio
 import random
 import subprocess
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import bad_origins
 import numpy as np
+from results_page import write_page
 
 CLIENTS = 16
 EVERY = 10_000
@@ -25,6 +27,17 @@ QUIET_S = 70.0
 LEAVES_AFTER_S = 0.2
 """How long a client waits for an answer that does not come."""
 PATIENCE_S = 30.0
+PAGE = """16 clients ask for many URLs, most of origins that refuse, hang up, reset within the content, send what is no
+HTTP or say nothing. This is what the proxy holds on the way; the last line of the kind is when it has been quiet for longer
+than it waits for an origin. Between stands what was asked of whom and what became of it. See
+[conformance](../conformance.md#broken-input)."""
+printed: list[str] = []
+
+
+def say(line: str) -> None:
+    """Print a line, and keep it for the page."""
+    print(line, flush=True)
+    printed.append(line)
 
 
 class Mix:
@@ -103,7 +116,7 @@ def told(asked: int, pid: int, began_s: float) -> tuple[int, int, int]:
     """Print a line, and return what is in it."""
     descriptors, resident_kib = measured(pid)
     rate = asked / (time.perf_counter() - began_s)
-    print(f"{asked:8d} requests {descriptors:5d} descriptors {resident_kib / 1024:7.1f} MiB {rate:6.0f}/s", flush=True)
+    say(f"{asked:8d} requests {descriptors:5d} descriptors {resident_kib / 1024:7.1f} MiB {rate:6.0f}/s")
     return asked, descriptors, resident_kib
 
 
@@ -133,7 +146,7 @@ async def endure(port: int, pid: int, requests: int) -> list[tuple[int, int, int
     lines.append(told(0, pid, began_s))
     await asyncio.gather(*(work() for _ in range(CLIENTS)))
     for (kind, outcome), n in sorted(outcomes.items()):
-        print(f"    {kind:12s} {outcome:10s} {n:8d}")
+        say(f"    {kind:12s} {outcome:10s} {n:8d}")
     await asyncio.sleep(QUIET_S)
     told(asked, pid, began_s)
     return lines
@@ -141,7 +154,10 @@ async def endure(port: int, pid: int, requests: int) -> list[tuple[int, int, int
 
 def main() -> None:
     """See the module."""
-    requests = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=100_000)
+    parser.add_argument("--out", type=Path, help="write a page with what is printed")
+    asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as state:
         proxy = subprocess.Popen(
             [Path(sys.executable).parent / "bestbefore", "proxy", "--quiet", "--admin", "off", "--state", state,
@@ -152,14 +168,16 @@ def main() -> None:
         try:
             assert proxy.stdout is not None
             port = int(proxy.stdout.readline().rpartition(":")[2])
-            lines = asyncio.run(endure(port, proxy.pid, requests))
+            lines = asyncio.run(endure(port, proxy.pid, asked.requests))
         finally:
             proxy.terminate()
             proxy.wait()
     half = np.array(lines[len(lines) // 2 :], dtype=float)
     for name, column in (("descriptors", 1), ("KiB", 2)):
         slope = np.polyfit(half[:, 0] / EVERY, half[:, column], 1)[0]
-        print(f"slope over the second half: {slope:+.1f} {name} per {EVERY} requests")
+        say(f"slope over the second half: {slope:+.1f} {name} per {EVERY} requests")
+    if asked.out is not None:
+        write_page(asked.out, "Endurance", PAGE, "\n".join(printed))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Throws mutated examples at all that reads what others have written, and reports faults and the slowest input.
 
-    python tests/bench/fuzz_parsers.py                        # a million inputs for each target: hours
+    python tests/bench/fuzz_parsers.py --out docs/results/fuzzing.md    # a million inputs for each target: hours
     python tests/bench/fuzz_parsers.py --inputs 10000 date url
 
 The mutations follow from --seed. A fault is an error that the target's callers do not expect, or a failed check of what
@@ -11,9 +11,12 @@ import argparse
 import random
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fuzz_targets import TARGETS, FuzzTarget
+from results_page import write_page
 
 PIECES = (
     *(b"", b" ", b"\t", b"\r\n", b"\n", b"\0", b"\x7f", b"\xff", b"\xc3\xa9", b"\xed\xa0\x80", b"\xe2\x80\xa8"),
@@ -27,6 +30,10 @@ LONG_SHARE = 0.0005
 """Of the inputs, how many are made long, to find out what takes more than linear time."""
 LONG_BYTES = 60_000
 SHOWN_BYTES = 200
+PAGE = """What reads the words of others, and what it did with mutated examples: see
+[conformance](../conformance.md#broken-input). Refused is what the target may answer bad input with; a fault is any other
+error, or a failed check of what was read. Times are of a shared machine; the slowest input is told in order to find what
+takes more than linear time."""
 
 
 @dataclass
@@ -96,31 +103,39 @@ def _kind(fault: Exception) -> str:
     return f"{type(fault).__name__}: {str(fault)[:100]}{where}"
 
 
+def told(name: str, tally: Tally, took_s: float) -> Iterator[str]:
+    """The line of a target, and two for each fault."""
+    slowest = f"{tally.slowest_s * 1e3:.1f} ({len(tally.slowest)})"
+    refused = tally.refused / tally.inputs
+    yield f"{name:20s} {tally.inputs:9d} {refused:8.1%} {len(tally.faults):6d} {took_s:8.1f} {slowest:>20s}"
+    for kind, data in tally.faults.items():
+        yield f"    {kind}\n      {data[:SHOWN_BYTES]!r}{'...' if len(data) > SHOWN_BYTES else ''}"
+
+
 def main() -> int:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=f"default all: {', '.join(TARGETS)}")
     parser.add_argument("--inputs", type=int, default=1_000_000, help="for each target")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path, help="write a page with what is printed")
     asked = parser.parse_args()
     names = asked.targets or list(TARGETS)
     if unknown := set(names) - set(TARGETS):
         parser.error(f"no such target: {unknown.pop()}")
-    status = 0
-    print(f"{'target':20s} {'inputs':>9s} {'refused':>8s} {'faults':>6s} {'seconds':>8s} {'slowest ms (bytes)':>20s}")
+    lines = [f"{'target':20s} {'inputs':>9s} {'refused':>8s} {'faults':>6s} {'seconds':>8s} {'slowest ms':>12s} (bytes)"]
+    print(lines[0])
+    faults = 0
     for name in names:
         began_s = time.perf_counter()
         tally = fuzz(TARGETS[name], asked.inputs, random.Random(f"{asked.seed} {name}"))
-        slowest = f"{tally.slowest_s * 1e3:.1f} ({len(tally.slowest)})"
-        print(
-            f"{name:20s} {tally.inputs:9d} {tally.refused / tally.inputs:8.1%} {len(tally.faults):6d} "
-            f"{time.perf_counter() - began_s:8.1f} {slowest:>20s}",
-            flush=True,
-        )
-        for kind, data in tally.faults.items():
-            print(f"    {kind}\n      {data[:SHOWN_BYTES]!r}{'...' if len(data) > SHOWN_BYTES else ''}", flush=True)
-            status = 1
-    return status
+        faults += len(tally.faults)
+        for line in told(name, tally, time.perf_counter() - began_s):
+            print(line, flush=True)
+            lines.append(line)
+    if asked.out is not None:
+        write_page(asked.out, "Fuzzing", PAGE, "\n".join(lines))
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
