@@ -31,9 +31,9 @@ LONG_SHARE = 0.0005
 LONG_BYTES = 60_000
 SHOWN_BYTES = 200
 PAGE = """What reads the words of others, and what it did with mutated examples: see
-[conformance](../conformance.md#broken-input). Refused is what the target may answer bad input with; a fault is any other
-error, or a failed check of what was read. Times are of a shared machine; the slowest input is told in order to find what
-takes more than linear time."""
+[conformance](../conformance.md#broken-input). Refused is what the target may answer bad input with; a fault
+is any other error, or a failed check of what was read. Times are of a shared machine; the slowest input is
+told in order to find what takes more than linear time."""
 
 
 @dataclass
@@ -123,7 +123,7 @@ def main() -> int:
     names = asked.targets or list(TARGETS)
     if unknown := set(names) - set(TARGETS):
         parser.error(f"no such target: {unknown.pop()}")
-    lines = [f"{'target':20s} {'inputs':>9s} {'refused':>8s} {'faults':>6s} {'seconds':>8s} {'slowest ms':>12s} (bytes)"]
+    lines = [f"{'target':20s} {'inputs':>9s} {'refused':>8s} {'faults':>6s} {'seconds':>8s}  slowest ms (bytes)"]
     print(lines[0])
     faults = 0
     for name in names:
