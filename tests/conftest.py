@@ -1,5 +1,6 @@
-"""Servers that tests of several folders need."""
+"""Servers and traces that tests of several folders need."""
 
+import os
 import socket
 import subprocess
 import tempfile
@@ -99,3 +100,27 @@ def valkey(shared_valkey: Valkey) -> Valkey:
     with shared_valkey.client as client:
         client.flushall()
     return shared_valkey
+
+
+@pytest.fixture(scope="session")
+def traces() -> Path:
+    """The folder of the recorded traces."""
+    folder = os.environ.get("BESTBEFORE_TRACES")
+    if folder:
+        return Path(folder)
+    reason = "BESTBEFORE_TRACES is not set to the folder of the recorded traces"
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def data() -> Path:
+    """The folder of the small excerpts that belong to the tests."""
+    return Path(__file__).parent / "data"
+
+
+@pytest.fixture(scope="session")
+def golden() -> Path:
+    """The folder of pinned counts."""
+    return Path(__file__).parent / "golden"
