@@ -1,18 +1,16 @@
 """The readable reference engine: one pass over updates and requests in order of time, one decision at a time."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from bestbefore.policies.validation.policy import Outcome, Policy
 from bestbefore.policies.validation.verdict import Verdict
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Scenario
+from bestbefore.replay.watching import Watch
 
 Row = tuple[float, str, str]
 """(time, client, object) of a request."""
-Watch = Callable[[Iterator[Row]], Iterable[Row]]
-"""Passes the requests on and sees how far they are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ Source: Bright, Gal, Raschid, section 5.2.2 (their mailboxes); the delay is that
 import heapq
 import math
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Self
@@ -19,9 +19,7 @@ from bestbefore.replay.counts import RefreshCounts
 from bestbefore.replay.known import Known
 from bestbefore.replay.observed import ObservedHistories, Warm
 from bestbefore.replay.traces.columns import Updates
-
-Watch = Callable[[Iterator[None]], Iterable[None]]
-"""Passes on an item for each update that was fetched, and sees how far they are."""
+from bestbefore.replay.watching import Watch
 
 TEST_START_AFTER_S = 7 * DAY_S
 """How long an object is observed before it is first refreshed, where no test start is given."""
@@ -131,8 +129,8 @@ def refresh_objects(
     """What becomes of each object that is refreshed when its policy says.
 
     Each is refreshed at its test start, and after a refresh at t next at max(expiry, t + min_interval_s), until its
-    last update has been fetched. An expiry of never ends it. Raises ValueError if the interval is so short that it is
-    lost in the times of the trace.
+    last update has been fetched. An expiry of never ends it. An item passes for each update that was fetched. Raises
+    ValueError if the interval is so short that it is lost in the times of the trace.
     """
     objects = [_Object(name, history.times_s.tolist()) for name, history in scenario.known.histories.items()]
     _check_interval(min_interval_s, max((object_.times[-1] for object_ in objects), default=0.0))

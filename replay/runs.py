@@ -1,8 +1,8 @@
 """The ways to replay a trace, with all that does not depend on the policy."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.replay import plain
@@ -14,9 +14,7 @@ from bestbefore.replay.refresh import RefreshScenario, refresh_objects
 from bestbefore.replay.report.facts import facts, refresh_facts
 from bestbefore.replay.report.html import REFRESHES, REQUESTS, Measure
 from bestbefore.replay.scenario import Scenario
-
-Watch = Callable[[Iterator[Any]], Iterable[Any]]
-"""Passes items on, of which there are `Run.items` in all, and sees how far they are."""
+from bestbefore.replay.watching import Watch
 
 
 class Run(Protocol):

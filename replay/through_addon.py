@@ -39,8 +39,8 @@ from bestbefore.addon.store.store import Store
 from bestbefore.policies.validation.bounds import Bounded
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.plain import Watch
 from bestbefore.replay.scenario import Scenario
+from bestbefore.replay.watching import Watch
 
 HOT_BYTES = 1 << 30
 _FWD = re.compile(rb"cache-status: bestbefore; (?:(hit)|fwd=([a-z-]+); fwd-status=([0-9]+))", re.IGNORECASE)

@@ -1,13 +1,15 @@
 """A bar on stderr while there is something to wait for, if a person can see it."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import click
+
+from bestbefore.replay.watching import Watch
 
 
 @contextmanager
@@ -28,7 +30,7 @@ def open_watched(path: Path) -> Iterator[RawIOBase]:
 
 
 @contextmanager
-def bar(description: str, total: int) -> Iterator[Callable[[Iterator[Any]], Iterable[Any]]]:
+def bar(description: str, total: int) -> Iterator[Watch]:
     """What passes on as many items as there are in total, and shows how many have passed and how long it will take."""
     if not sys.stderr.isatty():
         yield iter
