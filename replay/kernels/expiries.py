@@ -1,0 +1,313 @@
+"""The expiries of many contacts at once, by numpy: twin of `walk.expiry_s`.
+
+The order of each sum and product is that of the policies' own functions, so that the results are equal to the last bit.
+Arrays by hour bin are (24, n), for n contacts.
+"""
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.intensity import FOREVER_DAYS, HOURLY_S, TOLERANCE
+from bestbefore.policies.validation.bounds import ENOUGH_UPDATES
+from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
+from bestbefore.policies.validation.miniflux import WEEK_S
+from bestbefore.policies.validation.ttl import ttl_expiry_s
+from bestbefore.replay.kernels.histories import Histories
+from bestbefore.replay.kernels.packed import Packed
+from bestbefore.replay.kernels.rule import Kind, Rule
+from bestbefore.replay.traces.columns import IdArray
+
+IndexArray = NDArray[np.int64]
+
+CONTACTS_AT_ONCE = 2048
+"""Their arrays by hour bin together fit into a processor's cache."""
+EDGES_S = np.array(HOURLY_S)
+_ArrayFormula = Callable[..., FloatArray]
+# These formulas are arithmetic alone, and take arrays as well.
+_ttl_expiries_s = cast("_ArrayFormula", ttl_expiry_s)
+_member_rates_per_hour = cast("_ArrayFormula", member_rate_per_hour)
+LOWER_S, UPPER_S = EDGES_S[:-1, np.newaxis], EDGES_S[1:, np.newaxis]
+
+
+def expiries_s(rule: Rule, known: Histories, object_ids: IdArray, seen: IndexArray, t: FloatArray) -> FloatArray:
+    """(n,) the expiry at t of a copy of each object, whose first update after t is `seen`."""
+    expiries = np.empty(len(t))
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        for start in range(0, len(t), CONTACTS_AT_ONCE):
+            part = slice(start, start + CONTACTS_AT_ONCE)
+            contacts = Contacts.of(rule, known, object_ids[part], seen[part], t[part])
+            kinds = _deciding_kinds(rule, known, contacts)
+            for kind in np.unique(kinds).tolist():
+                chosen = kinds == kind
+                expiries[part][chosen] = _expiries_by(rule, known, Kind(kind), contacts.where(chosen))
+            ttl_s = expiries[part] - t[part]
+            np.copyto(expiries[part], t[part] + rule.min_ttl_s, where=ttl_s < rule.min_ttl_s)
+            np.copyto(expiries[part], t[part] + rule.max_ttl_s, where=ttl_s > rule.max_ttl_s)
+    return expiries
+
+
+class Contacts(NamedTuple):
+    """What is known at contacts; a number of an update is its place in the arrays of `Packed`."""
+
+    t: FloatArray
+    since_s: FloatArray
+    """From when on updates are counted."""
+    first: IndexArray
+    """The first update of the object."""
+    counted: IndexArray
+    """Its first that is counted."""
+    seen: IndexArray
+    """Its first after t."""
+    last: IndexArray
+    """The first update of the next object."""
+    last_s: FloatArray
+    """The time of the update before that, or t_0."""
+    group_counted: IndexArray
+    group_seen: IndexArray
+    """The same of the group; equal where no rule looks at it."""
+    members: IndexArray
+    """The objects of the group."""
+
+    @classmethod
+    def of(cls, rule: Rule, known: Histories, object_ids: IdArray, seen: IndexArray, t: FloatArray) -> Self:
+        owners, groups = known.history_of[object_ids], known.group_of[object_ids]
+        updates_s, first = known.objects.times_s, known.objects.firsts[owners]
+        after_s = t - rule.history_window_s
+        counted = first if rule.history_window_s == math.inf else first_after(updates_s, first, seen, after_s)
+        group_counted, group_seen = np.zeros_like(seen), np.zeros_like(seen)
+        if rule.needs_groups:
+            always = rule.kind in (Kind.AGGHIST, Kind.INDAGG)
+            asked = np.flatnonzero(always | (seen - counted < ENOUGH_UPDATES))
+            group_counted[asked] = _first_of_group_after(known.groups, groups[asked], after_s[asked])
+            group_seen[asked] = _first_of_group_after(known.groups, groups[asked], t[asked])
+        return cls(
+            t,
+            np.maximum(known.since_s, after_s),
+            first,
+            counted,
+            seen,
+            known.objects.firsts[owners + 1],
+            np.where(seen > first, updates_s[seen - 1], known.since_s),
+            group_counted,
+            group_seen,
+            known.members[groups],
+        )
+
+    def where(self, chosen: NDArray[np.bool_]) -> Self:
+        """Those that are chosen."""
+        return self if chosen.all() else type(self)._make(column[chosen] for column in self)
+
+    @property
+    def updates(self) -> IndexArray:
+        """How many of the object's are counted."""
+        return self.seen - self.counted
+
+
+def _deciding_kinds(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.int8]:
+    """Twin of `walk.deciding_kind`."""
+    kinds = np.full(len(c.t), rule.kind, dtype=np.int8)
+    if rule.kind is Kind.INDAGG:
+        bins = np.count_nonzero(count_by_bin(known.objects, c.counted, c.seen), axis=0)
+        follows_group = (c.updates == 0) | (bins / c.updates > rule.threshold)
+        kinds[:] = np.where(follows_group, Kind.AGGHIST, Kind.INDHIST)
+    elif rule.kind is Kind.INDTTL:
+        kinds[:] = np.where(_are_in_burst(rule, known, c), Kind.TTL, Kind.INDHIST)
+    if rule.falls_back:
+        few = c.updates < ENOUGH_UPDATES
+        kinds[few] = Kind.BOOTSTRAP
+        for kind in (rule.second, rule.first):
+            if kind is Kind.FALLBACK_TTL:
+                kinds[few & (c.seen > c.first)] = kind
+            elif kind is Kind.FALLBACK_GROUP:
+                kinds[few & (c.group_seen - c.group_counted >= GROUP_LEAST_UPDATES) & (c.since_s < c.t)] = kind
+    return kinds
+
+
+def _are_in_burst(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.bool_]:
+    """Twin of `walk.is_in_burst`."""
+    if rule.threshold == math.inf:
+        return np.zeros(len(c.t), dtype=bool)
+    start_s = c.t - rule.window_s
+    start = first_after(known.objects.times_s, c.first, c.seen, start_s)
+    seen = c.seen - start
+    ratio = np.where(seen > 0, rule.threshold, 0.0)
+    past = np.flatnonzero(start_s > c.since_s)
+    rates = rates_by_bin(
+        known.objects, c.counted[past], start[past], c.since_s[past], start_s[past], rule.least_exposure_h
+    )
+    expected = running_sum(rates * exposure_h(start_s[past], c.t[past]))
+    ratio[past] = np.where(expected > 0.0, seen[past] / expected, ratio[past])
+    return ratio >= rule.threshold * (1.0 - TOLERANCE)
+
+
+def _expiries_by(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> FloatArray:
+    """By the rule that decides."""
+    match kind:
+        case Kind.TTL:
+            return _ttl_expiries_s(c.last_s, c.t, rule.alpha)
+        case Kind.FALLBACK_TTL:
+            return _ttl_expiries_s(c.last_s, c.t, rule.fallback_alpha)
+        case Kind.INDHIST:
+            rates = rates_by_bin(known.objects, c.counted, c.seen, c.since_s, c.t, rule.least_exposure_h)
+            return first_passage_s(rates, c.t, np.full(len(c.t), rule.theta))
+        case Kind.AGGHIST | Kind.FALLBACK_GROUP:
+            return _group_expiries_s(rule, known, kind, c)
+        case Kind.BOOTSTRAP:
+            return c.t + rule.bootstrap_s
+        case Kind.INTERVAL:
+            return c.t + rule.interval_s
+        case Kind.ORACLE:
+            return np.where(c.seen < c.last, known.objects.times_s[c.seen], math.inf)
+        case Kind.SQUID:
+            age_s = np.where(c.seen > c.first, c.t - c.last_s, 0.0)
+            return c.t + np.minimum(np.where(age_s == 0.0, rule.min_s, rule.factor / 100 * age_s), rule.max_s)
+        case _:
+            polls = (c.seen - first_after(known.objects.times_s, c.first, c.seen, c.t - WEEK_S)) * rule.factor
+            interval_s = np.where(polls > 0.0, np.maximum(WEEK_S / polls, rule.min_s), rule.max_s)
+            return c.t + np.minimum(interval_s, rule.max_s)
+
+
+def _group_expiries_s(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> FloatArray:
+    """Twin of `walk.group_expiry_s`."""
+    hours = (c.t - c.since_s) / HOUR_S
+    group_updates = c.group_seen - c.group_counted
+    if kind is Kind.FALLBACK_GROUP:
+        member_hours = c.members * (c.t - c.since_s) / HOUR_S
+        theta = rule.fallback_theta / _member_rates_per_hour(c.updates, hours, group_updates, member_hours)
+    else:
+        theta = rule.theta / (c.updates / hours)
+    expiries = np.full(len(c.t), math.inf)
+    some = (c.updates > 0) & (hours > 0.0) | (kind is Kind.FALLBACK_GROUP)
+    c, hours, theta = c.where(some), hours[some], theta[some]
+    pattern = rates_by_bin(known.groups, c.group_counted, c.group_seen, c.since_s, c.t, rule.least_exposure_h)
+    pattern /= (c.group_seen - c.group_counted) / hours
+    expiries[some] = first_passage_s(pattern, c.t, theta)
+    return expiries
+
+
+def rates_by_bin(
+    updates: Packed,
+    start: IndexArray,
+    end: IndexArray,
+    since_s: FloatArray,
+    until_s: FloatArray,
+    least_exposure_h: float,
+) -> FloatArray:
+    """Twin of `walk.rates_by_bin` and `intensity.observed_rates_per_hour`."""
+    counts = count_by_bin(updates, start, end)
+    hours = exposure_h(since_s, until_s)
+    rates = np.zeros_like(hours)
+    if least_exposure_h > 0.0:
+        total_h = running_sum(hours)
+        rates += np.divide(end - start, total_h, out=np.zeros_like(total_h), where=total_h > 0.0)
+    np.divide(counts, hours, out=rates, where=(hours > 0.0) & (hours >= least_exposure_h))
+    return rates
+
+
+def exposure_h(start_s: FloatArray, end_s: FloatArray) -> FloatArray:
+    """Twin of `intensity.exposure_h`."""
+    days = end_s // DAY_S - start_s // DAY_S
+    seconds: FloatArray = days * (UPPER_S - LOWER_S)
+    seconds += np.clip(end_s % DAY_S, LOWER_S, UPPER_S) - LOWER_S
+    seconds -= np.clip(start_s % DAY_S, LOWER_S, UPPER_S) - LOWER_S
+    seconds /= HOUR_S
+    return seconds
+
+
+def first_passage_s(rates_per_hour: FloatArray, start_s: FloatArray, theta: FloatArray) -> FloatArray:
+    """Twin of `intensity.first_passage_s`."""
+    passages_s = start_s.copy()
+    needed = theta * (1.0 - TOLERANCE)
+    per_day = running_sum(rates_per_hour * (UPPER_S - LOWER_S) / HOUR_S)
+    never = (per_day * FOREVER_DAYS < needed) & (needed > 0.0)
+    passages_s[never] = math.inf
+    walking = np.flatnonzero(~never & (needed > 0.0))
+    needed, per_day, start_s = needed[walking], per_day[walking], start_s[walking]
+    clock_s = start_s % DAY_S
+    k = EDGES_S[:-1].searchsorted(clock_s, side="right") - 1
+    days = np.ceil(needed / per_day) - 1.0
+    needed -= days * per_day
+    midnight_s = start_s - clock_s + days * DAY_S
+    for _ in range(BINS + 1):
+        rate_per_s = rates_per_hour[k, walking] / HOUR_S
+        some = rate_per_s > 0.0
+        passage_s = midnight_s + clock_s + needed / rate_per_s
+        passages_s[walking[some]] = passage_s[some]
+        needed -= rate_per_s * (EDGES_S[k + 1] - clock_s)
+        on = ~some | (needed > 0.0)
+        walking, needed, midnight_s, k = walking[on], needed[on], midnight_s[on], k[on] + 1
+        midnight_s[k == BINS] += DAY_S
+        k[k == BINS] = 0
+        clock_s = EDGES_S[k]
+    return passages_s
+
+
+def running_sum(terms: FloatArray) -> FloatArray:
+    """The sums over the first axis, added one after another as a loop would."""
+    total: FloatArray = np.zeros(terms.shape[1:])
+    for term in terms:
+        total += term
+    return total
+
+
+def count_by_bin(updates: Packed, start: IndexArray, end: IndexArray) -> NDArray[np.int32]:
+    """Twin of `walk.count_by_bin`."""
+    counts = (updates.totals[end // updates.stride] - updates.totals[start // updates.stride]).T
+    counts = np.ascontiguousarray(counts)
+    for bound, sign in ((end, 1), (start, -1)):
+        rest = bound % updates.stride
+        for i in range(1, updates.stride):
+            some = np.flatnonzero(rest >= i)
+            counts[updates.bins[bound[some] - i], some] += sign
+    return counts
+
+
+def first_after(times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray) -> IndexArray:
+    """Twin of `walk.first_after`."""
+    return _first_not(np.less_equal, times_s, start, end, t)
+
+
+def first_at_or_after(times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray) -> IndexArray:
+    """Twin of `walk.first_at_or_after`."""
+    return _first_not(np.less, times_s, start, end, t)
+
+
+def _first_of_group_after(updates: Packed, groups: IdArray, t: FloatArray) -> IndexArray:
+    """The first update of each group that is after t, or the first of the next group."""
+    if len(updates.firsts) == 2:
+        return updates.times_s[:-1].searchsorted(t, side="right")
+    return first_after(updates.times_s, updates.firsts[groups], updates.firsts[groups + 1], t)
+
+
+def _first_not(
+    before: np.ufunc, times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray
+) -> IndexArray:
+    """The first of each `times_s[start:end]` that does not lie before t; `end` where all do."""
+    low, high = start.copy(), end.copy()
+    open_ = np.flatnonzero(low < high)
+    at, stop, until_s = low[open_], high[open_], t[open_]
+    step = 1
+    while len(open_):
+        probe = np.minimum(at + step, stop) - 1
+        passed = before(times_s[probe], until_s)
+        found = ~passed
+        low[open_[found]], high[open_[found]] = at[found], probe[found]
+        low[open_[passed]] = high[open_[passed]]
+        passed &= probe + 1 < stop
+        open_, at, stop, until_s = open_[passed], probe[passed] + 1, stop[passed], until_s[passed]
+        step *= 2
+    open_ = np.flatnonzero(low < high)
+    at, stop, until_s = low[open_], high[open_], t[open_]
+    while len(open_):
+        middle = (at + stop) // 2
+        passed = before(times_s[middle], until_s)
+        at, stop = np.where(passed, middle + 1, at), np.where(passed, stop, middle)
+        on = at < stop
+        low[open_] = at
+        open_, at, stop, until_s = open_[on], at[on], stop[on], until_s[on]
+    return low

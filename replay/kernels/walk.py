@@ -1,0 +1,275 @@
+"""The walk from contact to contact: plain loops over arrays, which `compiled` compiles as they are.
+
+The formulas are the policies' own functions. What stands here is how updates are counted in arrays, which `History` and
+`Group` do live, and which formula decides, which the classes of the policies say readably.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
+from bestbefore.policies.models.intensity import (
+    HOURLY_S,
+    exposure_h,
+    first_passage_s,
+    mass,
+    observed_rates_per_hour,
+    relative_rates,
+)
+from bestbefore.policies.validation.bounds import ENOUGH_UPDATES, bounded_s
+from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
+from bestbefore.policies.validation.indagg import follows_group
+from bestbefore.policies.validation.indttl import in_burst
+from bestbefore.policies.validation.miniflux import WEEK_S, miniflux_interval_s
+from bestbefore.policies.validation.squid import squid_ttl_s
+from bestbefore.policies.validation.ttl import ttl_expiry_s
+from bestbefore.replay.kernels.histories import Histories
+from bestbefore.replay.kernels.packed import Packed
+from bestbefore.replay.kernels.rule import Kind, Rule
+from bestbefore.replay.traces.columns import IdArray
+
+EDGES_S: Any = np.array(HOURLY_S)
+"""An array, which compiled code finds its way in faster than in a tuple."""
+FORMULAS = (
+    bounded_s, exposure_h, first_passage_s, follows_group, in_burst, mass, member_rate_per_hour, miniflux_interval_s,
+    observed_rates_per_hour, relative_rates, squid_ttl_s, ttl_expiry_s,
+)
+"""What is compiled beside the functions of this file."""
+
+
+def replay(
+    times_s: FloatArray,
+    firsts: NDArray[np.int64],
+    object_ids: IdArray,
+    begin: int,
+    end: int,
+    known: Histories,
+    rule: Rule,
+    counts: NDArray[np.int64],
+    decisions: FloatArray,
+) -> int:
+    """Replay the streams from `begin` up to `end`.
+
+    `times_s`, `firsts` and `object_ids` are those of `Streams`. What is counted is added to `counts`, whose columns are
+    in the order of `Counts`: either to its only row, or to a row for each object from that of the first stream on.
+
+    Only a contact that another request of its stream follows needs an expiry. Returns how many needed one; if
+    `decisions` is not empty, (n, 2), the moment and the expiry of each are written there.
+    """
+    updates_s = known.objects.times_s
+    decided = 0
+    for stream in range(begin, end):
+        object_ = object_ids[stream]
+        here, stop = firsts[stream], firsts[stream + 1]
+        first, last = updates_of(known.objects, known.history_of[object_])
+        seen = first_after(updates_s, first, last, times_s[here])
+        row = counts[object_ - object_ids[begin] if len(counts) > 1 else 0]
+        row[0] += 1
+        while here + 1 < stop:
+            t = times_s[here]
+            expiry = expiry_s(rule, known, object_, seen, t)
+            if len(decisions):
+                decisions[decided, 0] = t
+                decisions[decided, 1] = expiry
+            decided += 1
+            there = first_at_or_after(times_s, here + 1, stop, expiry)
+            change_s = updates_s[seen] if seen < last else math.inf
+            hits = there - here - 1
+            row[1] += hits
+            if hits and change_s <= times_s[there - 1]:
+                row[2] += there - first_at_or_after(times_s, here + 1, there, change_s)
+            if there < stop:
+                row[3] += 1
+                if change_s > times_s[there]:
+                    row[4] += 1
+                else:
+                    seen = first_after(updates_s, seen, last, times_s[there])
+            here = there
+    return decided
+
+
+def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float) -> float:
+    """The expiry at t of a copy of an object whose first update after t is `seen`. As the `verdict` of the policies."""
+    times_s = known.objects.times_s
+    first, last = updates_of(known.objects, known.history_of[object_])
+    last_s = times_s[seen - 1] if seen > first else known.since_s
+    after_s = t - rule.history_window_s
+    since_s = max(known.since_s, after_s)
+    counted = first_after(times_s, first, seen, after_s)
+    group = known.group_of[object_]
+    group_counted = group_seen = 0
+    if rule.kind == Kind.AGGHIST or rule.kind == Kind.INDAGG or (rule.falls_back and seen - counted < ENOUGH_UPDATES):
+        group_first, group_last = updates_of(known.groups, group)
+        group_counted = first_after(known.groups.times_s, group_first, group_last, after_s)
+        group_seen = first_after(known.groups.times_s, group_counted, group_last, t)
+    kind = rule.kind
+    if rule.falls_back or kind == Kind.INDAGG or kind == Kind.INDTTL:
+        kind = deciding_kind(rule, known.objects, first, counted, seen, group_seen - group_counted, since_s, t)
+    if kind == Kind.TTL:
+        expiry = ttl_expiry_s(last_s, t, rule.alpha)
+    elif kind == Kind.INDHIST:
+        rates_per_hour = rates_by_bin(known.objects, counted, seen, since_s, t, rule.least_exposure_h)
+        expiry = first_passage_s(EDGES_S, rates_per_hour, t, rule.theta)
+    elif kind == Kind.AGGHIST or kind == Kind.FALLBACK_GROUP:
+        expiry = group_expiry_s(
+            rule, kind, seen - counted, known.groups, group_counted, group_seen, known.members[group], since_s, t
+        )
+    else:
+        expiry = simple_expiry_s(rule, kind, times_s, first, seen, last, last_s, t)
+    return bounded_s(expiry, t, rule.min_ttl_s, rule.max_ttl_s)
+
+
+def deciding_kind(
+    rule: Rule,
+    updates: Packed,
+    first: int,
+    counted: int,
+    seen: int,
+    group_updates: int,
+    since_s: float,
+    t: float,
+) -> Kind:
+    """Which rule decides, where more than one may."""
+    if rule.falls_back and seen - counted < ENOUGH_UPDATES:
+        for kind in (rule.first, rule.second):
+            if kind == Kind.FALLBACK_TTL and seen > first:
+                return kind
+            if kind == Kind.FALLBACK_GROUP and group_updates >= GROUP_LEAST_UPDATES and since_s < t:
+                return kind
+        return Kind.BOOTSTRAP
+    if rule.kind == Kind.INDAGG:
+        bins = 0
+        for count in count_by_bin(updates, counted, seen):
+            bins += count > 0
+        return Kind.AGGHIST if follows_group(bins, seen - counted, rule.threshold) else Kind.INDHIST
+    if rule.kind == Kind.INDTTL:
+        return Kind.TTL if is_in_burst(rule, updates, first, counted, seen, since_s, t) else Kind.INDHIST
+    return rule.kind
+
+
+def is_in_burst(
+    rule: Rule, updates: Packed, first: int, counted: int, seen: int, since_s: float, t: float
+) -> bool:
+    """As `IndTtl`."""
+    if rule.threshold == math.inf:
+        return False
+    start_s = t - rule.window_s
+    start = first_after(updates.times_s, first, seen, start_s)
+    expected = 0.0
+    if start_s > since_s:
+        rates_per_hour = rates_by_bin(updates, counted, start, since_s, start_s, rule.least_exposure_h)
+        expected = mass(EDGES_S, rates_per_hour, start_s, t)
+    return in_burst(seen - start, expected, rule.threshold)
+
+
+def simple_expiry_s(
+    rule: Rule, kind: Kind, times_s: FloatArray, first: int, seen: int, last: int, last_s: float, t: float
+) -> float:
+    """By a rule that takes no rates by hour bin, the last update being at `last_s`."""
+    if kind == Kind.FALLBACK_TTL:
+        return ttl_expiry_s(last_s, t, rule.fallback_alpha)
+    if kind == Kind.BOOTSTRAP:
+        return t + rule.bootstrap_s
+    if kind == Kind.INTERVAL:
+        return t + rule.interval_s
+    if kind == Kind.ORACLE:
+        return times_s[seen] if seen < last else math.inf
+    if kind == Kind.SQUID:
+        return t + squid_ttl_s(t - last_s if seen > first else 0.0, rule.min_s, rule.factor, rule.max_s)
+    in_week = seen - first_after(times_s, first, seen, t - WEEK_S)
+    return t + miniflux_interval_s(in_week, rule.factor, rule.min_s, rule.max_s)
+
+
+def group_expiry_s(
+    rule: Rule,
+    kind: Kind,
+    updates: int,
+    groups: Packed,
+    counted: int,
+    seen: int,
+    members: int,
+    since_s: float,
+    t: float,
+) -> float:
+    """As `AggHist` or `GroupMember`, for an object with so many counted updates. Those of its group are from `counted`
+    up to `seen`.
+    """
+    hours = (t - since_s) / HOUR_S
+    if kind == Kind.FALLBACK_GROUP:
+        rate_per_hour = member_rate_per_hour(updates, hours, seen - counted, members * (t - since_s) / HOUR_S)
+        theta = rule.fallback_theta / rate_per_hour
+    elif updates == 0 or hours <= 0.0:
+        return math.inf
+    else:
+        theta = rule.theta / (updates / hours)
+    group_hours = exposure_h(EDGES_S, since_s, t)
+    pattern = relative_rates(count_by_bin(groups, counted, seen), group_hours, hours, rule.least_exposure_h)
+    return first_passage_s(EDGES_S, pattern, t, theta)
+
+
+def rates_by_bin(
+    updates: Packed, start: int, end: int, since_s: float, until_s: float, least_exposure_h: float
+) -> list[float]:
+    """As `individual_rates_per_hour`, from the updates from `start` up to `end`."""
+    hours = exposure_h(EDGES_S, since_s, until_s)
+    return observed_rates_per_hour(count_by_bin(updates, start, end), hours, least_exposure_h)
+
+
+def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
+    """The first of an owner's updates, and the first after them."""
+    return packed.firsts[owner], packed.firsts[owner + 1]
+
+
+def count_by_bin(packed: Packed, start: int, end: int) -> Any:
+    """(24,) int64: the updates from `start` up to `end` by hour bin."""
+    counts = np.empty(BINS, dtype=np.int64)
+    row, end_row = start // packed.stride, end // packed.stride
+    for k in range(BINS):
+        counts[k] = packed.totals[end_row, k] - packed.totals[row, k]
+    for i in range(end_row * packed.stride, end):
+        counts[packed.bins[i]] += 1
+    for i in range(row * packed.stride, start):
+        counts[packed.bins[i]] -= 1
+    return counts
+
+
+def first_at_or_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
+    """The first of `times_s[start:end]`, ascending, that is t or more; `end` if there is none.
+
+    Its cost grows with the logarithm of the distance from `start`.
+    """
+    if start == end or times_s[end - 1] < t:
+        return end
+    step = 1
+    while start + step < end and times_s[start + step - 1] < t:
+        start += step
+        step *= 2
+    end = min(end, start + step)
+    while start < end:
+        middle = (start + end) // 2
+        if times_s[middle] < t:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
+    """As `first_at_or_after`, the first that is more than t."""
+    if start == end or times_s[end - 1] <= t:
+        return end
+    step = 1
+    while start + step < end and times_s[start + step - 1] <= t:
+        start += step
+        step *= 2
+    end = min(end, start + step)
+    while start < end:
+        middle = (start + end) // 2
+        if times_s[middle] <= t:
+            start = middle + 1
+        else:
+            end = middle
+    return start
