@@ -9,6 +9,8 @@ from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.rfc9111.personal import cookie_hash
 from bestbefore.addon.rfc9111.syntax import is_token, list_members
 
+MAX_NAMES = 64
+"""So many request fields may select a response."""
 _CREDENTIALS = frozenset(("authorization", "cookie"))
 _WEIGHT = re.compile(r"[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)[ \t]*")
 
@@ -16,11 +18,12 @@ _WEIGHT = re.compile(r"[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)[ \t]*")
 def selecting(response: Fields, request: Fields) -> Selecting | None:
     """The values by which a response was selected; None if no other request can match.
 
-    That is so where Vary has a member `*` and, to be safe, one that is no field name. Accept-Encoding selects whatever
-    has a Content-Encoding, named by Vary or not: origins forget it, and a client must not get what it cannot decode.
+    That is so where Vary has a member `*` and, to be safe, one that is no field name, or more than `MAX_NAMES` members,
+    which would make work for each later request. Accept-Encoding selects whatever has a Content-Encoding, named by Vary
+    or not: origins forget it, and a client must not get what it cannot decode.
     """
     names = {name.lower() for line in response.values("vary") for name in list_members(line)}
-    if "*" in names or not all(map(is_token, names)):
+    if "*" in names or len(names) > MAX_NAMES or not all(map(is_token, names)):
         return None
     if "content-encoding" in response:
         names.add("accept-encoding")
