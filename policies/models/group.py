@@ -1,5 +1,6 @@
 """What is known of all updates of a group of objects: those that AggHist takes to have similar update patterns."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, relative_rates
+from bestbefore.policies.models.segmentation import merged, optimal_segments
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,11 +118,34 @@ class Group:
         h_g are the hours for which the group was observed since then; a segment observed for less than
         `least_exposure_h` is taken to be at the mean. None without any update or any time observed.
         """
+        observed = self._observed(after_s, t)
+        if observed is None:
+            return None
+        counts, hours, observed_h = observed
+        return relative_rates(counts, hours, observed_h, least_exposure_h)
+
+    def optimal_pattern(
+        self, after_s: float, t: float, least_exposure_h: float, penalty: float
+    ) -> tuple[list[float], list[float]] | None:
+        """The same with as many segments as are worth it: their edges, and the intensity in each over the mean.
+
+        A further segment is worth it from a gain in log-likelihood of `penalty` > 0 times ln N on: with 1 this is the
+        Bayesian information criterion, where a segment has two parameters, its edge and its rate.
+        """
+        observed = self._observed(after_s, t)
+        if observed is None:
+            return None
+        counts, hours, observed_h = observed
+        segments = optimal_segments(counts, hours, penalty * math.log(sum(counts)))
+        rates = relative_rates(merged(counts, segments), merged(hours, segments), observed_h, least_exposure_h)
+        return [self.edges_s[k] for k in segments], rates
+
+    def _observed(self, after_s: float, t: float) -> tuple[list[int], list[float], float] | None:
+        """N_k and E_k of each segment, and h_g; None without any update or any time observed."""
         counts = self.counts(after_s, t)
         if self.since_s is None or not any(counts):
             return None
         since_s = max(self.since_s, after_s)
         if since_s >= t:
             return None
-        hours = exposure_h(self.edges_s, since_s, t)
-        return relative_rates(counts, hours, (t - since_s) / HOUR_S, least_exposure_h)
+        return counts, exposure_h(self.edges_s, since_s, t), (t - since_s) / HOUR_S

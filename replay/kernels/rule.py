@@ -107,7 +107,7 @@ def _bare(policy: Policy) -> Rule | None:
             return Rule(Kind.TTL, alpha=policy.alpha)
         case IndHist():
             return Rule(Kind.INDHIST, theta=policy.theta)
-        case AggHist():
+        case AggHist(segment_penalty=0.0):
             return Rule(Kind.AGGHIST, theta=policy.theta)
         case IndAgg():
             return Rule(Kind.INDAGG, theta=policy.theta, threshold=policy.threshold)

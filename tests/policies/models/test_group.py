@@ -101,3 +101,24 @@ def test_updates_count_in_unequal_segments_of_the_day_too() -> None:
     group = Group.of_updates(times, [0.0], night_and_day)
     assert group.counts(-math.inf, DAY) == [2, 2]
     assert group.pattern(-math.inf, DAY, 0.0) == pytest.approx([2 / 7 * 6, 2 / 17 * 6])
+
+
+def test_the_optimal_pattern_joins_hours_that_do_not_differ_enough() -> None:
+    # Ten days; each day an update at 8:30, 9:30, 10:30 and 11:30, and one every other day at 20:30.
+    times = [d * DAY + h * HOUR for d in range(10) for h in (8.5, 9.5, 10.5, 11.5)]
+    times += [d * DAY + 20.5 * HOUR for d in range(0, 10, 2)]
+    found = of(times).optimal_pattern(-math.inf, 10 * DAY, 0.0, 1.0)
+    assert found is not None
+    edges, pattern = found
+    assert edges == [0.0, 8 * HOUR, 12 * HOUR, 20 * HOUR, 21 * HOUR, DAY]
+    # 45 updates in 240 hours: 1, then 0.5 an hour over a mean of 0.1875.
+    assert pattern == pytest.approx([0.0, 1 / 0.1875, 0.0, 0.5 / 0.1875, 0.0])
+
+
+def test_a_large_penalty_leaves_one_segment_at_the_mean() -> None:
+    times = [d * DAY + h * HOUR for d in range(10) for h in (8.5, 9.5)]
+    assert of(times).optimal_pattern(-math.inf, 10 * DAY, 0.0, 1e6) == ([0.0, DAY], [1.0])
+
+
+def test_without_updates_there_is_no_optimal_pattern() -> None:
+    assert of([]).optimal_pattern(-math.inf, DAY, 0.0, 1.0) is None

@@ -93,3 +93,24 @@ def test_the_groups_rates_may_be_those_of_unequal_segments() -> None:
     halves = Group.of_updates(history.times_s, [0.0], [0.0, 12 * HOUR, DAY])
     # Observed for 48 hours from noon on: 4/48 an hour.
     assert AggHist(0.25).verdict(history, halves, T).expiry_s == pytest.approx(4 * DAY + 15 * HOUR, abs=0.01)
+
+
+def test_with_a_penalty_hours_that_do_not_differ_enough_are_one_segment() -> None:
+    history = History.of([*daily(9.5), *daily(10.25)], 0.0)
+    together = group(history)
+    t = 4 * DAY
+    # One segment from 9 to 11 with 8 updates in 8 hours: half an update after half an hour of it.
+    joined = AggHist(0.5, segment_penalty=1.0).verdict(history, together, t)
+    assert joined.expiry_s == pytest.approx(t + 9.5 * HOUR, abs=0.01)
+    # One for the day, with 8 updates in 96 hours.
+    flat = AggHist(0.5, segment_penalty=100.0).verdict(history, together, t)
+    assert flat.expiry_s == pytest.approx(t + 6 * HOUR, abs=0.01)
+
+
+def test_with_a_penalty_too_a_group_without_updates_says_never() -> None:
+    assert AggHist(0.1, 1.0).verdict(History.of([1.0], 0.0), group(History.of([], 0.0)), T).expiry_s == math.inf
+
+
+def test_a_negative_penalty_is_refused() -> None:
+    with pytest.raises(ValueError, match="segment_penalty must be a finite number of 0 or more, not -1"):
+        AggHist(0.1, -1.0)

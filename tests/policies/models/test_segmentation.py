@@ -1,0 +1,58 @@
+import math
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestbefore.policies.models.segmentation import log_likelihood, merged, optimal_segments
+
+few = settings(max_examples=60, derandomize=True, deadline=None)
+bins = st.lists(st.tuples(st.integers(0, 30), st.floats(0.25, 30.0)), min_size=1, max_size=8)
+
+
+def worth(counts: list[int], hours: list[float], segments: tuple[int, ...], penalty: float) -> float:
+    return sum(log_likelihood(sum(counts[a:b]), sum(hours[a:b])) - penalty for a, b in pairwise(segments))
+
+
+@given(bins, st.floats(0.0, 10.0))
+@few
+def test_no_way_to_cut_the_day_is_better(observed: list[tuple[int, float]], penalty: float) -> None:
+    counts, hours = [n for n, _ in observed], [h for _, h in observed]
+    inner = range(1, len(counts))
+    best = max(
+        worth(counts, hours, (0, *cuts, len(counts)), penalty)
+        for n in range(len(counts))
+        for cuts in combinations(inner, n)
+    )
+    found = optimal_segments(counts, hours, penalty)
+    assert found[0] == 0
+    assert found[-1] == len(counts)
+    assert worth(counts, hours, tuple(found), penalty) == pytest.approx(best)
+
+
+def test_a_busy_morning_is_a_segment_of_its_own() -> None:
+    # 1, 1, 9, 9, 1, 1 updates in an hour each. Cut at both changes: 18 ln 9. Not cut: 22 ln(22/6) = 28.6, so that the
+    # two further segments gain 10.9 together.
+    counts, hours = [1, 1, 9, 9, 1, 1], [1.0] * 6
+    gain = 18 * math.log(9) - 22 * math.log(22 / 6)
+    assert optimal_segments(counts, hours, gain / 2 - 0.01) == [0, 2, 4, 6]
+    assert optimal_segments(counts, hours, gain / 2 + 0.01) == [0, 6]
+
+
+def test_without_a_penalty_only_equal_rates_are_joined() -> None:
+    assert optimal_segments([2, 4, 5], [1.0, 2.0, 1.0], 0.0) == [0, 2, 3]
+
+
+def test_a_bin_without_updates_is_cut_off_where_that_is_worth_it() -> None:
+    assert optimal_segments([0, 0, 8, 8], [1.0] * 4, 1.0) == [0, 2, 4]
+
+
+def test_bins_without_updates_or_hours_do_no_harm() -> None:
+    assert optimal_segments([0, 0], [1.0, 1.0], 1.0) == [0, 2]
+    assert optimal_segments([0, 3], [0.0, 0.0], 1.0) == [0, 2]
+    assert optimal_segments([], [], 1.0) == [0]
+
+
+def test_bins_are_summed_by_segment() -> None:
+    assert merged([1, 2, 3, 4], [0, 1, 4]) == [1, 9]
