@@ -1,0 +1,55 @@
+"""Undoes a Content-Encoding, up to a size: what is decoded is read and thrown away, never stored or passed on."""
+
+import zlib
+
+import brotli
+
+_CHUNK_BYTES = 64 * 1024
+
+
+def decoded(content: bytes, content_encoding: str, limit: int) -> bytes | None:
+    """The content without its coding (RFC 9110 8.4.1); None if it is not gzip, br, deflate or none, or is broken.
+
+    Of content that decodes to more than `limit` bytes nothing is returned, and no more than that is made of it.
+    """
+    coding = content_encoding.strip(" \t").lower()
+    try:
+        match coding:
+            case "" | "identity":
+                return content if len(content) <= limit else None
+            case "gzip" | "x-gzip":
+                return _inflated(content, 31, limit)
+            case "deflate":
+                # A zlib stream by RFC 9110; some send the bare deflate stream.
+                return _inflated(content, 15 if content[:1] and content[0] & 0x0F == 8 else -15, limit)
+            case "br":
+                return _unbrotlied(content, limit)
+    except (zlib.error, brotli.error):
+        pass
+    return None
+
+
+def _inflated(content: bytes, wbits: int, limit: int) -> bytes | None:
+    whole = b""
+    while content:  # a gzip file may have several members
+        inflater = zlib.decompressobj(wbits)
+        whole += inflater.decompress(content, limit + 1 - len(whole))
+        if len(whole) > limit or not inflater.eof:
+            return None
+        content = inflater.unused_data if wbits == 31 and inflater.unused_data[:2] == b"\x1f\x8b" else b""
+    return whole
+
+
+def _unbrotlied(content: bytes, limit: int) -> bytes | None:
+    decoder, whole, size = brotli.Decompressor(), [], 0
+    piece = decoder.process(content, output_buffer_limit=_CHUNK_BYTES)
+    while True:
+        whole.append(piece)
+        size += len(piece)
+        if size > limit:
+            return None
+        if decoder.is_finished():
+            return b"".join(whole)
+        piece = decoder.process(b"", output_buffer_limit=_CHUNK_BYTES)
+        if not piece and not decoder.is_finished():
+            return None  # cut short

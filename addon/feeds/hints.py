@@ -1,0 +1,63 @@
+"""When a feed says it is worth asking, and how that bounds a learned expiry."""
+
+import math
+from collections.abc import Sequence
+
+from bestbefore.addon.feeds.document import Hints
+
+_HOUR_S = 3600.0
+_DAY_S = 86400.0
+_PERIODS_S = {"hourly": _HOUR_S, "daily": _DAY_S, "weekly": 7 * _DAY_S, "monthly": 30 * _DAY_S, "yearly": 365 * _DAY_S}
+_DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_EPOCH_WEEKDAY = 3
+"""1970-01-01 was a Thursday."""
+_DIGITS_AT_MOST = 9
+
+
+def ttl_s(minutes: str | None) -> float:
+    """RSS's `ttl`, s; 0 where it says nothing that can be read."""
+    return 60.0 * (_number(minutes) or 0)
+
+
+def period_s(period: str | None, frequency: str | None) -> float:
+    """The syndication module's updatePeriod over its updateFrequency, s; 0 where it says nothing that can be read."""
+    if period is None and frequency is None:
+        return 0.0
+    return _PERIODS_S.get((period or "daily").strip().lower(), 0.0) / max(1, _number(frequency) or 1)
+
+
+def skip_hours(hours: Sequence[str]) -> tuple[int, ...]:
+    """RSS's skipHours: 0 to 23, and 24 for the first in old feeds; what is no hour is left out."""
+    numbers = {number % 24 for text in hours if (number := _number(text)) is not None and number <= 24}
+    return tuple(sorted(numbers))
+
+
+def skip_days(days: Sequence[str]) -> tuple[int, ...]:
+    """RSS's skipDays by their English names."""
+    return tuple(sorted({_DAYS.index(name) for text in days if (name := text.strip()[:3].lower()) in _DAYS}))
+
+
+def bounded(expiry_s: float, t: float, hints: Hints, most_s: float) -> float:
+    """A learned expiry within what the feed declares: not before t + `least_s`, and not in skipped hours and days.
+
+    It is never earlier than what was learnt; and a hint never moves it beyond t + `most_s`, so that no feed can ask to
+    be left alone for a year. Hours and days are counted in UTC.
+    """
+    at_s = max(expiry_s, t + hints.least_s)
+    latest_s = max(expiry_s, t + most_s)
+    while at_s < latest_s and _is_skipped(at_s, hints):
+        at_s = (math.floor(at_s / _HOUR_S) + 1) * _HOUR_S
+        if at_s > expiry_s + 8 * _DAY_S:  # every hour of the week is skipped: it cannot be meant
+            return max(expiry_s, min(t + hints.least_s, latest_s))
+    return min(at_s, latest_s)
+
+
+def _is_skipped(at_s: float, hints: Hints) -> bool:
+    hour = math.floor(at_s / _HOUR_S) % 24
+    day = (math.floor(at_s / _DAY_S) + _EPOCH_WEEKDAY) % 7
+    return hour in hints.skip_hours or day in hints.skip_days
+
+
+def _number(text: str | None) -> int | None:
+    digits = (text or "").strip()
+    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_AT_MOST else None

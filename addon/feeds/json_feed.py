@@ -1,0 +1,45 @@
+"""JSON Feed 1.0 and 1.1 (jsonfeed.org)."""
+
+import json
+from typing import Any
+
+from bestbefore.addon.feeds.document import Document, Item, digest, told_apart
+from bestbefore.addon.feeds.times import parse_time
+
+
+def read(text: bytes) -> Document | None:
+    """The feed; None if it is not JSON, or JSON of another kind."""
+    try:
+        feed: Any = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(feed, dict) or "jsonfeed.org/version" not in str(feed.get("version")):
+        return None
+    listed = feed.get("items")
+    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    try:
+        items = told_apart([_item(entry) for entry in entries], [_words(entry) for entry in entries])
+        version = digest(_written(feed))
+    except RecursionError:
+        return None
+    return Document("json", items, version=version)
+
+
+def _item(entry: dict[str, Any]) -> Item:
+    name = _text(entry, "id") or _text(entry, "url") or _text(entry, "external_url") or _words(entry)
+    times = (parse_time(_text(entry, key)) for key in ("date_published", "date_modified"))
+    time_s = next((time for time in times if time is not None), None)
+    return Item(name, time_s, digest(_written(entry)))
+
+
+def _words(entry: dict[str, Any]) -> str:
+    return "\n".join(_text(entry, key) for key in ("url", "title", "content_text", "content_html"))
+
+
+def _text(entry: dict[str, Any], key: str) -> str:
+    value = entry.get(key)
+    return str(value).strip() if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
+
+
+def _written(value: object) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,159 @@
+"""RSS 0.9x, 1.0 (RDF) and 2.0, Atom 0.3 and 1.0, read by lxml, well-formed or not.
+
+Entities are never resolved, and nothing is fetched. What is malformed is read as far as libxml2 makes sense of it.
+"""
+
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from lxml import etree
+
+from bestbefore.addon.feeds import hints
+from bestbefore.addon.feeds.document import Document, Hints, Item, digest, told_apart
+from bestbefore.addon.feeds.times import parse_time
+
+_KINDS = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
+_HOLDS_ITEMS = frozenset(("rss", "channel", "rdf"))
+_TIMES = ("pubdate", "published", "issued", "created", "date", "updated", "modified")
+"""Where the time of an item is looked for: of its publication before that of its last change."""
+_MADE = frozenset(("lastbuilddate", "pubdate", "updated", "date", "generator", "modified"))
+"""Children of the feed itself that change although it says nothing new."""
+
+
+def read(text: bytes) -> Document | None:
+    """The feed that this is, in UTF-8; None if nothing of the kind can be made of it."""
+    root = _parsed(text)
+    if root is None:
+        return None
+    kind = _KINDS.get(_local(root))
+    if kind is None:
+        return None
+    nodes = list(_item_nodes(root, kind))
+    children = [_Children(node) for node in nodes]
+    items = told_apart(
+        [_item(node, child) for node, child in zip(nodes, children, strict=True)], [c.words for c in children]
+    )
+    if not items and not _is_certain(root, kind):
+        return None
+    return Document(kind, items, _hints(root), _version(root, nodes, items))
+
+
+def _parsed(text: bytes) -> Any:
+    parser = etree.XMLParser(
+        encoding="utf-8",
+        recover=True,
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+        collect_ids=False,
+    )
+    try:
+        return etree.fromstring(text, parser)
+    except (etree.LxmlError, ValueError):
+        return None
+
+
+def _is_certain(root: Any, kind: str) -> bool:
+    """Whether a document without items is a feed nevertheless: the names alone occur elsewhere too."""
+    if kind == "atom":
+        return "atom" in str(etree.QName(root).namespace).lower()
+    return any(_local(child) == "channel" for child in root)
+
+
+def _local(node: Any) -> str:
+    """The lower-case name without its namespace; empty for what is no element."""
+    tag = node.tag
+    return _local_name(tag) if isinstance(tag, str) else ""
+
+
+@lru_cache(maxsize=4096)
+def _local_name(tag: str) -> str:
+    return tag.rpartition("}")[2].rpartition(":")[2].lower()
+
+
+def _text(node: Any) -> str:
+    return "".join(node.itertext()).strip()
+
+
+def _item_nodes(root: Any, kind: str) -> Iterator[Any]:
+    if kind == "atom":
+        yield from (node for node in root if _local(node) == "entry")
+        return
+    for holder in (root, *(node for node in root if _local(node) in _HOLDS_ITEMS)):
+        yield from (node for node in holder if _local(node) == "item")
+
+
+class _Children:
+    """The first child of each name of an item, and its link: the alternate one, if it has several."""
+
+    def __init__(self, item: Any) -> None:
+        self.first: dict[str, Any] = {}
+        links: dict[bool, str] = {}
+        for child in item:
+            name = _local(child)
+            self.first.setdefault(name, child)
+            if name == "link" and (target := (child.get("href") or _text(child)).strip()):
+                links.setdefault(child.get("rel", "alternate") == "alternate", target)
+        self.link = links.get(True) or links.get(False, "")
+
+    def text(self, name: str) -> str:
+        node = self.first.get(name)
+        return "" if node is None else _text(node)
+
+    @property
+    def words(self) -> str:
+        return f"{self.link}\n{self.text('title')}"
+
+
+def _item(node: Any, children: _Children) -> Item:
+    about = next((value for key, value in node.attrib.items() if key.endswith("}about")), "").strip()
+    written = etree.tostring(node, encoding="utf-8", with_tail=False)
+    name = children.text("guid") or children.text("id") or about or children.link or _words_of(children)
+    times = (parse_time(children.text(key)) for key in _TIMES if key in children.first)
+    time_s = next((time for time in times if time is not None), None)
+    return Item(name or f"item {digest(written)}", time_s, digest(written))
+
+
+def _words_of(children: _Children) -> str:
+    """What names an item that has neither identifier nor link."""
+    words = (children.text(key) for key in ("title", "description", "summary", "content", "encoded"))
+    return "\n".join(words).strip()
+
+
+def _feed_nodes(root: Any) -> Iterator[Any]:
+    """The children of the feed itself, of the channel for RSS."""
+    for holder in (root, *(node for node in root if _local(node) == "channel")):
+        yield from (node for node in holder if _local(node) and _local(node) != "channel")
+
+
+def _hints(root: Any) -> Hints:
+    first: dict[str, Any] = {}
+    for node in _feed_nodes(root):
+        first.setdefault(_local(node), node)
+
+    def text(name: str) -> str | None:
+        return _text(first[name]) if name in first else None
+
+    def texts(name: str) -> Sequence[str]:
+        return [_text(child) for child in first.get(name, ())]
+
+    return Hints(
+        least_s=max(hints.ttl_s(text("ttl")), hints.period_s(text("updateperiod"), text("updatefrequency"))),
+        skip_hours=hints.skip_hours(texts("skiphours")),
+        skip_days=hints.skip_days(texts("skipdays")),
+    )
+
+
+def _version(root: Any, nodes: list[Any], items: tuple[Item, ...]) -> int:
+    """A digest of all that the feed says but when it was made."""
+    own = set(nodes)
+    said = [
+        etree.tostring(node, encoding="utf-8", with_tail=False)
+        for node in _feed_nodes(root)
+        if node not in own and _local(node) not in _MADE
+    ]
+    return digest(repr((said, [(item.name, item.content) for item in items])))
