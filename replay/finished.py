@@ -11,6 +11,7 @@ import numpy as np
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import params
 from bestbefore.replay.breakdown import Breakdown
+from bestbefore.replay.engines import Through
 from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.scenario import Scenario
 
@@ -60,10 +61,13 @@ class Finished:
         return json.dumps([replay, policy, parameters], sort_keys=True)
 
 
-def identity(scenario: Scenario, breakdowns: Iterable[Breakdown] = ()) -> str:
+def identity(
+    scenario: Scenario, breakdowns: Iterable[Breakdown] = (), wanted: Through = Through.FAST
+) -> str:
     """A name for what is replayed: another for other updates, requests or parts, or if they are replayed another way.
 
-    It is made of the events themselves: the names and dates of files do not matter.
+    It is made of the events themselves: the names and dates of files do not matter. Engines count the same, but who
+    wants to see that by another one does not want what was counted by the first.
     """
     updates, requests = scenario.updates, scenario.requests
     digest = blake2b(digest_size=16)
@@ -74,7 +78,7 @@ def identity(scenario: Scenario, breakdowns: Iterable[Breakdown] = ()) -> str:
         digest.update(json.dumps(names).encode())
     for name, record in sorted(scenario.observed.records.items()) if scenario.observed else ():
         digest.update(f"{name} {record}\n".encode())
-    way = [scenario.cache, scenario.grouping, scenario.origin_s, scenario.observed is None]
+    way = [scenario.cache, scenario.grouping, scenario.origin_s, scenario.observed is None, wanted]
     digest.update(_text(way, breakdowns))
     return digest.hexdigest()
 

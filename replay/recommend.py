@@ -12,8 +12,8 @@ from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import make_policy
 from bestbefore.replay.breakdown import DOMAIN, Breakdown
 from bestbefore.replay.counts import Counts
+from bestbefore.replay.engines import Engines
 from bestbefore.replay.grid import Point
-from bestbefore.replay.scenario import Scenario
 
 LEAST_CACHED = 300
 """Requests with a copy, in the first part, from which on a domain may have a rule of its own.
@@ -27,8 +27,6 @@ Stale hits come in runs, one for each change, so that it is changes on which the
 that rested on fewer than 15 of them had several times the stale rate later that they were chosen for.
 """
 
-type CountObjects = Callable[[Scenario, Policy], Mapping[str, Counts]]
-"""An engine: the counts of each object."""
 type Evaluate = Callable[[Callable[[Policy], PartCounts], Sequence[Policy]], list[PartCounts]]
 """Applies a function to each policy: here, or over several processes."""
 type PartCounts = Mapping[str, Counts]
@@ -81,27 +79,27 @@ def stale_rate(counts: Counts) -> float:
 
 
 def recommend(
-    first: Scenario,
-    then: Scenario,
+    first: Engines,
+    then: Engines,
     candidates: Sequence[Point],
     largest_stale_rate: float,
-    count_objects: CountObjects,
     evaluate: Evaluate,
 ) -> Recommendation:
     """For each domain and for all together, the candidate that `nearest` finds in the first part of a trace.
 
-    `first` and `then` are the two parts; the second is not looked at before everything is chosen. `candidates`, one or
-    more, are compared as the proxy would run them. A domain has a choice of its own if it is a host for which, in the
+    `first` and `then` replay the two parts; the second is not looked at before everything is chosen. `candidates`, one
+    or more, are compared as the proxy would run them. A domain has a choice of its own if it is a host for which, in the
     first part, at least `LEAST_CACHED` requests found a copy and `LEAST_CHANGES` of them met a change.
     """
-    by_domain = Breakdown.by_domain([*first.objects, *then.objects])
-    sizes = _most_requested_first(by_domain.count(count_objects(first, Oracle())))
+    by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
+    sizes = _most_requested_first(by_domain.count(first.replay_objects(Oracle())))
     own = {domain for domain, counted in sizes.items() if _is_enough(counted) and is_host(domain)}
     parts = Breakdown(
         DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()}
     )
     policies = [live(candidate) for candidate in candidates]
-    first_counts = evaluate(partial(_count_parts, count_objects, first, parts), policies)
+    first.prepare(policies)
+    first_counts = evaluate(partial(_count_parts, first, parts), policies)
     totals = [Counts.total(counts.values()) for counts in first_counts]
     default = nearest(totals, largest_stale_rate)
     places = {
@@ -109,10 +107,9 @@ def recommend(
         for domain in sizes if domain in own
     }
     chosen = sorted({default, *places.values()})
-    references = (make_policy(DEFAULT_POLICY, LIVE_DEFAULTS), Oracle())
-    counted = evaluate(
-        partial(_count_parts, count_objects, then, parts), [*(policies[place] for place in chosen), *references]
-    )
+    tried = [*(policies[place] for place in chosen), make_policy(DEFAULT_POLICY, LIVE_DEFAULTS), Oracle()]
+    then.prepare(tried)
+    counted = evaluate(partial(_count_parts, then, parts), tried)
     then_counts = dict(zip(chosen, counted, strict=False))
     unconfigured, bound = (Counts.total(counts.values()) for counts in counted[len(chosen):])
 
@@ -168,5 +165,5 @@ def _is_enough(with_oracle: Counts) -> bool:
     return with_oracle.cached >= LEAST_CACHED and with_oracle.validations >= LEAST_CHANGES
 
 
-def _count_parts(count_objects: CountObjects, scenario: Scenario, parts: Breakdown, policy: Policy) -> PartCounts:
-    return parts.count(count_objects(scenario, policy))
+def _count_parts(engines: Engines, parts: Breakdown, policy: Policy) -> PartCounts:
+    return parts.count(engines.replay_objects(policy))

@@ -5,25 +5,19 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from bestbefore.policies.validation.policy import Policy
-from bestbefore.replay import plain
 from bestbefore.replay.breakdown import Breakdown
 from bestbefore.replay.counts import Counts, RefreshCounts
+from bestbefore.replay.engines import Engines, Through
 from bestbefore.replay.finished import Row, Rows, identity, refresh_identity
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.refresh import RefreshScenario, refresh_objects
 from bestbefore.replay.report.facts import facts, refresh_facts
 from bestbefore.replay.report.html import REFRESHES, REQUESTS, Measure
-from bestbefore.replay.scenario import Scenario
 from bestbefore.replay.watching import Watch
 
 
 class Run(Protocol):
     """A replay that can be made under any policy."""
-
-    @property
-    def items(self) -> int:
-        """How many items pass whoever watches."""
-        ...
 
     @property
     def history(self) -> str:
@@ -40,12 +34,24 @@ class Run(Protocol):
         """What is counted apart."""
         ...
 
+    def obstacle(self, policy: Policy) -> str | None:
+        """Why the engine that is wanted cannot replay under the policy; None if it can."""
+        ...
+
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        """Make ready now what replays under these policies need, so that processes forked later share it."""
+        ...
+
+    def items(self, policy: Policy) -> int:
+        """How many items pass whoever watches a replay under the policy."""
+        ...
+
     def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
         """What is counted under the policy."""
         ...
 
-    def way(self) -> Mapping[str, str | None]:
-        """How it is replayed, by the names under which that is reported."""
+    def way(self, policy: Policy) -> Mapping[str, str | None]:
+        """How it is replayed under the policy, by the names under which that is reported."""
         ...
 
     def facts(self) -> Mapping[str, str]:
@@ -61,32 +67,39 @@ class Run(Protocol):
 class RequestRun:
     """Requests that are served from caches or by the origin."""
 
-    scenario: Scenario
+    engines: Engines
     warm: Warm | None
     """What was known at the test start; None where histories are complete."""
     breakdowns: Sequence[Breakdown] = ()
     measure: Measure = REQUESTS
 
     @property
-    def items(self) -> int:
-        return len(self.scenario.requests)
-
-    @property
     def history(self) -> str:
         return _history(self.warm)
 
-    def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
-        counts = plain.replay_objects(self.scenario, policy, watch)
-        return _rows(Counts, {name: own for name, own in counts.items() if own.requests}, self.breakdowns)
+    def obstacle(self, policy: Policy) -> str | None:
+        return self.engines.obstacle(policy)
 
-    def way(self) -> Mapping[str, str | None]:
-        return {"cache": self.scenario.cache.value, **_known(self.warm), "through": "plain"}
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        self.engines.prepare(policies)
+
+    def items(self, policy: Policy) -> int:
+        return self.engines.items(policy)
+
+    def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
+        if not self.breakdowns:
+            return [self.engines.replay(policy, watch).by_name()]
+        return _rows(Counts, self.engines.replay_objects(policy, watch), self.breakdowns)
+
+    def way(self, policy: Policy) -> Mapping[str, str | None]:
+        cache, through = self.engines.scenario.cache, self.engines.through(policy)
+        return {"cache": cache.value, **_known(self.warm), "through": through.value}
 
     def facts(self) -> Mapping[str, str]:
-        return facts(self.scenario)
+        return facts(self.engines.scenario)
 
     def identity(self) -> str:
-        return identity(self.scenario, self.breakdowns)
+        return identity(self.engines.scenario, self.breakdowns, self.engines.wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,19 +112,24 @@ class RefreshRun:
     measure: Measure = REFRESHES
 
     @property
-    def items(self) -> int:
-        return self.scenario.updates
-
-    @property
     def history(self) -> str:
         return _history(self.scenario.warm)
+
+    def obstacle(self, policy: Policy) -> str | None:  # noqa: ARG002
+        return None
+
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        """Nothing is needed."""
+
+    def items(self, policy: Policy) -> int:  # noqa: ARG002
+        return self.scenario.updates
 
     def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
         counts = refresh_objects(self.scenario, policy, self.min_interval_s, watch)
         return _rows(RefreshCounts, counts, self.breakdowns)
 
-    def way(self) -> Mapping[str, str | None]:
-        return {"cache": None, **_known(self.scenario.warm), "through": "plain"}
+    def way(self, policy: Policy) -> Mapping[str, str | None]:  # noqa: ARG002
+        return {"cache": None, **_known(self.scenario.warm), "through": Through.PLAIN.value}
 
     def facts(self) -> Mapping[str, str]:
         return refresh_facts(self.scenario, self.min_interval_s)

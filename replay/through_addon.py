@@ -10,6 +10,7 @@ import asyncio
 import bisect
 import re
 import tempfile
+from collections import Counter, defaultdict
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -37,7 +38,7 @@ from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.policy import Needs, Policy
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Scenario
 from bestbefore.replay.watching import Watch
@@ -167,12 +168,26 @@ class Wire:
         return answer
 
 
+def obstacle(scenario: Scenario, policy: Policy) -> str | None:
+    """Why the scenario cannot be replayed through the addon under the policy; None if it can."""
+    if scenario.observed is not None:
+        return "histories are put into the store as if the origin told them, so they are complete"
+    return None if policy.needs is Needs.PAST else f"the proxy cannot run it: it needs {policy.needs.value}"
+
+
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """As `plain.replay`, through the addon."""
+    """As `plain.replay`, through the addon. Raises ValueError where there is an obstacle."""
+    return Counts.total(replay_objects(scenario, policy, watch).values())
+
+
+def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
+    """As `plain.replay_objects`, for the objects that were requested."""
+    if (why := obstacle(scenario, policy)) is not None:
+        raise ValueError(why)
     return asyncio.run(_replay(scenario, policy, watch))
 
 
-async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> Counts:
+async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str, Counts]:
     objects = Objects(scenario)
     clock = ManualClock(0.0)
     async with _store(clock) as store:
@@ -197,8 +212,8 @@ async def _count(
     gateway: ReplayGateway,
     wire: Wire,
     watch: Watch,
-) -> Counts:
-    misses = hits = stale_hits = validations = unnecessary = 0
+) -> dict[str, Counts]:
+    outcomes: defaultdict[str, Counter[str]] = defaultdict(Counter)
     reports = _reports(scenario, objects)
     report = next(reports, None)
     for r, client, name in watch(scenario.requests.rows()):
@@ -213,15 +228,19 @@ async def _count(
         told = _FWD.search(head)
         if told is None:
             raise RuntimeError(f"{url} was answered with {head!r}")
+        own = outcomes[name]
         if told[1]:
-            hits += 1
-            stale_hits += int(body) != objects.version(url, r)
+            own["hits"] += 1
+            own["stale_hits"] += int(body) != objects.version(url, r)
         elif told[2] == b"uri-miss":
-            misses += 1
+            own["misses"] += 1
         else:
-            validations += 1
-            unnecessary += told[3] == b"304"
-    return Counts(misses, hits, stale_hits, validations, unnecessary)
+            own["validations"] += 1
+            own["unnecessary"] += told[3] == b"304"
+    return {
+        name: Counts(own["misses"], own["hits"], own["stale_hits"], own["validations"], own["unnecessary"])
+        for name, own in outcomes.items()
+    }
 
 
 def _reports(scenario: Scenario, objects: Objects) -> Iterator[Observation]:

@@ -12,13 +12,13 @@ from bestbefore.addon.config.problems import shown
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import params
-from bestbefore.replay import plain
 from bestbefore.replay.candidates import CANDIDATES
-from bestbefore.replay.commands.progress import in_order
+from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import read_given, trace_options
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.cores import evaluating
+from bestbefore.replay.engines import Engines
 from bestbefore.replay.grid import Point, points_of
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
@@ -95,7 +95,7 @@ def command(
         return in_order(evaluating(count, policies, jobs), len(policies), "policies")
 
     found = recommend(
-        parts.first, parts.then, candidates, largest_stale_rate, plain.replay_objects, evaluate
+        Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate
     )
     _tell_what_is_not_reached(found)
     text = toml(found, _facts(parts, [path for path in (updates_path, requests_path, log_path) if path is not None]))

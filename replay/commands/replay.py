@@ -51,6 +51,7 @@ def command(
     specs: tuple[str, ...],
     history: str,
     warm: str | None,
+    through: str | None,
     min_interval_s: float | None,
     objects_path: Path | None,
     column: str | None,
@@ -65,7 +66,7 @@ def command(
 
     With --refresh there are no requests: objects are refreshed when the policy says, and the delays are counted.
     """
-    options = RunOptions(history, warm, refresh, min_interval_s, per_domain, objects_path, column)
+    options = RunOptions(history, warm, through, refresh, min_interval_s, per_domain, objects_path, column)
     options.check()
     points = [point for spec in specs for point in _points(spec)]
     asked_for = len(points)
@@ -82,6 +83,8 @@ def command(
             runs = options.refreshing(updates, start)
         else:
             runs = options.replaying(updates, requests, Cache(cache), start)
+        if through is not None:
+            _refuse_obstacles(runs, points[:asked_for], through)
         folders = [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
         results = [_results(run, points, jobs, into) for run, into in zip(runs, folders, strict=True)]
     except ValueError as error:
@@ -110,6 +113,13 @@ def _points(spec: str) -> list[Point]:
         raise InputError(f"--policy {spec}: {error}") from None
 
 
+def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str) -> None:
+    for run in runs:
+        for point in points:
+            if (why := run.obstacle(point.policy)) is not None:
+                raise InputError(f"--through {through}, --policy {point.spec}: {why}")
+
+
 def _warn(message: str) -> None:
     _say(f"warning: {message}")
 
@@ -119,9 +129,11 @@ def _say(message: str) -> None:
 
 
 def _results(run: Run, points: Sequence[Point], jobs: int, folder: Path | None) -> list[Rows]:
+    run.prepare([point.policy for point in points])
     if len(points) == 1:
-        with bar(points[0].spec, run.items) as watch:
-            return [run.rows(points[0].policy, watch)]
+        policy = points[0].policy
+        with bar(points[0].spec, run.items(policy)) as watch:
+            return [run.rows(policy, watch)]
     finished = None
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -139,7 +151,8 @@ def _write(
 ) -> None:
     files = {kind: str(path) for kind, path in sources.items() if path is not None}
     made = {"made": f"{utc(RealClock().now())} by bestbefore {version('bestbefore')}"}
-    told = {**files, **run.facts(), "command": shlex.join(["bestbefore", *sys.argv[1:]]), **made}
+    done = {"engines": _engines(run, points), "command": shlex.join(["bestbefore", *sys.argv[1:]])}
+    told = {**files, **run.facts(), **done, **made}
     rows = [row for point, rows in zip(points, results, strict=True) for row in _json_rows(run, point, rows)]
     drawn = [
         Result(point, {name: n for name, n in rows[0].items() if isinstance(n, int | float)})
@@ -148,14 +161,27 @@ def _write(
     write_report(folder, drawn, rows, told, run.measure)
 
 
+def _engines(run: Run, points: Sequence[Point]) -> str:
+    """Which engine replayed which policies."""
+    policies: dict[str, list[str]] = {}
+    for point in points:
+        names = policies.setdefault(str(run.way(point.policy)["through"]), [])
+        if point.policy.name not in names:
+            names.append(point.policy.name)
+    return "; ".join(f"{through} for {', '.join(names)}" for through, names in policies.items())
+
+
 def _json_rows(run: Run, point: Point, rows: Rows) -> list[dict[str, object]]:
     """What is printed and kept of a policy, as JSON: of the whole trace, and of its parts."""
-    policy = {"policy": point.policy.name, "params": params(point.policy), **run.way()}
+    policy = {"policy": point.policy.name, "params": params(point.policy), **run.way(point.policy)}
     return [{**policy, **row} for row in rows]
 
 
 def _text(shown: Sequence[tuple[Run, Point, Rows]]) -> str:
     several = len({run.history for run, _, _ in shown}) > 1
-    heads = ["policy", "history"] if several else ["policy"]
-    lines = [([point.spec, run.history][: len(heads)], row) for run, point, rows in shown for row in rows]
+    heads = ["policy", "history", "through"] if several else ["policy", "through"]
+    lines = []
+    for run, point, rows in shown:
+        told = {"policy": point.spec, "history": run.history, **run.way(point.policy)}
+        lines += [([str(told[head]) for head in heads], row) for row in rows]
     return tables(heads, lines, [breakdown.key for breakdown in shown[0][0].breakdowns])

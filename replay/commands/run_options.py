@@ -10,8 +10,10 @@ import click
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.spec import parse_duration
 from bestbefore.replay.breakdown import DOMAIN, Breakdown
+from bestbefore.replay.commands.progress import bar
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts, RefreshCounts
+from bestbefore.replay.engines import Engines, Through
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.runs import RefreshRun, RequestRun, Run
@@ -43,7 +45,9 @@ def _interval(_ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 
 def run_options(command: Callable[..., object]) -> Callable[..., object]:
-    """--history, --warm, --refresh, --min-interval, --per-domain, --objects and --by, as the fields of `RunOptions`."""
+    """--history, --warm, --through, --refresh, --min-interval, --per-domain, --objects and --by, as the fields of
+    `RunOptions`.
+    """
     for option in (
         click.option("--by", "column", metavar="COLUMN",
                      help=f"The column of --objects whose values are the parts. Default: {CLASS}."),
@@ -54,6 +58,9 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
                      help="With --refresh: the least time between two refreshes of an object. Default: 1s."),
         click.option("--refresh", is_flag=True,
                      help="Without requests: refresh each object when the policy says, and count the delays."),
+        click.option("--through", type=click.Choice([through.value for through in Through]),
+                     help="The engine: fast; plain, the readable one; or addon, the code that runs live, a thousand "
+                     "times slower. They count the same. Default: fast, and plain for policies that it cannot replay."),
         click.option("--warm", type=click.Choice([warm.value for warm in Warm]),
                      help="With --history observed, what is known at the test start: what the requests before it "
                      "showed to one observer (the default), nothing, or everything."),
@@ -81,6 +88,7 @@ class RunOptions:
 
     history: str
     warm: str | None
+    through: str | None
     refresh: bool
     min_interval_s: float | None
     per_domain: bool
@@ -91,6 +99,8 @@ class RunOptions:
         """Raise InputError for options that do not go together."""
         if self.warm is not None and self.history == HISTORIES[0]:
             raise InputError("--warm says what is known with --history observed or both: expected one of them")
+        if self.refresh and self.through not in (None, Through.PLAIN):
+            raise InputError(f"--through {self.through}: without requests there is one engine only, plain")
         if self.min_interval_s is not None and not self.refresh:
             raise InputError("--min-interval is that of --refresh: expected both or none")
         if self.column is not None and self.objects_path is None:
@@ -115,7 +125,10 @@ class RunOptions:
         )
         parted = self._breakdowns(lambda: scenario.objects, start.warn)
         complete = replace(scenario, observed=None)
-        return [RequestRun(complete if warm is None else scenario, warm, parted) for warm in warms]
+        wanted = Through.FAST if self.through is None else Through(self.through)
+        return [
+            RequestRun(Engines(complete if warm is None else scenario, wanted, bar), warm, parted) for warm in warms
+        ]
 
     def refreshing(self, updates: Updates, start: Start) -> list[Run]:
         """The same without requests."""

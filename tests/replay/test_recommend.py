@@ -11,6 +11,7 @@ from bestbefore.replay import plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.domains import domain_of
+from bestbefore.replay.engines import Engines
 from bestbefore.replay.grid import Point, points_of
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
@@ -96,7 +97,7 @@ def excerpt_parts(data: Path, domain: str | None, warm: Warm | None) -> Parts:
 
 
 def recommended(parts: Parts, largest_stale_rate: float, candidates: Sequence[Point] = CANDIDATES) -> Recommendation:
-    return recommend(parts.first, parts.then, candidates, largest_stale_rate, plain.replay_objects, here)
+    return recommend(Engines(parts.first), Engines(parts.then), candidates, largest_stale_rate, here)
 
 
 def total(counts: Mapping[str, Counts], domain: str) -> Counts:

@@ -3,6 +3,7 @@ import pytest
 
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay.breakdown import Breakdown
+from bestbefore.replay.engines import Engines, Through
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.runs import RefreshRun, RequestRun, Run
@@ -22,16 +23,19 @@ DOMAINS = Breakdown.by_domain(("news/a", "shop/b", "idle/c"))
 KINDS = Breakdown("class", {"news/a": "fast", "shop/b": "", "idle/c": ""})
 
 
-def requests_run(*breakdowns: Breakdown, warm: Warm | None = None) -> RequestRun:
-    return RequestRun(Scenario.of(UPDATES, REQUESTS, warm=warm, warn=print), warm, breakdowns)
+def requests_run(
+    *breakdowns: Breakdown, warm: Warm | None = None, wanted: Through = Through.FAST
+) -> RequestRun:
+    return RequestRun(Engines(Scenario.of(UPDATES, REQUESTS, warm=warm, warn=print), wanted), warm, breakdowns)
 
 
 def refreshes_run(*breakdowns: Breakdown, warm: Warm | None = None) -> RefreshRun:
     return RefreshRun(RefreshScenario.of(UPDATES, warm=warm, warn=print), 1.0, breakdowns)
 
 
-def test_the_whole_comes_first_then_the_parts_by_name() -> None:
-    rows = requests_run(DOMAINS, KINDS).rows(parse_spec("always"))
+@pytest.mark.parametrize("wanted", Through)
+def test_the_whole_comes_first_then_the_parts_by_name(wanted: Through) -> None:
+    rows = requests_run(DOMAINS, KINDS, wanted=wanted).rows(parse_spec("ttl:alpha=0"))
     assert rows[0] == {"requests": 4, "misses": 2, "cached": 2, "hits": 0, "stale_hits": 0, "validations": 2,
                        "unnecessary": 1}
     assert [next(iter(row.items())) for row in rows[1:]] == [
@@ -55,7 +59,8 @@ def test_refreshes_are_counted_in_parts_too() -> None:
 @pytest.mark.parametrize(
     ("run", "way"),
     [
-        (requests_run(), {"cache": "client", "history": "complete", "through": "plain"}),
+        (requests_run(), {"cache": "client", "history": "complete", "through": "fast"}),
+        (requests_run(wanted=Through.PLAIN), {"cache": "client", "history": "complete", "through": "plain"}),
         (requests_run(warm=Warm.NONE),
          {"cache": "client", "history": "observed", "warm": "none", "through": "plain"}),
         (refreshes_run(), {"cache": None, "history": "complete", "through": "plain"}),
@@ -64,21 +69,21 @@ def test_refreshes_are_counted_in_parts_too() -> None:
     ],
 )
 def test_how_it_is_replayed_is_told(run: Run, way: dict[str, str | None]) -> None:
-    assert list(run.way().items()) == list(way.items())
+    assert list(run.way(parse_spec("ttl")).items()) == list(way.items())
     assert run.history == way["history"]
     assert ("observed" in run.facts()["histories"]) == (run.history == "observed")
 
 
-@pytest.mark.parametrize("run", [requests_run(), refreshes_run()])
+@pytest.mark.parametrize("run", [requests_run(), requests_run(wanted=Through.PLAIN), refreshes_run()])
 def test_as_many_items_pass_as_were_told(run: Run) -> None:
     passed: list[object] = []
-    run.rows(parse_spec("always" if isinstance(run, RequestRun) else "oracle"),
-             lambda items: (passed.append(item) or item for item in items))
-    assert len(passed) == run.items
+    policy = parse_spec("always" if isinstance(run, RequestRun) else "oracle")
+    run.rows(policy, lambda items: (passed.append(item) or item for item in items))
+    assert len(passed) == run.items(policy)
 
 
 def test_each_run_has_an_identity_of_its_own() -> None:
-    runs: list[Run] = [requests_run(), requests_run(DOMAINS), refreshes_run(), refreshes_run(DOMAINS),
-                       refreshes_run(warm=Warm.NONE)]
+    runs: list[Run] = [requests_run(), requests_run(DOMAINS), requests_run(wanted=Through.PLAIN), refreshes_run(),
+                       refreshes_run(DOMAINS), refreshes_run(warm=Warm.NONE)]
     assert len({run.identity() for run in runs}) == len(runs)
     assert requests_run(DOMAINS).identity() == requests_run(DOMAINS).identity()

@@ -36,7 +36,7 @@ def test_json_is_one_object_a_policy_in_the_order_given() -> None:
         ("params", {"alpha": 0.5}),
         ("cache", "client"),
         ("history", "complete"),
-        ("through", "plain"),
+        ("through", "fast"),
         ("requests", 8),
         ("misses", 2),
         ("cached", 6),
@@ -55,7 +55,7 @@ def test_a_table_has_a_line_for_each_policy_as_it_was_given() -> None:
     assert result.exit_code == 0
     header, ttl, agghist = result.stdout.splitlines()
     assert header.split("  ")[0] == "policy"
-    assert ttl.split() == ["ttl:alpha=.5", "8", "1", "7", "3", "2", "4", "2"]
+    assert ttl.split() == ["ttl:alpha=.5", "fast", "8", "1", "7", "3", "2", "4", "2"]
     assert agghist.split()[0] == "agghist"
     assert len(header) == len(ttl) == len(agghist)
 

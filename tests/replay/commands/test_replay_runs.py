@@ -1,6 +1,7 @@
 """`bestbefore replay` with other histories, without requests, and in parts."""
 
 import csv
+import gzip
 import json
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def test_refreshes_are_counted_with_their_delays() -> None:
     ]
     header, never = run(*MAIL, "--policy", "never").stdout.splitlines()
     assert header.split("  ")[-1].strip() == "max delay s"
-    assert never.split() == ["never", "0", "266", "266", "-", "-"]
+    assert never.split() == ["never", "plain", "0", "266", "266", "-", "-"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -112,7 +113,7 @@ def test_objects_can_be_parted_by_any_column_and_those_left_out_are_told() -> No
     assert [json.loads(line).get("list") for line in result.stdout.splitlines()] == [None, "", "2002"]
     Path("o.csv").write_text("object\narrival/a\narrival/b\n")
     text = run(*MAIL, "--objects", "o.csv", "--by", "object", "--policy", "miniflux").stdout.split("\n\n")[1]
-    assert [line.split()[1] for line in text.splitlines()] == ["object", "arrival/a", "arrival/b"]
+    assert [line.split()[2] for line in text.splitlines()] == ["object", "arrival/a", "arrival/b"]
 
 
 def test_a_folder_holds_parts_too_and_one_folder_for_each_kind_of_history(folder: Path) -> None:
@@ -150,6 +151,11 @@ def test_a_report_of_refreshes_leaves_out_what_has_no_delay(folder: Path) -> Non
         ([*MAIL, "--test-start", "5", "--origin", "6"], "the test start, 5, must not lie before the origin, 6"),
         ([*MAIL, "--objects", "none.csv"], "none.csv: No such file or directory"),
         ([*MAIL, "--objects", "u.csv"], "u.csv: line 1: no column 'class' in 'object,time': expected object,class"),
+        ([*MAIL, "--through", "fast"], "--through fast: without requests there is one engine only, plain"),
+        ([*REQUESTS, "--history", "both", "--through", "fast"], "--through fast, --policy ttl: what is observed depen"),
+        ([*REQUESTS, "--policy", "nutch", "--through", "fast"], "--through fast, --policy nutch: nutch keeps a sta"),
+        ([*REQUESTS, "--policy", "oracle", "--through", "addon"], "--through addon, --policy oracle: the proxy cannot"),
+        ([*REQUESTS, "--history", "observed", "--through", "addon"], "--through addon, --policy ttl: histories are pu"),
         ([*MAIL, "--warm", "none"], "--warm says what is known with --history observed or both"),
     ],
 )
@@ -158,3 +164,37 @@ def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], mess
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.startswith(f"Error: {message}")
     assert len(result.stderr.splitlines()) == 1
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_policy_says_what_it_was_replayed_through() -> None:
+    arguments = (*REQUESTS, "--policy", "ttl", "--policy", "nutch", "--per-domain")
+    rows = rows_of(run(*arguments, "--json"))
+    assert {(row["policy"], row["through"]) for row in rows} == {("ttl", "fast"), ("nutch", "plain")}
+    plain = rows_of(run(*arguments, "--json", "--through", "plain"))
+    assert [{**row, "through": "plain"} for row in rows] == plain
+    header, ttl, nutch = run(*arguments).stdout.split("\n\n")[0].splitlines()
+    assert (header.split()[1], ttl.split()[1], nutch.split()[1]) == ("through", "fast", "plain")
+
+
+def test_a_report_says_which_policies_went_through_what(folder: Path) -> None:
+    run(*REQUESTS, "--policy", "ttl", "--policy", "nutch", "--out", "out")
+    assert "fast for ttl, oracle; plain for nutch" in (folder / "out" / "report.html").read_text()
+
+
+def test_what_one_engine_finished_is_not_taken_for_what_another_would_count(folder: Path) -> None:
+    for through in ("fast", "plain"):
+        run(*REQUESTS, "--policy", "ttl:alpha=0.1..0.2/2", "--through", through, "--out", "out")
+    assert len((folder / "out" / "finished.jsonl").read_text().splitlines()) == 6
+
+
+@pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("cache", ["client", "shared"])
+def test_all_engines_print_the_same(cache: str) -> None:
+    arguments = ("--updates", "u.csv", "--requests", "few.csv", "--origin", "1706227200", "--cache", cache,
+                 "--policy", "indttl", "--policy", "agghist:max_ttl=1h", "--per-domain", "--json")
+    lines = gzip.decompress(Path("r.csv.gz").read_bytes()).splitlines(keepends=True)
+    Path("few.csv").write_bytes(b"".join(lines[:200]))
+    printed = [rows_of(run(*arguments, "--through", through)) for through in ("fast", "plain", "addon")]
+    assert [{row.pop("through") for row in rows} for rows in printed] == [{"fast"}, {"plain"}, {"addon"}]
+    assert printed[0] == printed[1] == printed[2]

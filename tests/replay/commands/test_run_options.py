@@ -9,7 +9,8 @@ from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.run_options import RunOptions, run_options
 
 PLAIN = RunOptions(
-    history="complete", warm=None, refresh=False, min_interval_s=None, per_domain=False, objects_path=None, column=None
+    history="complete", warm=None, through=None, refresh=False, min_interval_s=None, per_domain=False,
+    objects_path=None, column=None,
 )
 
 
@@ -24,9 +25,9 @@ def test_without_options_requests_are_replayed_with_complete_histories_as_a_whol
 
 
 def test_options_are_read() -> None:
-    words = ["--history", "both", "--warm", "none", "--refresh", "--min-interval", "1.5m", "--per-domain",
-             "--objects", "o.csv", "--by", "kind"]
-    expected = RunOptions("both", "none", True, 90.0, True, Path("o.csv"), "kind")
+    words = ["--history", "both", "--warm", "none", "--through", "plain", "--refresh", "--min-interval", "1.5m",
+             "--per-domain", "--objects", "o.csv", "--by", "kind"]
+    expected = RunOptions("both", "none", "plain", True, 90.0, True, Path("o.csv"), "kind")
     assert CliRunner().invoke(command, words).output == f"{expected!r}\n"
 
 
@@ -47,6 +48,7 @@ def test_the_interval_is_a_duration_of_more_than_nothing(value: str, message: st
     ("given", "message"),
     [
         ({"warm": "none"}, "--warm says what is known with --history observed or both: expected one of them"),
+        ({"refresh": True, "through": "addon"}, "--through addon: without requests there is one engine only, plain"),
         ({"min_interval_s": 5.0}, "--min-interval is that of --refresh: expected both or none"),
         ({"column": "class"}, "--by names a column of --objects FILE: expected both or none"),
         ({"objects_path": Path("o"), "column": "hits"}, "--by hits: a part cannot bear the name of what is reported"),
@@ -61,5 +63,5 @@ def test_options_that_do_not_go_together_are_refused(given: dict[str, object], m
 
 def test_options_that_go_together_are_not() -> None:
     replace(PLAIN, history="observed", warm="none").check()
-    replace(PLAIN, refresh=True, min_interval_s=5.0).check()
+    replace(PLAIN, refresh=True, through="plain", min_interval_s=5.0).check()
     replace(PLAIN, objects_path=Path("o"), column="domain").check()

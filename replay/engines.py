@@ -1,0 +1,80 @@
+"""The engines that replay requests, and which of them replays a policy."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+
+from bestbefore.policies.validation.policy import Policy
+from bestbefore.replay import fast, plain
+from bestbefore.replay.counts import Counts
+from bestbefore.replay.scenario import Scenario
+from bestbefore.replay.watching import Bar, Watch, no_bar
+
+
+class Through(StrEnum):
+    """What requests are replayed through; the counts are the same."""
+
+    FAST = "fast"
+    PLAIN = "plain"
+    ADDON = "addon"
+    """The code that runs live. Only this one imports mitmproxy."""
+
+
+@dataclass(frozen=True)
+class Engines:
+    """A scenario, and what replays it under any policy."""
+
+    scenario: Scenario
+    wanted: Through = Through.FAST
+    """The engine to take wherever it can replay; elsewhere it is the plain one."""
+    bar: Bar = no_bar
+    """Watches what is done before a replay."""
+
+    def obstacle(self, policy: Policy) -> str | None:
+        """Why the wanted engine cannot replay under the policy; None if it can."""
+        match self.wanted:
+            case Through.FAST:
+                return fast.obstacle(self.scenario, policy)
+            case Through.PLAIN:
+                return None
+            case Through.ADDON:
+                from bestbefore.replay import through_addon
+
+                return through_addon.obstacle(self.scenario, policy)
+
+    def through(self, policy: Policy) -> Through:
+        """The engine that replays under the policy."""
+        return self.wanted if self.obstacle(policy) is None else Through.PLAIN
+
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        """Make ready now what replays under these policies need, so that processes forked later share it."""
+        if fasts := [policy for policy in policies if self.through(policy) is Through.FAST]:
+            self._fast.prepare(fasts)
+
+    def items(self, policy: Policy) -> int:
+        """How many items pass whoever watches a replay under the policy."""
+        return self._fast.items if self.through(policy) is Through.FAST else len(self.scenario.requests)
+
+    def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
+        """What all requests of the scenario would have met under the policy."""
+        if self.through(policy) is Through.FAST:  # which need not count each object to count all
+            return self._fast.replay(policy, watch)
+        return Counts.total(self.replay_objects(policy, watch).values())
+
+    def replay_objects(self, policy: Policy, watch: Watch = iter) -> Mapping[str, Counts]:
+        """The same by the object that was requested."""
+        match self.through(policy):
+            case Through.FAST:
+                return self._fast.replay_objects(policy, watch)
+            case Through.PLAIN:
+                counts = plain.replay_objects(self.scenario, policy, watch)
+                return {name: own for name, own in counts.items() if own.requests}
+            case Through.ADDON:
+                from bestbefore.replay import through_addon
+
+                return through_addon.replay_objects(self.scenario, policy, watch)
+
+    @cached_property
+    def _fast(self) -> fast.FastReplay:
+        return fast.FastReplay(self.scenario, self.bar)
