@@ -58,5 +58,9 @@ class Answered:
     stored: bool = False
     complete: bool = True
     """False: the answer was cut short."""
+    personal: bool = False
+    """Whether the request bore Cookie or Authorization."""
+    background: bool = False
+    """Whether nobody waited for it: a copy that had been served was refreshed."""
     would_differ: str = ""
     """What `shorten` or `override` would have done otherwise: `validated`, `hit`, or nothing."""

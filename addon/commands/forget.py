@@ -8,13 +8,15 @@ import click
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.opened import config_and_clock, objects_named, opened_store, store_options
 from bestbefore.addon.config.load import Config
+from bestbefore.addon.store.tombstones import matcher
+from bestbefore.addon.traffic.files import TrafficFiles
 
 
 @click.command("forget")
 @click.argument("objects", metavar="URL|HOST|PATTERN")
 @store_options
 def command(objects: str, config_file: Path | None, **options: str | None) -> None:
-    """Remove the copies and histories of one object or of many, and how often they were requested.
+    """Remove the copies and histories of one object or of many, and their requests from the traffic log.
 
     A PATTERN is as in the configuration, such as '*.example.org/feeds/*', or a URL with * for any text. A running
     proxy goes on, and begins to learn anew.
@@ -26,4 +28,7 @@ def command(objects: str, config_file: Path | None, **options: str | None) -> No
 async def _forget(objects: str, config: Config, clock: Clock) -> None:
     async with opened_store(config, clock) as store:
         count = await store.forget(objects)
-    click.echo(f"forgot {count} object{'' if count == 1 else 's'}")
+        # The proxy that writes the log forgets too, but perhaps none runs.
+        requests = TrafficFiles(config.settings.state).forget(matcher(objects), clock.now())
+    logged = f" and {requests} logged request{'' if requests == 1 else 's'}" if requests else ""
+    click.echo(f"forgot {count} object{'' if count == 1 else 's'}{logged}")

@@ -6,7 +6,7 @@ from typing import Any
 
 from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
-from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.config.settings import TRAFFIC_CLIENTS, Settings
 from bestbefore.addon.config.values import Reader
 
 _SMALLEST_STORE_BYTES = 1 << 20
@@ -28,6 +28,9 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "offline": values.boolean,
         "targeted": values.list_of(values.field_name),
         "via_request": values.boolean,
+        "traffic_log": values.boolean,
+        "traffic_keep": values.duration_s,
+        "traffic_clients": values.one_of(TRAFFIC_CLIENTS),
         "passthrough": values.list_of(values.host_pattern),
         "allow_clients": values.list_of(values.network),
         "credentials": values.readable_file_from(folder),

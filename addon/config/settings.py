@@ -3,6 +3,7 @@
 import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from bestbefore.addon.rules import HostPattern
 
@@ -10,6 +11,10 @@ DAY_S = 86400.0
 MIB = 1 << 20
 
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+type TrafficClients = Literal["hash", "address", "none"]
+"""How the traffic log names a client: by a keyed hash of its address, by its address, or not at all."""
+TRAFFIC_CLIENTS: tuple[TrafficClients, ...] = ("hash", "address", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,12 @@ class Settings:
     """Targeted cache-control fields that are obeyed (RFC 9213), in lower case, the first that is present winning."""
     via_request: bool = True
     """Whether requests to the origin bear Via."""
+    traffic_log: bool = False
+    """Whether the requests that are answered are kept, for `bestbefore export`."""
+    traffic_keep: float = 30 * DAY_S
+    """For how long they are kept, seconds."""
+    traffic_clients: TrafficClients = "hash"
+    """How clients are named there."""
     passthrough: tuple[HostPattern, ...] = ()
     """Hosts whose TLS is tunnelled, never intercepted."""
     allow_clients: tuple[Network, ...] | None = None

@@ -13,6 +13,7 @@ from mitmproxy import ctx, options
 from mitmproxy.addons import core, disable_h2c, next_layer, proxyserver, tlsconfig
 from mitmproxy.master import Master
 
+from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.proxy.greeting import greeting
 from bestbefore.addon.proxy.hooks import BestBefore
@@ -116,4 +117,5 @@ def _greeting(service: Service, master: Master, bundle: Path) -> str:
         bundle=bundle,
         admin_url=service.admin_url,
         store=settings.store.rpartition("@")[2],
+        traffic=span(settings.traffic_keep) if settings.traffic_log else None,
     )

@@ -44,6 +44,8 @@ from bestbefore.addon.rfc9111.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rfc9111.targeted import CDN_CACHE_CONTROL
 from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.traffic.files import TrafficFiles
+from bestbefore.addon.traffic.log import TrafficLog, client_names
 
 logger = logging.getLogger(__name__)
 
@@ -114,6 +116,13 @@ class Service:
             reverse=settings.mode is not None,
             targeted=_targeted(settings),
         )
+        self._traffic = TrafficLog(
+            TrafficFiles(settings.state),
+            self.clock,
+            client_names(settings.traffic_clients, salt),
+            settings.traffic_keep,
+            writes=settings.traffic_log,
+        )
         self._store = await open_store(
             settings.store,
             clock=self.clock,
@@ -124,8 +133,11 @@ class Service:
             store_max=settings.store_max,
             hot_max=settings.hot_max,
             keep_s=settings.keep,
+            forgotten=self._traffic.forget,
         )
         self._closing.push_async_callback(self._store.close)
+        self._traffic.start()
+        self._closing.push_async_callback(self._traffic.close)
         verify, ca_file = _trust(stock=self.announce)
         upstream = None if settings.upstream is None else str(settings.upstream)
         self._origin = Origin(self.clock, upstream=upstream, verify=verify, ca_file=ca_file)
@@ -383,6 +395,7 @@ class Service:
     def _answered(self, answered: Answered) -> None:
         self.metrics.add(answered)
         self.summary.add(answered)
+        self._traffic.add(answered)
         if self._log is not None:
             self._log.add(answered)
 

@@ -24,7 +24,7 @@ class Tale:
     received_bytes: int = 0
     encoding: str = ""
     facts: dict[str, bool] = field(default_factory=dict)
-    """Those of contact, validation, unnecessary, update and stored that are known."""
+    """Those of contact, validation, unnecessary, update, stored and background that are known."""
     would_differ: str = ""
 
     def told(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
@@ -43,6 +43,7 @@ class Tale:
             received_bytes=self.received_bytes,
             encoding=self.encoding,
             complete=complete,
+            personal="cookie" in self.request.fields or "authorization" in self.request.fields,
             would_differ=self.would_differ,
             **self.facts,
         )

@@ -7,7 +7,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.bodies import BodyFiles
 from bestbefore.addon.store.connection import Connection
 from bestbefore.addon.store.embedded import START_S, EmbeddedServer, answers, default_store_max
-from bestbefore.addon.store.interface import Backend, StoreUnusableError
+from bestbefore.addon.store.interface import Backend, StoreUnusableError, Tombstone
 from bestbefore.addon.store.keys import Keys
 from bestbefore.addon.store.memory import MemoryBackend
 from bestbefore.addon.store.redis import RedisBackend
@@ -66,14 +66,15 @@ async def open_store(
     keep_s: float = 7 * DAY_S,
     forget_after_s: float = 180 * DAY_S,
     join: bool = False,
+    forgotten: Callable[[Tombstone], None] = lambda _: None,
 ) -> Store:
     """Open the store: `embedded` (in `state`), `memory`, or the URL of a Redis, which may be away.
 
     `domain_of`: host -> registrable domain. `proxy`: how a Redis' list of clients calls us. `clock_mark`: under which
     kind of clock the store is used; one marked otherwise is refused. `store_max` in bytes: of an embedded server its
     maxmemory; of a user's Redis, how much our data may take there (None: whatever the server allows). `join`: where
-    a proxy runs on `state`, use its server. To be called in the main thread, whose end the embedded server does not
-    outlive.
+    a proxy runs on `state`, use its server. `forgotten`: see `Store`. To be called in the main thread, whose end the
+    embedded server does not outlive.
 
     Raises StoreInputError (a wrong URL, a refused password, no Redis, another kind of store) and StoreUnusableError
     (the state directory is not writable or in use, or the server does not start).
@@ -115,6 +116,7 @@ async def open_store(
         keep_s=keep_s,
         forget_after_s=forget_after_s,
         store_max=store_max if where not in ("embedded", "memory") else None,
+        forgotten=forgotten,
     )
     try:
         await store.open(sweep=not joined)

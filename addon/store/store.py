@@ -54,10 +54,13 @@ class Store:
         keep_s: float,
         forget_after_s: float,
         store_max: int | None = None,
+        forgotten: Callable[[Tombstone], None] = lambda _: None,
     ) -> None:
         """`domain_of`: host -> registrable domain. `store_max`: the bytes that the backend may hold, by our own count;
-        None if it sees to that itself."""
+        None if it sees to that itself. `forgotten` is told of what is forgotten, here or by another process, perhaps
+        more than once."""
         self._clock = clock
+        self._forgotten = forgotten
         self._notices = Notices()
         self._link = Link(backend, clock, self._notices)
         self._tombstones = Tombstones()
@@ -175,6 +178,7 @@ class Store:
             self._histories.forget(matches, tombstone.time_s)
             self._requests.forget(matches)
             self._groups.clear()
+            self._forgotten(tombstone)
 
     # Histories
 
@@ -198,6 +202,16 @@ class Store:
                 if matches(url) and url not in seen:
                     seen.add(url)
                     yield url
+
+    async def records(self) -> AsyncIterator[Record]:
+        """What was written of all objects, in no order. Raises AwayError."""
+        seen = set[str]()
+        async for part in self._link.backend.recorded():
+            urls = [url for url, _ in part if url not in seen]
+            seen.update(urls)
+            for found in await self._link.backend.records(urls):
+                if found.record is not None and not self._tombstones.is_forgotten(found.record):
+                    yield found.record
 
     # Groups
 

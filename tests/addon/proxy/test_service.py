@@ -1,14 +1,17 @@
-"""What a client is told when we fail."""
+"""What a client is told when we fail, and what is let go of when it is forgotten."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from mitmproxy.test import tflow
 
+from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Request, Target
+from bestbefore.addon.traffic.files import TrafficFiles
 
 
 async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
@@ -26,3 +29,19 @@ async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
     assert answer.head.fields.get("cache-status") == "bestbefore; detail=fault"
     assert "a fault in bestbefore" in caplog.text
     await service.stop()
+
+
+async def test_what_is_forgotten_leaves_the_traffic_log(tmp_path: Path) -> None:
+    config = tmp_path / "proxy.toml"
+    config.write_text('[proxy]\ntraffic_log = true\nadmin = "off"\n')
+    service = Service(ConfigWatch(config, {"state": str(tmp_path / "state")}), RealClock())
+    await service.start()
+    hit = Answered(RealClock().now(), 0.001, "127.0.0.1", "GET", "http://example.org/a", 200, Outcome.HIT, "indttl")
+    for host in ("example.org", "example.net"):
+        service._answered(replace(hit, url=f"http://{host}/"))
+    await service._traffic.turn()
+    service._answered(replace(hit, url="http://example.org/b"))  # not written yet
+    await service._store.forget("example.org")
+    await service.stop()
+    files = TrafficFiles(tmp_path / "state")
+    assert [request.url for path in files.days() for request in files.read(path)] == ["http://example.net/"]

@@ -213,6 +213,17 @@ async def test_forgetting_removes_all_that_was_known(store, observe, copy_of):
     assert [url async for url in store.urls()] == [other]
 
 
+async def test_other_processes_hear_what_is_forgotten_and_those_that_come_later_too(open_a_store, valkey):
+    heard, later = [], []
+    await open_a_store(valkey.url, forgotten=heard.append)
+    forgetting = await open_a_store(valkey.url)
+    await forgetting.purge("example.net")
+    await forgetting.forget("*.example.org")
+    await until(lambda: heard)
+    await open_a_store(valkey.url, forgotten=later.append)
+    assert {(t.pattern, t.histories) for t in heard} == {("*.example.org", True)} == {(t.pattern, True) for t in later}
+
+
 async def test_what_is_learnt_after_forgetting_begins_anew(store, observe):
     await store.learn(observe(URL, 1000, "a"))
     await store.flush()
@@ -244,6 +255,16 @@ async def test_what_is_learnt_is_known_at_once_and_still_when_written(store, obs
     assert store.status().waiting_observations == 0
     assert await store.record(URL) == learnt[-1].record
     assert [o.t_s for o in await store.observations(URL)] == [1000, 2000, 3000]
+
+
+async def test_all_records_that_were_written_can_be_read(store, observe):
+    urls = [f"http://{host}.org/{i}" for host in "ab" for i in range(300)]
+    for url in urls:
+        await store.learn(observe(url, 1000))
+    await store.flush()
+    assert sorted([record.url async for record in store.records()]) == sorted(urls)
+    await store.forget("a.org")
+    assert sorted([record.url async for record in store.records()]) == sorted(urls[300:])
 
 
 async def test_a_client_that_goes_away_while_it_reads_mixes_up_no_answers(open_a_store, valkey, copy_of):

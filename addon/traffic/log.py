@@ -1,0 +1,188 @@
+"""The traffic log while the proxy runs: what was answered is gathered, and written by a thread a moment later."""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+
+from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.config.settings import TrafficClients
+from bestbefore.addon.store.interface import Tombstone
+from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, matcher_of
+from bestbefore.addon.traffic.files import DAY_S, LoggedRequest, TrafficFiles
+
+GATHER_S = 0.5
+"""How long lines gather: with the time that their write takes, what is lost when the proxy is killed."""
+WAITING_LIMIT = 50_000
+"""How many requests may wait for a slow disk; further ones are left out."""
+TIDY_EVERY_S = 3600.0
+"""How often what is too old is removed, in real seconds; under a fast clock at least once a day of policy time."""
+
+_SERVED = frozenset((Outcome.HIT, Outcome.VALIDATED, Outcome.STALE))
+"""From the store, so that nobody need ask whether the answer may be stored."""
+
+_logger = logging.getLogger(__name__)
+
+
+def is_traffic(answered: Answered) -> bool:
+    """Whether a request belongs in the log: one that a cache may answer, and that is nobody's own.
+
+    That is a GET of a client, answered from the store or with what was stored. Not with Cookie or Authorization: its
+    URL may be that of a personal page, and learned lifetimes are not for it.
+    """
+    return (
+        (answered.outcome in _SERVED or answered.stored)
+        and answered.method == "GET"
+        and not answered.personal
+        and not answered.background
+    )
+
+
+def client_names(clients: TrafficClients, salt: bytes) -> Callable[[str], str]:
+    """How a client's address is written.
+
+    `hash`: the same name for the same address, which it does not tell to those who have not the salt.
+    """
+    if clients == "address":
+        return lambda address: address
+    if clients == "none":
+        return lambda _: ""
+
+    @lru_cache(maxsize=4096)
+    def name(address: str) -> str:
+        return hashlib.blake2b(address.encode(), key=salt[:64], person=b"traffic log", digest_size=8).hexdigest()
+
+    return name
+
+
+class TrafficLog:
+    """Keeps the requests of the last `keep_s`, and obeys what is forgotten and how long it may be kept.
+
+    A log that is not written any more is still to be forgotten and removed in time: see `writes`.
+    """
+
+    def __init__(
+        self, files: TrafficFiles, clock: Clock, name_client: Callable[[str], str], keep_s: float, *, writes: bool
+    ) -> None:
+        """`keep_s` in policy time. `writes`: whether requests are logged at all."""
+        self._files = files
+        self._clock = clock
+        self._name_client = name_client
+        self._keep_s = keep_s
+        self._writes = writes
+        self._waiting: list[Answered] = []
+        self._left_out = 0
+        self._failing = False
+        self._tombstones: dict[Tombstone, Callable[[str], bool]] = {}
+        """Those whose histories are forgotten."""
+        self._unobeyed: set[Tombstone] = set()
+        self._tidied_at_s = -float("inf")
+        """Monotonic."""
+        self._turning = asyncio.Lock()
+        self._work = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+
+    # Told by the proxy
+
+    def add(self, answered: Answered) -> None:
+        """Log a request, if it is one to be logged. Never raises and never waits."""
+        if not self._writes or not is_traffic(answered):
+            return
+        if len(self._waiting) >= WAITING_LIMIT:
+            self._left_out += 1
+            return
+        self._waiting.append(answered)
+        if len(self._waiting) == 1:
+            self._work.set()
+
+    def forget(self, tombstone: Tombstone) -> None:
+        """Forget the requests of what a tombstone names, up to its moment: those logged, and those on their way.
+
+        Raises ValueError for a pattern that cannot be read.
+        """
+        if tombstone not in self._tombstones:
+            self._tombstones[tombstone] = matcher_of(tombstone)
+            self._unobeyed.add(tombstone)
+            self._work.set()
+
+    # Life
+
+    def start(self) -> None:
+        """Remove what is too old, and write from now on."""
+        self._task = asyncio.create_task(self._run())
+
+    async def close(self) -> None:
+        """Write what waits."""
+        if self._task is not None:
+            async with self._turning:  # not in the middle of it
+                self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+        await self.turn()
+
+    async def _run(self) -> None:
+        while True:
+            await self.turn()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._tidy_every_s):
+                    await self._work.wait()
+            self._work.clear()
+            await asyncio.sleep(GATHER_S)
+
+    @property
+    def _tidy_every_s(self) -> float:
+        return max(1.0, min(TIDY_EVERY_S, self._clock.to_real_s(DAY_S)))
+
+    async def turn(self) -> None:
+        """Forget what is to be forgotten, remove what is too old, and write what waits."""
+        async with self._turning:
+            await self._turn()
+
+    async def _turn(self) -> None:
+        answered, self._waiting = self._waiting, []
+        forgetting = [(t, self._tombstones[t]) for t in self._unobeyed]
+        now_s, monotonic_s = self._clock.now(), self._clock.monotonic()
+        is_tidied = monotonic_s - self._tidied_at_s < self._tidy_every_s
+        try:
+            for tombstone, matches in forgetting:
+                await asyncio.to_thread(self._files.forget, matches, tombstone.time_s)
+                self._unobeyed.discard(tombstone)
+            if not is_tidied:
+                await asyncio.to_thread(self._files.remove_before, now_s - self._keep_s)
+                self._tidied_at_s = monotonic_s
+                self._let_go_of_tombstones(now_s - TOMBSTONES_KEPT_S)
+            await asyncio.to_thread(self._append, answered, list(self._tombstones.items()))
+        except OSError as error:
+            self._left_out += len(answered)
+            if not self._failing:
+                _logger.warning("the traffic log cannot be written: %s; requests are not logged", error.strerror)
+            self._failing = True
+        except Exception:  # a fault of ours must not be the end of all logging
+            _logger.exception("the traffic log could not be written: this is a fault in bestbefore")
+        else:
+            self._own_up()
+
+    def _own_up(self) -> None:
+        if self._left_out:
+            _logger.warning("the traffic log is written; %d requests were left out", self._left_out)
+        self._failing, self._left_out = False, 0
+
+    def _let_go_of_tombstones(self, oldest_s: float) -> None:
+        """Of those so old that all requests from before them have been answered."""
+        self._tombstones = {
+            t: matches for t, matches in self._tombstones.items() if t.time_s >= oldest_s or t in self._unobeyed
+        }
+
+    def _append(self, answered: list[Answered], tombstones: list[tuple[Tombstone, Callable[[str], bool]]]) -> None:
+        """In a thread. A request that came before its object was forgotten may have been answered only now."""
+        self._files.append(
+            self._logged(told)
+            for told in answered
+            if not any(told.time_s <= tombstone.time_s and matches(told.url) for tombstone, matches in tombstones)
+        )
+
+    def _logged(self, told: Answered) -> LoggedRequest:
+        client = self._name_client(told.client)
+        return LoggedRequest(told.time_s, client, told.url, told.sent_bytes, told.status, told.outcome, told.reason)

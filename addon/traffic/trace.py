@@ -1,0 +1,107 @@
+"""What a proxy lived through, as a trace: the files of updates and of requests that a replay reads."""
+
+import csv
+import gzip
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from io import TextIOWrapper
+from operator import attrgetter
+from typing import BinaryIO
+
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.traffic.files import TrafficFiles
+from bestbefore.policies.models.history import HOUR_S
+
+UPDATE_COLUMNS = ("object", "time")
+REQUEST_COLUMNS = ("time", "client", "object", "size", "status", "verdict", "reason")
+
+Write = Callable[[BinaryIO, tuple[str, ...], Iterable[tuple[object, ...]]], None]
+
+
+@dataclass(slots=True)
+class Updates:
+    """The updates of all objects, with how well their times are known."""
+
+    known: set[tuple[float, str]] = field(default_factory=set)
+    """Time and object. Two of an object at the same time are one."""
+    objects: int = 0
+    """How many objects there is a history of."""
+    since_s: float | None = None
+    """The earliest t_0: from when on the first of them was observed."""
+    in_intervals: int = 0
+    """Between two contacts: at the middle."""
+    folded: int = 0
+    """Those of which only the hour is known: spread evenly over it."""
+
+    def add(self, record: Record) -> None:
+        """The updates of one object, as its record has them."""
+        self.objects += 1
+        self.since_s = record.since_s if self.since_s is None else min(self.since_s, record.since_s)
+        if record.last_modified_s is not None:  # an update before its t_0, which a policy is told of too
+            self.known.add((record.last_modified_s, record.url))
+        for update in record.updates:
+            self.known.add((update.point_s, record.url))
+            self.in_intervals += not update.exact
+        for hour, n in record.folded:
+            self.folded += n
+            points_s = ((hour + (i + 0.5) / n) * HOUR_S for i in range(n))
+            self.known.update((max(point_s, record.since_s), record.url) for point_s in points_s)
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """In the order of time, under `UPDATE_COLUMNS`."""
+        return ((url, _number(time_s)) for time_s, url in sorted(self.known))
+
+
+@dataclass(slots=True)
+class Requests:
+    """The logged requests, read day by day as they are written; the facts are known when all have been."""
+
+    files: TrafficFiles
+    count: int = 0
+    clients: set[str] = field(default_factory=set)
+    objects: set[str] = field(default_factory=set)
+    first_s: float = math.inf
+    last_s: float = -math.inf
+
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        """In the order of time, under `REQUEST_COLUMNS`."""
+        for path in self.files.days():
+            # Lines are written when answers end. Each is in the file of the day on which its request came.
+            for request in sorted(self.files.read(path), key=attrgetter("time_s")):
+                self.count += 1
+                self.clients.add(request.client)
+                self.objects.add(request.url)
+                self.first_s, self.last_s = min(self.first_s, request.time_s), max(self.last_s, request.time_s)
+                yield (
+                    _number(request.time_s),
+                    request.client,
+                    request.url,
+                    request.size,
+                    request.status,
+                    request.verdict,
+                    request.reason,
+                )
+
+
+def write_csv(file: BinaryIO, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+    """Write rows under a header, as UTF-8."""
+    text = TextIOWrapper(file, encoding="utf-8", newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    text.detach()  # which writes what is left, and leaves the file open
+
+
+def write_zipped_csv(file: BinaryIO, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
+    """The same as gzip, without the time of writing."""
+    with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
+        write_csv(zipped, columns, rows)  # type: ignore[arg-type]
+
+
+WRITERS: dict[str, Write] = {"csv": write_csv, "csv.gz": write_zipped_csv}
+"""By format, which is also the ending of a file's name."""
+
+
+def _number(time_s: float) -> int | float:
+    return int(time_s) if time_s.is_integer() else time_s
