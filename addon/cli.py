@@ -37,6 +37,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt of a URL, or of the most requested."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies: of a URL, a host or a pattern."),
     "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and what was learnt of their objects."),
+    "export": LazyCommand("bestbefore.addon.commands.export", "Write what the proxy lived through, to be replayed."),
     "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check a configuration file and sum it up."),
     "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
 }

@@ -6,16 +6,11 @@ from pathlib import Path
 
 import click
 
-from bestbefore.addon.config.domain_sections import BOUNDS
+from bestbefore.addon.commands.spec import duration_shown, policy_shown
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.problems import shown
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.rules import Rule, Rules
-from bestbefore.policies.models.history import DAY_S, HOUR_S
-from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.spec import params
-
-_DURATIONS = BOUNDS - {"fallback"} | {"window", "interval", "min", "max"}
 
 _RARE_KEYS = ("override", "group", "learn_without_validator", "trust_piggyback", "honour_client_cc")
 """Keys of a rule that are shown only where they differ from what they are without a word."""
@@ -63,7 +58,7 @@ def _setting_shown(value: object) -> str:
         case int():
             return _size_shown(value)
         case float():
-            return _duration_shown(value)
+            return duration_shown(value)
         case str():
             return shown(value).strip('"')
         case tuple():
@@ -84,33 +79,12 @@ def _rules_shown(rules: Rules) -> Iterator[str]:
 
 
 def _rule_shown(rule: Rule) -> Iterator[str]:
-    yield f"     policy = {_policy_shown(rule.policy)}"
+    yield f"     policy = {policy_shown(rule.policy)}"
     yield f"     obey = {rule.obey}"
     for field in fields(rule):
         value = getattr(rule, field.name)
         if field.name in _RARE_KEYS and value != field.default:
             yield f"     {field.name} = {_setting_shown(value)}"
-
-
-def _policy_shown(policy: Bounded) -> str:
-    """As the SPEC that a replay takes."""
-    shown_params = (f"{key}={_parameter_shown(key, value)}" for key, value in params(policy).items())
-    return f"{policy.name}:{','.join(shown_params)}"
-
-
-def _parameter_shown(key: str, value: float | str | list[str]) -> str:
-    if isinstance(value, list):
-        return "+".join(value) or "none"
-    if isinstance(value, str):
-        return value
-    return _duration_shown(value) if key in _DURATIONS else f"{value:.12g}"
-
-
-def _duration_shown(seconds: float) -> str:
-    for unit, unit_s in (("d", DAY_S), ("h", HOUR_S), ("m", 60.0)):
-        if seconds and seconds % unit_s == 0:
-            return f"{seconds / unit_s:.0f}{unit}"
-    return f"{seconds:.12g}s"
 
 
 def _size_shown(size: int) -> str:

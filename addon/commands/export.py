@@ -1,0 +1,138 @@
+"""`bestbefore export --out DIR`: what the proxy lived through, as the updates and requests that a replay reads."""
+
+import asyncio
+import math
+import shlex
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.admin.units import utc
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.commands.opened import config_and_clock, opened_store, store_options
+from bestbefore.addon.commands.spec import policy_shown
+from bestbefore.addon.config.load import Config
+from bestbefore.addon.errors import InputError
+from bestbefore.addon.rules import Rules
+from bestbefore.addon.traffic.files import TrafficFiles
+from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, Requests, Updates
+
+_UPDATES, _REQUESTS = "updates", "requests"
+"""The files, less the endings of their format."""
+
+
+@click.command("export", short_help="Write what the proxy lived through, to be replayed.")
+@click.option("--out", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR",
+              help="The folder to write updates.csv and requests.csv to; it is made if it is not there.")
+@store_options
+@click.option("--format", "format_", type=click.Choice(list(WRITERS)), default="csv", show_default=True,
+              help="The format of the files.")
+@click.option("--force", is_flag=True, help="Replace what an earlier export wrote to DIR.")
+def command(folder: Path, config_file: Path | None, format_: str, *, force: bool, **options: str | None) -> None:
+    """Write the updates that the proxy has learnt of, and the requests that it has logged, to be replayed.
+
+    A running proxy may go on. Requests are logged only if the proxy's configuration says traffic_log = true.
+    """
+    config, clock = config_and_clock(config_file, options)
+    _check(folder, force=force)
+    updates, files = asyncio.run(_learnt(config, clock)), TrafficFiles(config.settings.state)
+    if not updates.known and not files.days():
+        raise click.ClickException(f"there is nothing to export: no update was learnt yet, and {_no_requests(config)}")
+    requests = Requests(files)
+    try:
+        paths = _written(folder, format_, updates, requests)
+    except OSError as error:
+        raise click.ClickException(f"{folder}: {error.strerror}") from None
+    for line in _told(paths, updates, requests, config):
+        click.echo(line)
+
+
+def _check(folder: Path, *, force: bool) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is no folder")
+    there = next((path for path in _files_of_exports(folder) if path.exists()), None)
+    if there is not None and not force:
+        raise InputError(f"{there}: is there already: expected another folder, or --force to replace it")
+
+
+def _files_of_exports(folder: Path) -> list[Path]:
+    return [folder / f"{name}.{ending}" for name in (_UPDATES, _REQUESTS) for ending in WRITERS]
+
+
+async def _learnt(config: Config, clock: Clock) -> Updates:
+    updates = Updates()
+    async with opened_store(config, clock) as store:
+        async for record in store.records():
+            updates.add(record)
+    return updates
+
+
+def _written(folder: Path, format_: str, updates: Updates, requests: Requests) -> dict[str, Path]:
+    """Write the files, each whole or not at all; that of requests only if there are any. Raises OSError."""
+    write = WRITERS[format_]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as made:
+        new = {name: Path(made, f"{name}.{format_}") for name in (_UPDATES, _REQUESTS)}
+        for path in new.values():
+            path.touch(mode=0o600)
+        with new[_REQUESTS].open("wb") as file:
+            write(file, REQUEST_COLUMNS, requests.rows())
+        with new[_UPDATES].open("wb") as file:
+            write(file, UPDATE_COLUMNS, updates.rows())
+        if not requests.count:
+            new.pop(_REQUESTS)
+        paths = {name: path.replace(folder / path.name) for name, path in new.items()}
+    for path in _files_of_exports(folder):
+        if path not in paths.values():
+            path.unlink(missing_ok=True)  # it would be of another export
+    return paths
+
+
+def _told(paths: dict[str, Path], updates: Updates, requests: Requests, config: Config) -> Iterator[str]:
+    """What is in the files, and how they are replayed."""
+    yield f"{paths[_UPDATES]}: {_updates_shown(updates)}"
+    yield f"{paths[_REQUESTS]}: {_requests_shown(requests)}" if requests.count else _no_requests(config)
+    yield "to replay this:"
+    yield "  " + " \\\n    ".join(_replay(paths, updates, requests, config.rules))
+
+
+def _updates_shown(updates: Updates) -> str:
+    updated = len({url for _, url in updates.known})
+    shown = f"{_number(len(updates.known), 'update')} of {_number(updated, 'object')}, of {updates.objects:,} known"
+    if updates.known:
+        shown += f", from {utc(min(updates.known)[0])} to {utc(max(updates.known)[0])}"
+    if updates.in_intervals:
+        shown += f"; {updates.in_intervals:,} in the middle between two contacts, since their times are not known"
+    if updates.folded:
+        shown += f"; {updates.folded:,} spread evenly over their hours, since no more is kept of them"
+    return shown
+
+
+def _requests_shown(requests: Requests) -> str:
+    return (
+        f"{_number(requests.count, 'request')} for {_number(len(requests.objects), 'object')} by "
+        f"{_number(len(requests.clients), 'client')}, from {utc(requests.first_s)} to {utc(requests.last_s)}"
+    )
+
+
+def _no_requests(config: Config) -> str:
+    if config.settings.traffic_log:
+        return "no request was logged yet"
+    return "no requests are logged: for that, set traffic_log = true in [proxy] of the proxy's configuration"
+
+
+def _replay(paths: dict[str, Path], updates: Updates, requests: Requests, rules: Rules) -> Iterator[str]:
+    """The command that goes on from here, in parts."""
+    yield f"bestbefore replay --updates {shlex.quote(str(paths[_UPDATES]))}"
+    if not requests.count:
+        yield f"--refresh --origin {math.floor(updates.since_s or 0.0)} --group domain"
+    else:
+        yield f"--requests {shlex.quote(str(paths[_REQUESTS]))}"
+        yield f"--test-start {math.floor(requests.first_s)} --history observed --cache shared --group domain"
+    yield f"--policy ttl --policy {shlex.quote(policy_shown(rules.default.policy))}"
+
+
+def _number(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
