@@ -1,0 +1,38 @@
+"""The allocations and the objectives by name. A new one is a new function, a line here and a test."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from numpy.typing import ArrayLike
+
+from bestbefore.policies.prefetch import allocation, objectives
+from bestbefore.policies.prefetch.cubics import FloatArray
+
+Allocate = Callable[[ArrayLike, ArrayLike | None, float], FloatArray]
+"""(rates, weights, budget) -> refreshes per period; see `allocation`."""
+
+ALLOCATIONS: Mapping[str, Allocate] = {
+    "uniform": allocation.uniform,
+    "proportional": allocation.proportional,
+    "freshness": allocation.freshness,
+    "age": allocation.age,
+    "delay": allocation.delay,
+}
+
+
+class Objective(NamedTuple):
+    """What a plan can be made for."""
+
+    allocate: Allocate
+    """Gives the best allocation."""
+    measure: objectives.Measure
+    """Gives each object's expected value at an allocation; `objectives.weighted_mean` of it is the plan's."""
+    greatest: bool
+    """Whether the best is the greatest; else it is the least."""
+
+
+OBJECTIVES: Mapping[str, Objective] = {
+    "freshness": Objective(allocation.freshness, objectives.freshness, greatest=True),
+    "age": Objective(allocation.age, objectives.age, greatest=False),
+    "delay": Objective(allocation.delay, objectives.delay, greatest=False),
+}
