@@ -1,0 +1,136 @@
+"""At what moments of a period a feed is retrieved: the intensity of its postings and the delay that a choice costs.
+
+Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts" (`feeds`), definition 1, lemma 1 and
+theorem 3. Unit of time: the hour; periods, rates and points use the same.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bestbefore.policies.models.history import BINS, FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intensity:
+    """A recurrent piecewise-constant posting intensity lambda(t): `rates_per_hour[k]` in [edges_h[k], edges_h[k+1])."""
+
+    edges_h: FloatArray
+    """(K+1,) ascending, from 0 to the period."""
+    rates_per_hour: FloatArray
+    """(K,) finite, 0 or more."""
+    mass: FloatArray = field(init=False)
+    """(K+1,) Lambda(0, edge): the postings expected up to each edge."""
+
+    def __post_init__(self) -> None:
+        mass = np.concatenate(([0.0], np.cumsum(self.rates_per_hour * np.diff(self.edges_h))))
+        object.__setattr__(self, "mass", mass)
+
+    @classmethod
+    def of(cls, edges_h: ArrayLike, rates_per_hour: ArrayLike) -> Self:
+        """Checked. Raises ValueError, which names the place, for edges that do not ascend from 0 and bad rates."""
+        edges, rates = np.asarray(edges_h, dtype=np.float64), np.asarray(rates_per_hour, dtype=np.float64)
+        if edges.ndim != 1 or rates.shape != (edges.size - 1,) or rates.size == 0:
+            raise ValueError(f"an intensity has one rate between each two edges, not {rates.size} for {edges.size}")
+        if edges[0] != 0.0 or not np.all(np.isfinite(edges)) or not np.all(np.diff(edges) > 0.0):
+            raise ValueError(f"the edges of an intensity ascend from 0, not {edges.tolist()}")
+        for k in np.flatnonzero(~(np.isfinite(rates) & (rates >= 0.0)))[:1].tolist():
+            raise ValueError(f"rate {k} is {rates[k]}: a rate is a finite number, 0 or more")
+        return cls(edges, rates)
+
+    @classmethod
+    def hourly(cls, rates_per_hour: ArrayLike) -> Self:
+        """The rates of the 24 hours of the day; errors as `of`."""
+        return cls.of(np.arange(BINS + 1), rates_per_hour)
+
+    @property
+    def period_h(self) -> float:
+        return float(self.edges_h[-1])
+
+    def mass_to(self, t_h: FloatArray) -> FloatArray:
+        """Lambda(0, t) for each t in [0, period]."""
+        return np.asarray(np.interp(t_h, self.edges_h, self.mass))
+
+    def moment_to(self, t_h: FloatArray) -> FloatArray:
+        """The integral of lambda(s) * s over [0, t] for each t in [0, period]."""
+        moments = np.cumsum(self.rates_per_hour * np.diff(self.edges_h**2)) / 2.0
+        k = np.maximum(np.searchsorted(self.edges_h, t_h, side="left") - 1, 0)
+        started = np.concatenate(([0.0], moments))[k]
+        return np.asarray(started + self.rates_per_hour[k] * (t_h**2 - self.edges_h[k] ** 2) / 2.0)
+
+    def rates_at(self, t_h: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """lambda just before and just after each t in [0, period]; they differ only at an edge. 0 is the period."""
+        before = np.searchsorted(self.edges_h, t_h, side="left") - 1
+        after = np.searchsorted(self.edges_h, t_h, side="right") - 1
+        return self.rates_per_hour[before], self.rates_per_hour[after % self.rates_per_hour.size]
+
+
+def uniform_points(period_h: float, retrievals: int, first_h: float = 0.0) -> FloatArray:
+    """(m,) `retrievals` >= 1 points with equal spacing, the first at `first_h` in [0, period / m)."""
+    if retrievals < 1:
+        raise ValueError(f"{retrievals} retrievals: a period has 1 or more")
+    points = np.asarray(first_h + np.arange(retrievals) * (period_h / retrievals), dtype=np.float64)
+    return points
+
+
+def expected_delay(intensity: Intensity, points_h: ArrayLike) -> FloatArray:
+    """The delay of all postings of one period, in posting hours, retrieved at the same points in each period.
+
+    `points_h` (..., m) ascends along its last axis in [0, period]; the result has its leading axes. Over the mass of
+    the period it is the mean delay of a posting in hours.
+
+    Lemma 1 summed over the m gaps, where Lambda_0 = 0 and M is the first moment of the intensity over the period:
+    sum_j tau_j (Lambda_j - Lambda_(j-1)) + (tau_1 + T)(Lambda(T) - Lambda_m) - M.
+    """
+    points = np.asarray(points_h, dtype=np.float64)
+    mass = intensity.mass_to(points)
+    arrived = np.diff(mass, axis=-1, prepend=0.0)
+    wrapped = (points[..., 0] + intensity.period_h) * (intensity.mass[-1] - mass[..., -1])
+    moment = intensity.moment_to(np.array(intensity.period_h))
+    # Rounding may leave a delay of 0 just below it.
+    return np.asarray(np.maximum(np.sum(points * arrived, axis=-1) + wrapped - moment, 0.0))
+
+
+def delay_slopes(intensity: Intensity, points_h: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(m,), (m,) dD/dtau_j to the left and to the right of each point: mass since the last point - lambda * next gap.
+
+    Equation 2 of `feeds` says that both are 0. Where lambda jumps they differ and there may be no root; an optimal
+    point is one at which the sign changes: left <= 0 <= right.
+    """
+    period, total = intensity.period_h, intensity.mass[-1]
+    mass = intensity.mass_to(points_h)
+    arrived = np.diff(mass, prepend=mass[-1] - total)
+    gap = np.diff(points_h, append=points_h[0] + period)
+    before, after = intensity.rates_at(points_h)
+    return arrived - before * gap, arrived - after * gap
+
+
+def grid_h(intensity: Intensity, retrievals: int, step_h: float = 0.5) -> FloatArray:
+    """(G,) the points of [0, period) among which retrieval points are looked for, `retrievals` or more.
+
+    All edges; between them steps of at most `step_h` (the granularity of the paper), and a sixth of the spacing
+    that is best where there are many retrievals (proportional to 1 / sqrt(lambda)). A segment without postings has
+    only its edges: within it an earlier retrieval is never worse.
+    """
+    lengths = np.diff(intensity.edges_h)
+    density = np.sqrt(intensity.rates_per_hour) * lengths
+    if not np.any(density > 0.0):
+        density = lengths
+    parts = np.ceil(np.maximum(lengths / step_h, 6.0 * retrievals * density / np.sum(density)))
+    parts = np.where(density > 0.0, parts, 1.0).astype(np.intp)
+    starts = np.repeat(intensity.edges_h[:-1], parts)
+    within = np.arange(starts.size) - np.repeat(np.cumsum(parts) - parts, parts)
+    return np.asarray(starts + within * np.repeat(lengths / parts, parts))
+
+
+def checked_grid(intensity: Intensity, retrievals: int, grid: Sequence[float] | FloatArray) -> FloatArray:
+    """The grid as an array. Raises ValueError unless it ascends in [0, period) and has `retrievals` >= 1 points."""
+    points = np.asarray(grid, dtype=np.float64)
+    if points.ndim != 1 or not np.all(np.diff(points) > 0.0) or np.any((points < 0.0) | (points >= intensity.period_h)):
+        raise ValueError(f"a grid ascends in [0, {intensity.period_h:g})")
+    if not 1 <= retrievals <= points.size:
+        raise ValueError(f"{retrievals} retrievals on a grid of {points.size} points: expected 1 to {points.size}")
+    return points
