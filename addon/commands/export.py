@@ -44,7 +44,9 @@ def command(folder: Path, config_file: Path | None, format_: str, *, force: bool
     try:
         paths = _written(folder, format_, updates, requests)
     except OSError as error:
-        raise click.ClickException(f"{folder}: {error.strerror}") from None
+        # Of a file that is being made the user knows only the folder; others are of the log.
+        is_ours = error.filename is None or Path(error.filename).is_relative_to(folder)
+        raise click.ClickException(f"{folder if is_ours else error.filename}: {error.strerror}") from None
     for line in _told(paths, updates, requests, config):
         click.echo(line)
 

@@ -133,6 +133,14 @@ def test_what_is_wrong_is_said_in_one_line(bestbefore: Run, learnt: Path, tmp_pa
     assert not (tmp_path / "out").exists()
 
 
+def test_a_log_that_cannot_be_read_is_named(bestbefore: Run, learnt: Path, tmp_path: Path) -> None:
+    no_file = learnt / "traffic" / "2024-01-26.jsonl"
+    no_file.mkdir(parents=True)
+    status, shown, err = bestbefore("export", "--out", tmp_path / "out", "--state", learnt)
+    assert (status, shown, err) == (1, "", f"bestbefore: {no_file}: Is a directory\n")
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_nothing_to_export_is_said(bestbefore: Run, tmp_path: Path) -> None:
     async def make_empty() -> None:
         await (await open_store("embedded", clock=RealClock(), domain_of=str, state=tmp_path)).close()
