@@ -1,0 +1,192 @@
+"""Laws of the time between two updates of an object, and how stale a copy becomes under them.
+
+Updates form a renewal process: the times between them are independent and follow one law with tail
+`tail(t) = P(interval > t)`. All times are in one unit, that of the intervals the law was fitted to or its parameters
+are given in; arrays are of any shape.
+
+A contact finds the process at an arbitrary moment, so the next update is tau or less away with probability
+H(tau) = (1/mean) int_0^tau tail(v) dv, and a copy left for tau is expected to have been stale for
+`stale_time(tau) = int_0^tau H(t) dt` of it. H rises, so stale_time is convex: contacts are best spread evenly.
+
+Source: Wolf et al., "Optimal crawling strategies for web search engines", sections 2.1, 2.3 and 4 (equation 3 by
+exchanging its integrals; the paper's Weibull tail exp(-l t^a) has the scale l^(-1/a) here).
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import exprel, gammainc, gammaln
+
+FloatArray = NDArray[np.float64]
+
+NEARLY_NOTHING = 1e-4
+"""Below this share of its scale a Pareto law is a series of three terms, as its closed form loses what is left."""
+
+
+class RenewalLaw(Protocol):
+    """A law of the time between updates, with a mean."""
+
+    @property
+    def mean(self) -> float:
+        """The mean time between two updates, > 0 and finite."""
+
+    def log_tail(self, t: FloatArray) -> FloatArray:
+        """ln P(interval > t), t >= 0."""
+
+    def stale_time(self, tau: FloatArray) -> FloatArray:
+        """For how much of a time tau >= 0 after a contact the copy is expected to be stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Poisson:
+    """Updates at random: tail exp(-rate t)."""
+
+    rate: float
+    """Updates per unit of time, > 0."""
+
+    def __post_init__(self) -> None:
+        _positive("the rate of a Poisson process", self.rate)
+
+    @property
+    def mean(self) -> float:
+        return 1.0 / self.rate
+
+    def log_tail(self, t: FloatArray) -> FloatArray:
+        """-rate t."""
+        return -self.rate * t
+
+    def log_density(self, t: FloatArray) -> FloatArray:
+        """ln of the density of intervals."""
+        return math.log(self.rate) - self.rate * t
+
+    def stale_time(self, tau: FloatArray) -> FloatArray:
+        """tau - (1 - exp(-rate tau)) / rate, equation 10 for one interval."""
+        r = self.rate * tau
+        # near 0 the difference would lose what these terms keep
+        few = tau * (r / 2.0) * (1.0 - r / 3.0 * (1.0 - r / 4.0 * (1.0 - r / 5.0 * (1.0 - r / 6.0))))
+        return np.where(r < 0.01, few, tau + np.expm1(-r) / self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Weibull:
+    """Tail exp(-(t / scale)^shape): bursts for shape < 1 (the paper's long tail), regular updates for shape > 1."""
+
+    shape: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        _positive("the shape of a Weibull law", self.shape)
+        _positive("the scale of a Weibull law", self.scale)
+
+    @property
+    def mean(self) -> float:
+        return self.scale * math.exp(math.lgamma(1.0 + 1.0 / self.shape))
+
+    def log_tail(self, t: FloatArray) -> FloatArray:
+        """-(t / scale)^shape."""
+        with np.errstate(over="ignore"):
+            return -((t / self.scale) ** self.shape)
+
+    def log_density(self, t: FloatArray) -> FloatArray:
+        """ln of the density of intervals, t > 0."""
+        log_share = np.log(t / self.scale)
+        return math.log(self.shape / self.scale) + (self.shape - 1.0) * log_share + self.log_tail(t)
+
+    def stale_time(self, tau: FloatArray) -> FloatArray:
+        """tau P(1/k, z) - (scale Gamma(2/k) / Gamma(1/k)) P(2/k, z), z = (tau / scale)^k, P the incomplete gamma."""
+        k = self.shape
+        z = -self.log_tail(tau)
+        spread = self.scale * math.exp(gammaln(2.0 / k) - gammaln(1.0 / k))
+        return np.asarray(tau * gammainc(1.0 / k, z) - spread * gammainc(2.0 / k, z))
+
+
+@dataclass(frozen=True, slots=True)
+class Pareto:
+    """Tail (scale / (scale + t))^shape, shape > 1: a heavy tail. With shape <= 1 it has no mean, and no equation 3."""
+
+    shape: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        _positive("the scale of a Pareto law", self.scale)
+        if not 1.0 < self.shape < math.inf:
+            raise ValueError(f"the shape of a Pareto law is {self.shape}, expected more than 1: else it has no mean")
+
+    @property
+    def mean(self) -> float:
+        return self.scale / (self.shape - 1.0)
+
+    def log_tail(self, t: FloatArray) -> FloatArray:
+        """-shape ln(1 + t / scale)."""
+        return -self.shape * np.log1p(t / self.scale)
+
+    def log_density(self, t: FloatArray) -> FloatArray:
+        """ln of the density of intervals."""
+        return math.log(self.shape / self.scale) - (self.shape + 1.0) * np.log1p(t / self.scale)
+
+    def stale_time(self, tau: FloatArray) -> FloatArray:
+        """tau - scale l exprel((2 - shape) l), l = ln(1 + tau / scale), exprel(x) = (e^x - 1) / x."""
+        x = tau / self.scale
+        c = self.shape - 1.0
+        logarithm = np.log1p(x)
+        few = c * x**2 / 2.0 * (1.0 - (c + 1.0) * x / 3.0 * (1.0 - (c + 2.0) * x / 4.0))
+        closed = x - logarithm * exprel((1.0 - c) * logarithm)
+        return self.scale * np.where(x < NEARLY_NOTHING / self.shape, few, closed)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Empirical:
+    """The intervals that were seen, each as probable as the other."""
+
+    intervals: FloatArray
+    """(n,) ascending, > 0, n > 0."""
+    _sums: FloatArray = field(repr=False)
+    _squares: FloatArray = field(repr=False)
+    """(n+1,) the sums of the first k intervals, and of their squares."""
+
+    @classmethod
+    def of(cls, intervals: Iterable[float]) -> Self:
+        """From intervals in any order; ValueError if there is none, or one is not positive and finite."""
+        ascending = np.sort(checked_intervals(intervals))
+        return cls(ascending, _running(ascending), _running(ascending**2))
+
+    @property
+    def mean(self) -> float:
+        return float(self._sums[-1]) / len(self.intervals)
+
+    def log_tail(self, t: FloatArray) -> FloatArray:
+        """ln of the share of intervals longer than t; -infinite beyond the longest."""
+        with np.errstate(divide="ignore"):
+            return np.log1p(-np.searchsorted(self.intervals, t, side="right") / len(self.intervals))
+
+    def stale_time(self, tau: FloatArray) -> FloatArray:
+        """The sum over intervals d of min(d, tau) tau - min(d, tau)^2 / 2, over the sum of the intervals."""
+        shorter = np.searchsorted(self.intervals, tau, side="right")
+        longer = len(self.intervals) - shorter
+        stale = tau * self._sums[shorter] - self._squares[shorter] / 2.0 + longer * tau**2 / 2.0
+        return np.asarray(stale / self._sums[-1])
+
+
+def checked_intervals(intervals: Iterable[float]) -> FloatArray:
+    """The intervals as (n,) float64, n > 0; ValueError, with the index, for one that is not positive and finite."""
+    given = np.asarray(intervals if isinstance(intervals, np.ndarray) else list(intervals), dtype=np.float64)
+    if not len(given):
+        raise ValueError("no interval between updates, expected at least one")
+    wrong = ~(np.isfinite(given) & (given > 0.0))
+    if wrong.any():
+        first = int(wrong.argmax())
+        raise ValueError(f"interval {first} between updates is {given[first]}, expected a positive number")
+    return given
+
+
+def _running(values: FloatArray) -> FloatArray:
+    return np.concatenate(([0.0], np.cumsum(values)))
+
+
+def _positive(what: str, value: float) -> None:
+    if not (math.isfinite(value) and value > 0.0):
+        raise ValueError(f"{what} is {value}, expected a positive number")
