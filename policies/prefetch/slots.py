@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.cuts import IntArray
 from bestbefore.policies.prefetch.slot_flow import crawls_at_each_start, first_come_first_served
 
@@ -89,12 +90,12 @@ class Assignment:
 
 
 def checked_crawls(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> None:
-    """Raises ValueError, which names the row, unless there are as many slots as crawls and the times are finite."""
+    """Raises a `RowError` for a time that is not finite, and a ValueError for more crawls than slots."""
     if ideal_s.ndim != 1 or released.shape != ideal_s.shape:
         raise ValueError(f"{ideal_s.shape} ideal times and {released.shape} marks of a release time")
     if not np.all(np.isfinite(ideal_s)):
         row = int(np.flatnonzero(~np.isfinite(ideal_s))[0])
-        raise ValueError(f"row {row}: the ideal time {ideal_s[row]} is not a finite number of seconds")
+        raise RowError(row, f"the ideal time is {ideal_s[row]}, expected a finite number of seconds")
     if ideal_s.size > slots.start_s.size:
         raise ValueError(f"{ideal_s.size} crawls for {slots.start_s.size} slots")
 
@@ -103,7 +104,8 @@ def assign(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> As
     """The assignment of n crawls with the least total cost.
 
     `ideal_s` (n,): t* of each crawl; `released` (n,): whether t* is a release time. Of equal crawls the first row comes
-    first. Raises ValueError for more crawls than slots, and for a release time after which too few slots are left.
+    first. Raises ValueError for more crawls than slots, and a `RowError` for a time that is not finite, and for a
+    release time after which too few slots are left.
 
     O(n log n) for sorting the ideal times, and O(M) where all slots are used; `slot_flow` tells what slack costs.
     """
@@ -128,13 +130,13 @@ def _sorted(rows: IntArray, ideal_s: FloatArray) -> tuple[IntArray, FloatArray]:
 
 
 def _release_counts(at: FloatArray, capacity: IntArray, rows: IntArray, release_s: FloatArray) -> IntArray:
-    """How many crawls with a release time each start serves. Raises ValueError, which names the row, if not all fit."""
+    """How many crawls with a release time each start serves. A `RowError` if not all fit."""
     in_time = int(np.searchsorted(release_s, at[-1], side="right")) if at.size else 0
     arriving = np.bincount(np.searchsorted(at, release_s[:in_time]), minlength=at.size)
     served, waiting = first_come_first_served(arriving, capacity)
     if in_time - waiting < rows.size:
         row = in_time - waiting
-        raise ValueError(f"row {rows[row]}: no slot is free at or after its release time {release_s[row]} s")
+        raise RowError(int(rows[row]), f"no slot is free at or after its release time {release_s[row]} s")
     return served
 
 

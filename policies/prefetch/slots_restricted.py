@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.slots import Assignment, Slots, checked_crawls
 
 MAX_COSTS = 100_000_000
@@ -33,7 +34,7 @@ def assign_restricted(
     late = slots.start_s - ideal_s[:, None]
     cost = np.where(allowed & ~(released[:, None] & (late < 0.0)), np.abs(late), np.inf)
     for row in np.flatnonzero(~np.any(np.isfinite(cost), axis=1))[:1]:
-        raise ValueError(f"row {row}: the crawl may use none of the slots")
+        raise RowError(int(row), "the crawl may use none of the slots")
     try:
         _, slot = linear_sum_assignment(cost)
     except ValueError:

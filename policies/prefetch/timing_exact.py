@@ -9,6 +9,7 @@ all points of a grid, and `polished` goes downhill from it between the grid poin
 import numpy as np
 
 from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.cuts import IntArray, circle_cuts
 from bestbefore.policies.prefetch.timing import (
     Intensity,
@@ -144,7 +145,7 @@ def retrieval_points_of_all(rates_per_hour: FloatArray, retrievals: IntArray) ->
     """The `retrieval_points` of n feeds with hourly rates (n, 24), each with its own number of retrievals (n,) a day.
 
     0 retrievals give no points. Points depend on the shape of the rates only, so feeds of one pattern and one number
-    are solved once. Raises ValueError, which names the row, for bad rates and negative numbers.
+    are solved once. Raises a `RowError` for bad rates and negative numbers.
     """
     if rates_per_hour.ndim != 2 or retrievals.shape != rates_per_hour.shape[:1]:
         raise ValueError(f"{rates_per_hour.shape} rates for {retrievals.shape} numbers of retrievals")
@@ -152,7 +153,7 @@ def retrieval_points_of_all(rates_per_hour: FloatArray, retrievals: IntArray) ->
     schedules = []
     for row, (rates, number) in enumerate(zip(rates_per_hour, retrievals.tolist(), strict=True)):
         if number < 0:
-            raise ValueError(f"row {row}: {number} retrievals: expected 0 or more")
+            raise RowError(row, f"{number} retrievals, expected 0 or more")
         peak = np.max(rates)
         shape = rates / peak if peak > 0.0 else rates
         key = (number, shape.tobytes())
@@ -160,7 +161,7 @@ def retrieval_points_of_all(rates_per_hour: FloatArray, retrievals: IntArray) ->
             try:
                 intensity = Intensity.hourly(shape)
             except ValueError as e:
-                raise ValueError(f"row {row}: {e}") from None
+                raise RowError(row, str(e)) from None
             solved[key] = retrieval_points(intensity, number) if number else np.empty(0)
         schedules.append(solved[key])
     return schedules

@@ -97,8 +97,8 @@ def test_no_crawls_take_no_slots():
     ("ideal_s", "released", "message"),
     [
         ([0.0, 1.0, 2.0], [False] * 3, "3 crawls for 2 slots"),
-        ([0.0, np.nan], [False] * 2, "row 1: the ideal time nan"),
-        ([0.0, -np.inf], [False] * 2, "row 1: the ideal time -inf"),
+        ([0.0, np.nan], [False] * 2, "row 1: the ideal time is nan"),
+        ([0.0, -np.inf], [False] * 2, "row 1: the ideal time is -inf"),
         ([1.0, 3.0], [False, True], r"row 1: no slot is free at or after its release time 3.0 s"),
         ([1.5, 1.0], [True, True], r"row 0: no slot is free at or after its release time 1.5 s"),
         ([1.0], [True, True], "ideal times and"),

@@ -31,7 +31,7 @@ def test_a_forbidden_slot_is_left_to_others():
         ([3.5], [True], [], "row 0: the crawl may use none of the slots"),
         ([1.0, 1.0], [False, False], [(1, slot) for slot in range(4)], "row 1: the crawl may use none"),
         ([3.0, 2.5], [True, True], [], "no assignment gives each crawl a slot"),
-        ([np.nan], [False], [], "row 0: the ideal time nan"),
+        ([np.nan], [False], [], "row 0: the ideal time is nan"),
     ],
 )
 def test_what_cannot_be_assigned_is_refused(ideal_s, released, forbidden, message):
