@@ -135,11 +135,14 @@ class Rule:
     """Whether the Cache-Control of requests (no-cache, max-age) is obeyed."""
     stale_if_down_s: float | None = None
     """For how many seconds past its expiry a copy may be served while the origin is down; None: not at all."""
+    feed_hint: float = 3600.0
+    """How far beyond the last contact what a feed declares (ttl, sy:updatePeriod, skipHours, skipDays) may move an
+    expiry, s; 0: it is not regarded."""
     key: str = field(init=False, repr=False, compare=False)
     """Names what enters a verdict: a copy judged under another key is judged anew at its next use."""
 
     def __post_init__(self) -> None:
-        text = repr((self.policy, self.group))
+        text = repr((self.policy, self.group, self.feed_hint))
         object.__setattr__(self, "key", hashlib.blake2b(text.encode(), digest_size=6).hexdigest())
 
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.listing import Feed
+from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.directives import of_request
@@ -31,6 +33,20 @@ class UpdateReport:
 
 
 @dataclass(frozen=True, slots=True)
+class FeedReport:
+    """What is remembered of a feed besides its postings, which are its updates."""
+
+    items: int
+    """In its last document."""
+    edited: int
+    """How often an item was found edited."""
+    hints: Hints
+    """What it declares about when it is worth asking."""
+    away: bool
+    """Whether the last contact showed something else in its place."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """The history of an object."""
 
@@ -46,6 +62,8 @@ class Observed:
     """The latest, the oldest of them first."""
     last_modified_s: float | None
     """An update before it was observed."""
+    feed: FeedReport | None = None
+    """If it is a feed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +171,12 @@ def _observed(record: Record) -> Observed:
         updates_by_hour=tuple(history.counts(-math.inf, math.inf)) if record.n_updates else (0,) * BINS,
         last_updates=tuple(UpdateReport(update.after_s, update.by_s) for update in record.updates[-UPDATES_REPORTED:]),
         last_modified_s=record.last_modified_s,
+        feed=None if record.feed is None else _feed(record.feed),
     )
+
+
+def _feed(feed: Feed) -> FeedReport:
+    return FeedReport(len(feed.items), feed.edited, feed.hints, feed.away)
 
 
 def _variant_report(copy: Copy, rule: Rule, now_s: float) -> VariantReport:

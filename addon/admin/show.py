@@ -4,11 +4,20 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from bestbefore.addon.admin.plain import plain_text, plain_word
-from bestbefore.addon.admin.report import Expires, ListedObject, ObjectReport, Observed, UpdateReport, VariantReport
+from bestbefore.addon.admin.report import (
+    Expires,
+    FeedReport,
+    ListedObject,
+    ObjectReport,
+    Observed,
+    UpdateReport,
+    VariantReport,
+)
 from bestbefore.addon.admin.units import FAR_S, size, span, utc
 from bestbefore.addon.rfc9111.reuse import Action
 
 BAR_WIDTH = 24
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _VERDICTS = {
     Action.FRESH: "fresh",
@@ -70,12 +79,26 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
     )
     if observed.last_modified_s is not None:
         yield f"  before that modified at {utc(observed.last_modified_s)}"
+    if observed.feed is not None:
+        yield f"  feed        {_feed(observed.feed)}"
     yield f"  updates     {observed.updates}{'; the last ones:' if observed.last_updates else ''}"
     for update in observed.last_updates:
         yield f"    {_moment(update)}"
     if observed.updates:
         yield "  updates by hour of the day (UTC)"
         yield from _histogram(observed.updates_by_hour)
+
+
+def _feed(feed: FeedReport) -> str:
+    hints, declared = feed.hints, []
+    if hints.least_s:
+        declared.append(f"to be asked every {span(hints.least_s)}")
+    if hints.skip_hours:
+        declared.append(f"not in the hours {' '.join(map(str, hints.skip_hours))} UTC")
+    if hints.skip_days:
+        declared.append(f"not on {' '.join(_DAYS[day] for day in hints.skip_days)}")
+    words = f"{feed.items} items; {feed.edited} edits seen" + (f"; declares {', '.join(declared)}" if declared else "")
+    return words + ("; the last contact showed something else" if feed.away else "")
 
 
 def _moment(update: UpdateReport) -> str:

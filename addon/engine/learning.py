@@ -8,7 +8,9 @@ derived from it: the exact time, else the middle of the interval (`refresh` sect
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
+from bestbefore.addon.engine.listing import Feed, Shown, first_shown, next_shown
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.policies.models.history import HOUR_S, History
 
@@ -82,6 +84,8 @@ class Record:
     """Whether this object is a member of its group: it has shown a validator, or the rule learns without; and it was
     contacted twice, or its origin listed its updates. A single contact has observed no time at all, and its record may
     vanish with nobody there to take it out of the group's counts."""
+    feed: Feed | None = None
+    """What is remembered of its items, if it is a feed."""
 
     @property
     def provisional(self) -> bool:
@@ -128,20 +132,21 @@ def observe(record: Record | None, seen: Observation) -> Learnt:
     older than what is known, and a write repeated after a timeout must count once.
     """
     if record is None:
-        record, changed, update = _first(seen), None, None
-    elif seen.t_s <= record.last_contact_s:
+        shown = None if seen.listing is None else first_shown(seen.listing, seen.t_s)
+        return _merged(_first(seen), seen, _Found(None, shown=shown))
+    if seen.t_s <= record.last_contact_s:
         return Learnt(record, applied=False, changed=None)
-    else:
-        before = record.seen.get(seen.variant)
-        changed, update = _compare(before, seen)
-        record = replace(
-            record,
-            last_contact_s=seen.t_s,
-            contacts=record.contacts + 1,
-            unchanged=record.unchanged + (changed is False),
-            seen=_remember(record.seen, seen, before),
-        )
-    return _merged(record, seen, update, changed)
+    before = record.seen.get(seen.variant)
+    found = _compare_feed(record, before, seen)
+    record = replace(
+        record,
+        last_contact_s=seen.t_s,
+        contacts=record.contacts + 1,
+        unchanged=record.unchanged + (found.changed is False),
+        seen=_remember(record.seen, seen, before),
+        feed=_without_document(record.feed, seen),
+    )
+    return _merged(record, seen, found)
 
 
 def until(record: Record, now_s: float) -> Learnt:
@@ -165,6 +170,7 @@ def until(record: Record, now_s: float) -> Learnt:
         updates=updates,
         folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
         seen={name: Seen(min(seen.t_s, last_s), seen.fingerprint) for name, seen in record.seen.items()},
+        feed=None if record.feed is None else replace(record.feed, listed_s=min(record.feed.listed_s, last_s)),
     )
     if not record.counted:
         return Learnt(kept, applied=True, changed=None)
@@ -192,19 +198,39 @@ def _first(seen: Observation) -> Record:
     )
 
 
-def _merged(record: Record, seen: Observation, update: Update | None, changed: bool | None) -> Learnt:
+class _Found(NamedTuple):
+    """What a contact showed."""
+
+    changed: bool | None
+    """As in `Learnt`."""
+    update: Update | None = None
+    """The update, unless its postings are known."""
+    shown: Shown | None = None
+    """What the document showed, if it was a feed."""
+
+
+def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
     """Add the updates that the contact showed and those that the origin reported, and say what the group gains."""
+    changed, update, shown = found
     since_s = min(record.since_s, seen.t_s)  # later only where the clock was ahead when the record began
+    if shown is not None and shown.since_s is not None:
+        since_s = min(since_s, shown.since_s)
     if seen.reported_since_s is not None:
         since_s = min(since_s, seen.reported_since_s)
     folded_until_s = (record.folded[-1][0] + 1) * HOUR_S if record.folded else since_s
-    found = [Update(t, t) for t in seen.reported_s if folded_until_s <= t <= seen.t_s]
+    postings = [Update(*span) for span in shown.postings] if shown is not None else []
+    told = [Update(t, t) for t in seen.reported_s]
+    if record.feed is None:  # of a first document: these may be updates that were learnt before it was known as a feed
+        told, postings = [*told, *postings], []
+    told = [told for told in told if folded_until_s <= told.by_s <= seen.t_s]
     if update is not None:  # the second of a Last-Modified may have begun before t_0
-        found.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
-    updates, new, dropped = _merge(record.updates, found)
+        told.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
+    updates, new, dropped = _merge(record.updates, told, postings)
     detailed, folded = _fold(updates, record.folded)
-    counted = record.counted or (seen.counted and (record.contacts > 1 or seen.reported_since_s is not None))
-    learnt = replace(record, since_s=since_s, updates=detailed, folded=folded, counted=counted)
+    listed = seen.reported_since_s is not None or (shown is not None and bool(shown.postings))
+    counted = record.counted or (seen.counted and (record.contacts > 1 or listed))
+    feed = record.feed if shown is None else shown.feed
+    learnt = replace(record, since_s=since_s, updates=detailed, folded=folded, counted=counted, feed=feed)
     if not counted:
         return Learnt(learnt, applied=True, changed=changed)
     if not record.counted:  # it joins its group, with all that is known of it
@@ -220,6 +246,30 @@ def _merged(record: Record, seen: Observation, update: Update | None, changed: b
         new_since_s=since_s if moved else None,
         dropped_since_s=record.since_s if moved else None,
     )
+
+
+def _compare_feed(record: Record, before: Seen | None, seen: Observation) -> _Found:
+    """What the contact shows of an object that may be a feed: of a feed, only a new item is an update.
+
+    A page in its place (it asks for a login, say, or has moved) is no posting, nor is the way back. While such pages
+    come, they are compared among themselves.
+    """
+    feed = record.feed
+    if seen.listing is not None and feed is None:
+        return _Found(None, shown=first_shown(seen.listing, seen.t_s))
+    if seen.listing is not None and feed is not None:
+        shown = next_shown(feed, seen.listing, seen.t_s, {u.by_s for u in record.updates if u.exact})
+        return _Found(bool(shown.postings), shown=shown)
+    if feed is not None and not feed.away and seen.fingerprint is not None and not seen.fingerprint.gone:
+        return _Found(None)
+    return _Found(*_compare(before, seen))
+
+
+def _without_document(feed: Feed | None, seen: Observation) -> Feed | None:
+    """What is remembered of a feed after a contact that brought no document: a 304, or something else in its place."""
+    if feed is None or seen.listing is not None or feed.away:
+        return feed
+    return replace(feed, listed_s=seen.t_s) if seen.fingerprint is None else replace(feed, away=True)
 
 
 def _compare(before: Seen | None, seen: Observation) -> tuple[bool | None, Update | None]:
@@ -254,21 +304,34 @@ def _dated(before: Seen, seen: Observation, modified_s: float | None) -> Update:
 
 
 def _merge(
-    known: tuple[Update, ...], found: Sequence[Update]
+    known: tuple[Update, ...], told: Sequence[Update], others: Sequence[Update]
 ) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
-    """Add updates to those known; one that may be a known one narrows it instead. Also the points gained and lost."""
-    if not found:  # as at most contacts
+    """Add updates to those known; one told that may be a known one narrows it. `others` are surely none of the known.
+
+    Also the points gained and lost.
+    """
+    if not told and not others:  # as at most contacts
         return known, (), ()
     updates = list(known)
     exact_s = {u.by_s for u in known if u.exact}
-    for update in found:
+    vague = [i for i, u in enumerate(known) if not u.exact]
+    for update in told:
         if update.exact and update.by_s in exact_s:
             continue
-        twin = next((i for i in range(len(updates) - 1, -1, -1) if updates[i].may_be(update)), None)
+        # Exact updates that are not at the same moment are not the same: a feed may list a thousand.
+        places = reversed(vague) if update.exact else range(len(updates) - 1, -1, -1)
+        twin = next((i for i in places if updates[i].may_be(update)), None)
         if twin is None:
+            twin = len(updates)
             updates.append(update)
         else:
             updates[twin] = updates[twin].narrowed(update)
+        if updates[twin].exact:
+            exact_s.add(updates[twin].by_s)
+            vague = [i for i in vague if i != twin]
+        elif twin not in vague:
+            vague.append(twin)
+    updates += [u for u in others if not (u.exact and u.by_s in exact_s)]
     before, after = {u.point_s for u in known}, {u.point_s for u in updates}
     updates.sort(key=lambda u: u.point_s)
     return tuple(updates), tuple(sorted(after - before)), tuple(sorted(before - after))

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from bestbefore.addon.engine.listing import Listing
+
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
@@ -52,3 +54,5 @@ class Observation:
     """Updates that the origin itself lists (piggyback)."""
     reported_since_s: float | None = None
     """From when on that list is complete."""
+    listing: Listing | None = None
+    """The items, if the answer was a feed."""

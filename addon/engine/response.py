@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from bestbefore.addon.engine import piggyback
+from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.piggyback import Reported
 from bestbefore.addon.engine.request import Ask
@@ -188,11 +189,18 @@ def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
 
 
 def observed(
-    request: Request, copy: Copy, digest: str, rule: Rule, site: Site, reported: Reported | None
+    request: Request,
+    copy: Copy,
+    digest: str,
+    rule: Rule,
+    site: Site,
+    reported: Reported | None,
+    listing: Listing | None = None,
 ) -> Observation:
     """What an answer with content shows; `copy` is the one made of it, stored or not.
 
-    `digest` is that of its content, empty if there was none (a 304 to the client's own validator).
+    `digest` is that of its content, empty if there was none (a 304 to the client's own validator); `listing` the items
+    of a feed.
     """
     location = copy.head.fields.first("location")
     fingerprint = Fingerprint(
@@ -201,7 +209,7 @@ def observed(
         last_modified_s=copy.last_modified_s,
         gone=copy.head.status in GONE,
     )
-    return _observation(request, copy, fingerprint, rule, site, reported)
+    return replace(_observation(request, copy, fingerprint, rule, site, reported), listing=listing)
 
 
 def observed_unchanged(request: Request, copy: Copy, rule: Rule, site: Site, reported: Reported | None) -> Observation:

@@ -20,13 +20,17 @@ def decoded(content: bytes, content_encoding: str, limit: int) -> bytes | None:
             case "gzip" | "x-gzip":
                 return _inflated(content, 31, limit)
             case "deflate":
-                # A zlib stream by RFC 9110; some send the bare deflate stream.
-                return _inflated(content, 15 if content[:1] and content[0] & 0x0F == 8 else -15, limit)
+                return _inflated(content, _deflate_wbits(content), limit)
             case "br":
                 return _unbrotlied(content, limit)
     except (zlib.error, brotli.error):
         pass
     return None
+
+
+def _deflate_wbits(content: bytes) -> int:
+    """A zlib stream by RFC 9110; some send the bare deflate stream."""
+    return 15 if content[:1] and content[0] & 0x0F == 8 else -15
 
 
 def _inflated(content: bytes, wbits: int, limit: int) -> bytes | None:
@@ -53,3 +57,21 @@ def _unbrotlied(content: bytes, limit: int) -> bytes | None:
         piece = decoder.process(b"", output_buffer_limit=_CHUNK_BYTES)
         if not piece and not decoder.is_finished():
             return None  # cut short
+
+
+def start_of(content: bytes, content_encoding: str, size: int) -> bytes:
+    """At least the first `size` bytes of the content without its coding, as far as they are there; empty if broken."""
+    try:
+        match content_encoding.strip(" \t").lower():
+            case "" | "identity":
+                return content[:size]
+            case "gzip" | "x-gzip":
+                return zlib.decompressobj(31).decompress(content, size)
+            case "deflate":
+                return zlib.decompressobj(_deflate_wbits(content)).decompress(content, size)
+            case "br":
+                started: bytes = brotli.Decompressor().process(content, output_buffer_limit=size)
+                return started
+    except (zlib.error, brotli.error):
+        pass
+    return b""

@@ -10,6 +10,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.engine.response import (
@@ -27,6 +28,7 @@ from bestbefore.addon.engine.response import (
 )
 from bestbefore.addon.engine.sharing import may_join, shared_use
 from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.feeds import FeedReader, may_be_feed
 from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.newcomers import Newcomers
@@ -38,6 +40,7 @@ from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rfc9111.reuse import expiry
+from bestbefore.addon.rfc9111.storing import NoStore
 from bestbefore.addon.rules import Rule
 from bestbefore.addon.store.store import Store
 
@@ -60,6 +63,7 @@ class Contacts:
         self._present = present
         self._sending = sending
         self._newcomers = Newcomers()
+        self._feeds = FeedReader()
         self._flights: dict[tuple[str, str], Flight] = {}
         self._background: set[asyncio.Task[None]] = set()
 
@@ -245,7 +249,7 @@ class Contacts:
         self, tale: Tale, request: Request, rule: Rule, fetched: Fetched, relay: Relay
     ) -> AsyncGenerator[bytes]:
         """The content as it comes. Once it is complete, and before its end is passed on, the copy is stored."""
-        kept: list[bytes] | None = [] if not relay.why_not_stored else None
+        kept: list[bytes] | None = [] if self._is_of_use_whole(relay) else None
         digest, size, ended = hashlib.blake2b(digest_size=20), 0, False
         try:
             async for chunk in fetched.chunks:
@@ -267,6 +271,14 @@ class Contacts:
         finally:
             fetched.close()
 
+    @staticmethod
+    def _is_of_use_whole(relay: Relay) -> bool:
+        """Whether the content is to be there at its end: to be stored, or because it may be a feed that teaches."""
+        if not relay.why_not_stored:
+            return True
+        teaches = relay.draft is not None and relay.why_not_stored == NoStore.NEVER_USABLE
+        return teaches and may_be_feed(relay.head)
+
     async def _keep(
         self, tale: Tale, request: Request, rule: Rule, relay: Relay, body: BodyRef, kept: list[bytes] | None
     ) -> None:
@@ -276,11 +288,15 @@ class Contacts:
         copy = completed(relay, body, complete=kept is not None)
         told = relay.draft if copy is None else copy
         digest = "" if told.head.status == 304 else body.digest
-        learnt = await self._learn(observed(request, told, digest, rule, self._present.site, relay.reported), tale)
+        content = b"" if kept is None else b"".join(kept)
+        document = await self._feeds.read(told.head, content)
+        listing = None if document is None else Listing.of(document, _tag(told))
+        seen = observed(request, told, digest, rule, self._present.site, relay.reported, listing)
+        learnt = await self._learn(seen, tale)
         tale.facts["stored"] = copy is not None
-        if copy is not None and kept is not None:
+        if copy is not None:
             judged = await self._judge.judged(copy, learnt.record, rule)
-            self._store.put(judged, b"".join(kept))
+            self._store.put(judged, content)
             _, tale.ttl_s = _prospect(request, judged, rule, self._clock.now())
 
     async def _learn(self, observation: Observation, tale: Tale) -> Learnt:
@@ -292,6 +308,11 @@ class Contacts:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+
+
+def _tag(copy: Copy) -> str:
+    """The entity tag under which clients get it."""
+    return "" if copy.etag is None else copy.etag.opaque
 
 
 def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:

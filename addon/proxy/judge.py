@@ -7,12 +7,15 @@ from cachetools import LRUCache
 
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.feeds.hints import bounded
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rules import Rule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
 
 GROUPS_HELD = 4096
+FEED_HINT = "feed-hint"
+"""The reason of an expiry that a feed's own words have moved."""
 
 
 class Judge:
@@ -36,6 +39,10 @@ class Judge:
         host = urlsplit(copy.url).hostname or ""
         group = await self._group(host, rule)
         verdict = rule.policy.verdict(record.history(), group, copy.current_s)
+        if record.feed is not None:
+            expiry_s = bounded(verdict.expiry_s, copy.current_s, record.feed.hints, rule.feed_hint)
+            if expiry_s > verdict.expiry_s:
+                return copy.with_verdict(expiry_s, FEED_HINT, rule.key)
         return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key)
 
     async def _group(self, host: str, rule: Rule) -> Group:

@@ -77,9 +77,14 @@ _observations = _Codec(Observation)
 _copies = _Codec(Copy)
 _tombstones = _Codec(Tombstone)
 
-encode_observation, decode_observation = _observations.encode, _observations.decode
+decode_observation = _observations.decode
 encode_copy, decode_copy = _copies.encode, _copies.decode
 encode_tombstone, decode_tombstone = _tombstones.encode, _tombstones.decode
+
+
+def encode_observation(seen: Observation) -> bytes:
+    """Less the items of a feed: the record remembers them, and many documents would each repeat them."""
+    return _observations.encode(seen, listing=None)
 
 
 def encode_record(record: Record) -> bytes:

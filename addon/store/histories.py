@@ -19,7 +19,10 @@ from bestbefore.addon.store.tombstones import Tombstones
 WAITING_OBSERVATIONS = 50_000
 """How many observations may wait to be written; beyond it new ones are answered, and not kept."""
 REMEMBERED_UPDATES = 200_000
-"""How much is known in process while the backend is away: the updates of all its records, with 8 for each record."""
+"""How much is known in process while the backend is away: the updates of all its records and the items
+of its feeds, with 8 for each record."""
+WAITING_LISTED_BYTES = 64 << 20
+"""Likewise, how much the items of feeds may take that wait with them."""
 BATCH = 200
 
 
@@ -66,6 +69,7 @@ class Histories:
         self._waiting: dict[str, _Known] = {}
         self._reading: dict[str, asyncio.Task[_Known | None]] = {}
         self._remembered: LRUCache[str, _Known] = LRUCache(REMEMBERED_UPDATES, getsizeof=_weight)
+        self._waiting_bytes = 0
         self.waiting = 0
         """How many observations wait to be written."""
         self.lost = 0
@@ -113,18 +117,23 @@ class Histories:
         learnt, gain = _apply(known.record, seen, now_s)
         if not learnt.applied:
             return learnt
-        if self.waiting >= WAITING_OBSERVATIONS:
+        if self._is_full:
             self.lost += 1
             self._notices.holds("histories", "too many observations wait for the store: new ones are not kept")
             return learnt
         known.record = learnt.record
         known.lessons.append(_Lesson(seen, now_s, gain))
         self.waiting += 1
+        self._waiting_bytes += _listed_bytes(known.lessons[-1:])
         self._waiting[seen.url] = known
         self._remember(seen.url, known)
         self._gained(host_of(seen.url), gain)
         self._link.wake()
         return learnt
+
+    @property
+    def _is_full(self) -> bool:
+        return self.waiting >= WAITING_OBSERVATIONS or self._waiting_bytes >= WAITING_LISTED_BYTES
 
     def waiting_gain(self, belongs: Callable[[str], bool]) -> GroupCounts:
         """What the counts of some hosts gain by what is not written yet."""
@@ -166,7 +175,7 @@ class Histories:
                 self._start_from(url, known, answer)
             else:
                 self._written(url, known, answer, lessons)
-        if self.waiting < WAITING_OBSERVATIONS:
+        if not self._is_full:
             self._notices.ended("histories", "new observations are kept again")
 
     def _written(self, url: str, known: _Known, version: bytes, lessons: list[_Lesson]) -> None:
@@ -195,6 +204,7 @@ class Histories:
 
     def _keep_lessons(self, url: str, known: _Known, lessons: list[_Lesson]) -> None:
         self.waiting += len(lessons) - len(known.lessons)
+        self._waiting_bytes += _listed_bytes(lessons) - _listed_bytes(known.lessons)
         known.lessons = lessons
         if not lessons and self._waiting.get(url) is known:
             del self._waiting[url]
@@ -214,5 +224,12 @@ def _apply(record: Record | None, seen: Observation, now_s: float) -> tuple[Lear
     return learnt, total((gain_of(kept), gain_of(learnt)))
 
 
+def _listed_bytes(lessons: Iterable[_Lesson]) -> int:
+    return sum(len(lesson.seen.listing.packed) for lesson in lessons if lesson.seen.listing is not None)
+
+
 def _weight(known: _Known) -> int:
-    return 8 + (len(known.record.updates) if known.record is not None else 0)
+    if known.record is None:
+        return 8
+    feed = known.record.feed
+    return 8 + len(known.record.updates) + (0 if feed is None else len(feed.items) + len(feed.gone))

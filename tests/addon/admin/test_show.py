@@ -1,7 +1,16 @@
 from dataclasses import replace
 
-from bestbefore.addon.admin.report import Expires, ListedObject, ObjectReport, Observed, UpdateReport, VariantReport
+from bestbefore.addon.admin.report import (
+    Expires,
+    FeedReport,
+    ListedObject,
+    ObjectReport,
+    Observed,
+    UpdateReport,
+    VariantReport,
+)
 from bestbefore.addon.admin.show import list_text, object_text
+from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.reuse import Action
 
 NOW_S = 1706227238.0
@@ -81,6 +90,17 @@ def lines_of(variant: VariantReport) -> list[str]:
 
 def test_an_object_is_shown_with_all_that_is_known_of_it() -> None:
     assert object_text(REPORT) == EXPECTED
+
+
+def test_of_a_feed_items_edits_and_hints_are_told() -> None:
+    assert REPORT.observed is not None
+    feed = FeedReport(20, 3, Hints(3600.0, (1, 2), (5, 6)), away=False)
+    text = object_text(replace(REPORT, observed=replace(REPORT.observed, feed=feed)))
+    declared = "declares to be asked every 60m, not in the hours 1 2 UTC, not on Sat Sun"
+    assert f"  feed        20 items; 3 edits seen; {declared}\n" in text
+    feed = FeedReport(0, 0, Hints(), away=True)
+    text = object_text(replace(REPORT, observed=replace(REPORT.observed, feed=feed)))
+    assert "  feed        0 items; 0 edits seen; the last contact showed something else\n" in text
 
 
 def test_what_is_not_known_is_said() -> None:

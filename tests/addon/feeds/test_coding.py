@@ -7,7 +7,7 @@ import zlib
 import brotli
 import pytest
 
-from bestbefore.addon.feeds.coding import decoded
+from bestbefore.addon.feeds.coding import decoded, start_of
 
 TEXT = b"<rss>" + b"item " * 1000 + b"</rss>"
 LIMIT = 1 << 20
@@ -61,3 +61,11 @@ def test_a_bomb_takes_no_more_memory_than_the_limit_allows(coding: str) -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 4 * LIMIT
+
+
+@pytest.mark.parametrize(("coding", "content"), CODED)
+def test_the_start_is_there_before_the_end_is(coding: str, content: bytes) -> None:
+    assert TEXT.startswith(start_of(content, coding, 40)[:40])
+    assert len(start_of(content, coding, 40)) >= 40
+    assert start_of(b"\xff nonsense", coding, 40) in (b"", b"\xff nonsense")
+    assert start_of(b"", coding, 40) == b""

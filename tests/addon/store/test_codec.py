@@ -1,12 +1,16 @@
 """What is written is read again; what is something else is said to be unreadable."""
 
+from dataclasses import replace
+
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.engine.learning import Record, Seen, Update
+from bestbefore.addon.engine.listing import Feed, Known, Listing
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.codec import (
@@ -27,6 +31,9 @@ TIMES = st.floats(0, 4e9)
 SEEN = st.builds(Fingerprint, st.text(max_size=5), st.text(max_size=5), st.none() | TIMES, st.booleans())
 UPDATES = st.lists(st.builds(Update, TIMES, TIMES), max_size=4).map(tuple)
 HOURS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 99)), max_size=3).map(tuple)
+NUMBERS = st.integers(0, 2**63 - 1)
+ITEMS = st.dictionaries(NUMBERS, st.builds(Known, NUMBERS, NUMBERS), max_size=3)
+HINTS = st.builds(Hints, TIMES, st.lists(st.integers(0, 23), max_size=2).map(tuple))
 RECORDS = st.builds(
     Record,
     st.just(URL),
@@ -39,6 +46,12 @@ RECORDS = st.builds(
     st.none() | TIMES,
     st.dictionaries(st.text(max_size=3), st.builds(Seen, TIMES, SEEN), max_size=3),
     st.booleans(),
+    st.none()
+    | st.builds(
+        Feed, TIMES, ITEMS, ITEMS, HINTS,
+        st.integers(0, 99),
+        st.lists(st.tuples(st.text(max_size=3), NUMBERS)).map(tuple),
+    ),
 )
 OBSERVATIONS = st.builds(
     Observation,
@@ -58,6 +71,11 @@ OBSERVATIONS = st.builds(
 def test_records_and_observations_come_back(record, observation):
     assert decode_record(encode_record(record)) == record
     assert decode_observation(encode_observation(observation)) == observation
+
+
+def test_the_items_of_a_feed_are_written_with_its_record_alone():
+    observation = Observation(URL, 1.0, "p", "", None)
+    assert encode_observation(replace(observation, listing=Listing(bytes(24)))) == encode_observation(observation)
 
 
 def test_a_copy_comes_back_with_its_fields_as_they_came_and_what_follows_from_them():

@@ -1,0 +1,54 @@
+"""Finds the feed in complete content. Decoding and reading it is done in a thread: it may take a second."""
+
+import asyncio
+
+from bestbefore.addon.feeds.coding import decoded, start_of
+from bestbefore.addon.feeds.document import Document
+from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, START_BYTES, extract, looks_like_feed
+from bestbefore.addon.rfc9111.message import Head
+
+AT_A_TIME = 2
+"""How many feeds are read at the same time: the largest takes some hundred MB of memory meanwhile."""
+
+_NEVER = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript",
+          "application/pdf", "application/zip", "application/wasm")  # fmt: skip
+_LOOKED_AT = 16 * START_BYTES
+_JSON_FEED = "application/feed+json"
+
+
+def media_type(head: Head) -> str:
+    """Without its parameters, in lower case; empty if there is none."""
+    return (head.fields.first("content-type") or "").partition(";")[0].strip(" \t").lower()
+
+
+def may_be_feed(head: Head) -> bool:
+    """Whether content under this head is worth a look: feeds are sent as HTML, as plain text, as anything."""
+    return head.status == 200 and not media_type(head).startswith(_NEVER)
+
+
+def begins_feed(head: Head, start: bytes) -> bool:
+    """Whether content that starts so, as it is transferred, may be a feed."""
+    if not may_be_feed(head):
+        return False
+    text = start_of(start[:_LOOKED_AT], head.fields.get("content-encoding") or "", START_BYTES)
+    # Some write the members of a JSON object in alphabetical order: `version` comes after all items.
+    return looks_like_feed(text) or (media_type(head) == _JSON_FEED and text.lstrip().startswith(b"{"))
+
+
+class FeedReader:
+    """Reads feeds, a few at a time."""
+
+    def __init__(self) -> None:
+        self._reading = asyncio.Semaphore(AT_A_TIME)
+
+    async def read(self, head: Head, content: bytes) -> Document | None:
+        """The feed that complete content is, as it was transferred; None if it is none."""
+        if not begins_feed(head, content):
+            return None
+        async with self._reading:
+            return await asyncio.to_thread(_document, content, head.fields.get("content-encoding") or "")
+
+
+def _document(content: bytes, content_encoding: str) -> Document | None:
+    text = decoded(content, content_encoding, DOCUMENT_BYTES)
+    return None if text is None else extract(text)
