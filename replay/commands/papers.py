@@ -1,0 +1,62 @@
+"""`bestbefore papers`: the tables and figures of the papers, each printed value beside ours."""
+
+import os
+import platform
+import shlex
+import sys
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+
+import click
+
+from bestbefore.addon.admin.units import utc
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.progress import bar
+from bestbefore.replay.commands.scenario_options import jobs_option
+from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.table import PAPERS, writer_of
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.traces.errors import TraceError
+
+TRACES_VARIABLE = "BESTBEFORE_TRACES"
+
+
+@click.command("papers", short_help="Make the tables and figures of the papers anew.")
+@click.argument("names", nargs=-1, metavar="[NAME ...]")
+@click.option("--traces", type=click.Path(path_type=Path), envvar=TRACES_VARIABLE, metavar="DIR",
+              help=f"The folder of traces. Default: {TRACES_VARIABLE} of the environment.")
+@click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("docs/results"),
+              show_default=True, metavar="DIR", help="Where each paper's page NAME.md and its figures are written.")
+@jobs_option
+def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int) -> None:
+    """Make the tables and figures of the papers anew, each printed value beside ours.
+
+    NAME is one of the papers, all of them if none is named.
+    """
+    chosen = list(dict.fromkeys(names or PAPERS))
+    try:
+        writers = {name: writer_of(name) for name in chosen}
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    work = Work(traces, _warn, jobs, bar)
+    for name, write in writers.items():
+        page = Page(name, _made())
+        try:
+            write(work, page)
+        except TraceError as error:
+            raise InputError(str(error)) from None
+        except BrokenProcessPool:
+            raise click.ClickException("a process ended before its work: is memory short? (see --jobs)") from None
+        click.echo(page.write(folder))
+
+
+def _warn(message: str) -> None:
+    click.echo(f"bestbefore papers: warning: {message}", err=True)
+
+
+def _made() -> str:
+    """By which command, when and on what, as it stands beneath each table."""
+    machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
+    line = shlex.join(["bestbefore", *sys.argv[1:]])
+    return f"`{line}`, {utc(RealClock().now())[:10]}, {machine}"

@@ -1,0 +1,57 @@
+"""Where our traces agree with the paper and where they do not, and what changes with one cache for all clients."""
+
+from collections.abc import Sequence
+
+from bestbefore.replay.papers.adaptive.claims import Claim
+from bestbefore.replay.papers.adaptive.curves import (
+    AGGHIST,
+    INDAGG,
+    INDHIST,
+    INDTTL_DAY,
+    STALE_RATE,
+    TTL,
+    VALIDATION_RATE,
+    at,
+    series_of_curves,
+    values_between,
+)
+from bestbefore.replay.papers.adaptive.paired import Paired
+from bestbefore.replay.papers.adaptive.words import share
+from bestbefore.replay.papers.figure import figure
+from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.scenario import Cache
+
+CURVES = (TTL, AGGHIST, INDHIST, INDAGG, INDTTL_DAY)
+TUNING = values_between(0.005, 1.0, 10)
+STALE_RATES = (0.005, 0.01, 0.02, 0.05, 0.1)
+TRAINING_DAYS = 8
+
+
+def write(work: Work, page: Page, whole: Paired, claims: Sequence[Claim]) -> None:
+    """The table of the paper's findings, and the same trace with each kind of cache."""
+    page.section("Where our traces agree with the paper and where they do not")
+    page.text(
+        """Less is better; `partly` means: not at all of the points compared, which are the validations of TTL with
+        alpha 0.5 and 0.2, with and without the most requested object. Shares are of the requests that found a
+        copy."""
+    )
+    page.table(
+        ("finding of the paper", "where", "ours", "holds"),
+        [(claim.printed, claim.where, claim.ours, claim.verdict) for claim in claims],
+    )
+    page.section("One cache for each client, and one for all")
+    page.text(
+        """The paper gives each client its own cache; a proxy has one for all. The validations, as a share of the
+        requests that found a copy, with which at most so many of these are stale hits (all objects, eight days of
+        training, seven of test; – : no parameter reaches it):"""
+    )
+    heads = ["stale hits", *(curve.name for curve in CURVES)]
+    for cache, what in ((Cache.CLIENT, "a cache for each client"), (Cache.SHARED, "one cache for all")):
+        series = series_of_curves(work, whole.scenario(cache, TRAINING_DAYS), CURVES, TUNING, what)
+        page.figure(f"{cache.value}", f"All objects, {what}", figure(series))
+        rows = [
+            (share(rate), *(share(at(one, STALE_RATE, rate, VALIDATION_RATE)) for one in series))
+            for rate in STALE_RATES
+        ]
+        page.table([f"{what}: {heads[0]}", *heads[1:]], rows)

@@ -1,0 +1,140 @@
+"""Figures 8 and 10: objects with bursts, four days of training and four of test, a cache for each client."""
+
+from collections.abc import Collection, Sequence
+
+from bestbefore.policies.models.history import DAY_S
+from bestbefore.replay.papers.adaptive.claims import (
+    ANCHORS,
+    Claim,
+    anchored_table,
+    held_everywhere,
+    shown_at_first,
+    stale_at_ttl,
+    verdict,
+)
+from bestbefore.replay.papers.adaptive.curves import (
+    AGGHIST,
+    INDHIST,
+    INDTTL_DAY,
+    INDTTL_HOUR,
+    TTL,
+    Curve,
+    series_of_curves,
+    values_between,
+)
+from bestbefore.replay.papers.adaptive.paired import MERGED_PAIRS, ORIGIN_S, Paired
+from bestbefore.replay.papers.figure import figure
+from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.series import Series
+from bestbefore.replay.scenario import Cache
+
+SEED = 1998
+TUNING = values_between(0.02, 0.7, 9)
+TRAINING_DAYS, DAYS = 4, 8
+FIGURE_8_CURVES = (TTL, INDHIST, AGGHIST, INDTTL_DAY)
+FIGURE_10_CURVES = (
+    TTL,
+    INDHIST,
+    AGGHIST,
+    INDTTL_HOUR,
+    INDTTL_DAY,
+    Curve("W=1 h, history of 5 days", "indttl:theta={0},alpha={0},window=1h,threshold=2,history_window=5d"),
+    Curve("W=1 h, history of 3 days", "indttl:theta={0},alpha={0},window=1h,threshold=2,history_window=3d"),
+)
+
+
+def write(work: Work, page: Page, whole: Paired) -> list[Claim]:
+    """The sections of both figures, and what becomes of the paper's findings."""
+    pairs = whole.pairs(SEED)
+    merged = whole.merged(pairs).first_days(DAYS)
+    others = whole.of_class("cyclic").only({*whole.classes} - {*pairs.values()}).first_days(DAYS)
+    page.section("Objects with bursts")
+    page.text(
+        f"""As in the paper, the most requested bursty objects are each merged with one of the most requested cyclic
+        objects: {len(pairs)} pairs (the paper: {MERGED_PAIRS}), drawn with the seed {SEED}. The first four days are
+        training, the next four test, which have most of the updates of {len(with_burst_in_test(whole, pairs))} of the
+        {len(pairs)} bursty objects. In the paper all bursts lie in its eight days."""
+    )
+    ten = series_of_curves(
+        work, merged.scenario(Cache.CLIENT, TRAINING_DAYS), FIGURE_10_CURVES, TUNING, "Figures 8 and 10 (a)"
+    )
+    beside = series_of_curves(
+        work, others.scenario(Cache.CLIENT, TRAINING_DAYS), FIGURE_10_CURVES, TUNING, "Figure 10 (b)"
+    )
+    page.section("Figure 8: stale hits against validations, bursty objects")
+    eight = [one for one in ten if one.name in {curve.name for curve in FIGURE_8_CURVES}]
+    page.figure("figure_8", "Figure 8: merged objects, a cache for each client", figure(eight))
+    page.section("Figure 10: adaptive IndHist/TTL, windows of an hour and a day, limited histories")
+    page.figure("figure_10_a", "Figure 10 (a): merged objects", figure(ten))
+    page.figure("figure_10_b", "Figure 10 (b): the other cyclic objects", figure(beside))
+    page.text(
+        """The paper prints no numbers here. The shares of stale hits where there are as many validations as TTL has,
+        of (a) the merged and (b) the other objects:"""
+    )
+    page.table(*anchored_table({", (a)": ten, ", (b)": beside}))
+    return _claims(ten, beside)
+
+
+def _claims(merged: Sequence[Series], others: Sequence[Series]) -> list[Claim]:
+    short = [curve.name for curve in FIGURE_10_CURVES if "history" in curve.name]
+    return [
+        Claim(
+            "Figure 8",
+            "with bursts TTL is better than IndHist, not significantly",
+            shown_at_first(merged, (TTL.name, INDHIST.name)),
+            verdict(*held_everywhere([merged], TTL.name, INDHIST.name)),
+        ),
+        Claim(
+            "Figure 8",
+            "with bursts AggHist is significantly worse than both",
+            shown_at_first(merged, (AGGHIST.name, TTL.name, INDHIST.name)),
+            verdict(
+                *held_everywhere([merged], TTL.name, AGGHIST.name),
+                *held_everywhere([merged], INDHIST.name, AGGHIST.name),
+            ),
+        ),
+        Claim(
+            "Figures 8, 10 (a)",
+            "with bursts adaptive IndHist/TTL with W = 24 h is better than TTL in most cases, and than IndHist",
+            shown_at_first(merged, (INDTTL_DAY.name, TTL.name, INDHIST.name)),
+            verdict(
+                *held_everywhere([merged], INDTTL_DAY.name, TTL.name),
+                *held_everywhere([merged], INDTTL_DAY.name, INDHIST.name),
+            ),
+        ),
+        Claim(
+            "Figure 10 (a)",
+            "with bursts shorter histories make adaptive IndHist/TTL with W = 1 h better than TTL",
+            shown_at_first(merged, (INDTTL_HOUR.name, *short, TTL.name)),
+            verdict(*(held for name in short for held in held_everywhere([merged], name, TTL.name))),
+        ),
+        Claim(
+            "Figure 10 (b)",
+            "for cyclic objects adaptive IndHist/TTL is comparable to IndHist",
+            shown_at_first(others, (INDTTL_HOUR.name, INDTTL_DAY.name, INDHIST.name, TTL.name)),
+            verdict(
+                *(_comparable(others, name, alpha) for name in (INDTTL_HOUR.name, INDTTL_DAY.name) for alpha in ANCHORS)
+            ),
+        ),
+    ]
+
+
+def _comparable(series: Sequence[Series], name: str, alpha: float) -> bool | None:
+    """Whether a curve is nearer to IndHist than to TTL, or better than both."""
+    found = stale_at_ttl(series, alpha)
+    one, ttl, indhist = found[name], found[TTL.name], found[INDHIST.name]
+    if one is None or ttl is None or indhist is None:
+        return None
+    return one < (ttl + indhist) / 2 if indhist < ttl else one <= indhist
+
+
+def with_burst_in_test(whole: Paired, objects: Collection[str]) -> list[str]:
+    """Those of the objects that have more than half of their updates in the days of the test."""
+    start_s, end_s = ORIGIN_S + TRAINING_DAYS * DAY_S, ORIGIN_S + DAYS * DAY_S
+    times = whole.updates.times_by_object()
+    return [
+        name
+        for name in objects
+        if name in times and 2 * int(((times[name] > start_s) & (times[name] <= end_s)).sum()) > len(times[name])
+    ]

@@ -1,0 +1,72 @@
+"""What the paper says of a figure or table, beside what our traces say."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bestbefore.replay.papers.adaptive.curves import STALE_RATE, TTL, VALIDATION_RATE, at, crossing, rates
+from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
+from bestbefore.replay.report.series import Series
+
+ANCHORS = (0.5, 0.2)
+"""Curves are compared at the validations of TTL with these alphas; the text of the paper names the first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One of the paper's findings."""
+
+    where: str
+    printed: str
+    ours: str
+    verdict: str
+    """`yes`, `partly` or `no`."""
+
+
+def verdict(*held: bool | None) -> str:
+    """From where a finding held; None: it could not be seen there.
+
+    >>> verdict(True, None), verdict(True, False), verdict(False), verdict(None)
+    ('yes', 'partly', 'no', '–')
+    """
+    seen = [one for one in held if one is not None]
+    if not seen:
+        return NOT_REACHED
+    return "yes" if all(seen) else "partly" if any(seen) else "no"
+
+
+def less(value: float | None, than: float | None) -> bool | None:
+    """Whether one is less than another; None where one was not reached."""
+    return None if value is None or than is None else value < than
+
+
+def stale_at_ttl(series: Sequence[Series], alpha: float) -> dict[str, float | None]:
+    """The share of stale hits of each series with as many validations as TTL, which is one of them, has with alpha."""
+    ttl = next(one for one in series if one.name == TTL.name)
+    validations = crossing(
+        [(float(result.point.written["alpha"]), rates(result.counts)[VALIDATION_RATE]) for result in ttl.results], alpha
+    )
+    return {
+        one.name: None if validations is None else at(one, VALIDATION_RATE, validations, STALE_RATE) for one in series
+    }
+
+
+def anchored_table(
+    parts: Mapping[str, Sequence[Series]],
+) -> tuple[list[str], list[tuple[str, ...]]]:
+    """The heads and rows of a table of `stale_at_ttl` for the same curves in several parts of a trace."""
+    found = {(part, alpha): stale_at_ttl(series, alpha) for part, series in parts.items() for alpha in ANCHORS}
+    heads = ["stale hits at the validations of", *(f"TTL, alpha={alpha:g}{part}" for part, alpha in found)]
+    names = [one.name for one in next(iter(parts.values()))]
+    return heads, [(name, *(share(column[name]) for column in found.values())) for name in names]
+
+
+def held_everywhere(parts: Sequence[Sequence[Series]], better: str, worse: str) -> list[bool | None]:
+    """At each anchor of each part, whether one curve has fewer stale hits than another."""
+    found = [stale_at_ttl(series, alpha) for series in parts for alpha in ANCHORS]
+    return [less(column[better], column[worse]) for column in found]
+
+
+def shown_at_first(series: Sequence[Series], names: Sequence[str]) -> str:
+    """The shares of stale hits of some curves at the first anchor, as a sentence has them."""
+    found = stale_at_ttl(series, ANCHORS[0])
+    return ", ".join(f"{name} {share(found[name])}" for name in names)

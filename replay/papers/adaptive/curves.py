@@ -1,0 +1,102 @@
+"""Curves: a policy whose tuning parameter goes over a range, replayed at each value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.replay import fast, plain
+from bestbefore.replay.counts import Counts
+from bestbefore.replay.grid import Point
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.report.series import Series
+from bestbefore.replay.scenario import Scenario
+from bestbefore.replay.sweep import Result
+
+STALE_RATE = "stale_rate"
+VALIDATION_RATE = "validation_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A policy under the name that a legend gives it; `{}` stands in its SPEC for the tuning parameter."""
+
+    name: str
+    spec: str
+
+    def points(self, values: Sequence[float]) -> list[Point]:
+        """The policy at each value of its parameter."""
+        specs = [self.spec.format(f"{value:.4g}") for value in values]
+        return [Point(spec, parse_spec(spec), self.spec) for spec in specs]
+
+    @property
+    def key(self) -> str:
+        """The parameter, the first one if the SPEC has several."""
+        return self.spec.partition(":")[2].partition("=")[0]
+
+
+TTL = Curve("TTL", "ttl:alpha={}")
+INDHIST = Curve("IndHist", "indhist:theta={}")
+AGGHIST = Curve("AggHist", "agghist:theta={}")
+AGGHIST_SEGMENTS = Curve("AggHist, optimal segments", "agghist:theta={},segment_penalty=1")
+INDAGG = Curve("Adaptive IndHist/AggHist, T=0.5", "indagg:theta={},threshold=0.5")
+INDTTL_HOUR = Curve("Adaptive IndHist/TTL, W=1 h", "indttl:theta={0},alpha={0},window=1h,threshold=2")
+INDTTL_DAY = Curve("Adaptive IndHist/TTL, W=24 h", "indttl:theta={0},alpha={0},window=24h,threshold=2")
+
+
+def values_between(least: float, most: float, n: int) -> list[float]:
+    """n values from the least to the most, each the same multiple of the one before."""
+    return [least * (most / least) ** (i / (n - 1)) for i in range(n)]
+
+
+def replayed(work: Work, scenario: Scenario, points: Sequence[Point], what: str) -> list[Counts]:
+    """What the requests of the scenario meet at each point, by the fast engine wherever it can."""
+    policies = [point.policy for point in points]
+    if not len(scenario.requests):
+        return [Counts.total([]) for _ in policies]
+    engine = fast.FastReplay(scenario)
+    engine.prepare(policies)
+    return work.each(partial(_count, scenario, engine), policies, what)
+
+
+def _count(scenario: Scenario, engine: fast.FastReplay, policy: Policy) -> Counts:
+    return plain.replay(scenario, policy) if fast.obstacle(scenario, policy) else engine.replay(policy)
+
+
+def series_of_curves(
+    work: Work, scenario: Scenario, curves: Sequence[Curve], values: Sequence[float], what: str
+) -> list[Series]:
+    """A series of results for each curve, in the order of the values."""
+    points = [(curve, point) for curve in curves for point in curve.points(values)]
+    counts = replayed(work, scenario, [point for _, point in points], what)
+    results: dict[str, list[Result]] = {curve.name: [] for curve in curves}
+    for (curve, point), counted in zip(points, counts, strict=True):
+        results[curve.name].append(Result(point, counted.by_name()))
+    return [Series(curve.name, results[curve.name], key=curve.key) for curve in curves]
+
+
+def rates(counts: Mapping[str, float]) -> dict[str, float]:
+    """Stale hits and validations as shares of the requests that found a copy, of which there are some."""
+    cached = counts["cached"] or 1.0
+    return {STALE_RATE: counts["stale_hits"] / cached, VALIDATION_RATE: counts["validations"] / cached}
+
+
+def crossing(xy: Sequence[tuple[float, float]], x: float) -> float | None:
+    """The y where the line through these points is at x, the least if it is there more than once; None if nowhere.
+
+    >>> crossing([(0.0, 10.0), (2.0, 6.0), (4.0, 0.0)], 3.0), crossing([(0.0, 1.0)], 3.0)
+    (3.0, None)
+    """
+    found = []
+    for (x0, y0), (x1, y1) in pairwise(xy):
+        if min(x0, x1) <= x <= max(x0, x1):
+            found.append(y0 if x0 == x1 else y0 + (y1 - y0) * (x - x0) / (x1 - x0))
+    return min(found, default=None)
+
+
+def at(series: Series, known: str, value: float, wanted: str) -> float | None:
+    """One rate of a series where another has this value, between its points on a straight line."""
+    shares = [rates(result.counts) for result in series.results]
+    return crossing([(share[known], share[wanted]) for share in shares], value)

@@ -1,0 +1,122 @@
+"""Figure 5: how well three policies estimate the number of updates that a cached object has had."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import HOUR_S, History
+from bestbefore.policies.models.intensity import HOURLY_S, mass
+from bestbefore.policies.validation.indhist import individual_rates_per_hour
+from bestbefore.policies.validation.ttl import ttl_expiry_s
+from bestbefore.replay.papers.adaptive.claims import Claim, verdict
+from bestbefore.replay.papers.adaptive.paired import Paired
+from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
+from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.scenario import Cache, Scenario
+
+ALPHA = 0.05
+"""The paper's, for this figure."""
+POLICIES = ("TTL", "AggHist", "IndHist")
+FARTHEST = 3
+"""Errors from this one on are counted together."""
+
+
+def ttl_estimate(last_update_s: float, cached_s: float, asked_s: float) -> float:
+    """(t - t_lastmod) / (TTL - t_lastmod), section 5.3.1.1; 0 for a copy of the moment of its update."""
+    lifetime_s = ttl_expiry_s(last_update_s, cached_s, ALPHA) - last_update_s
+    return (asked_s - last_update_s) / lifetime_s if lifetime_s > 0.0 else 0.0
+
+
+def aggregate_rates_per_hour(history: History, group: Group, t: float) -> list[float]:
+    """lambda_k of AggHist at t; all 0 without an update."""
+    pattern = group.pattern(-math.inf, t, 0.0)
+    hours = (t - history.since_s) / HOUR_S
+    if pattern is None or hours <= 0.0:
+        return [0.0] * (len(group.edges_s) - 1)
+    own_per_hour = history.count(-math.inf, t) / hours
+    return [own_per_hour * relative for relative in pattern]
+
+
+def intervals(scenario: Scenario) -> dict[str, list[tuple[float, float]]]:
+    """For each object, the times of each two requests of one client that follow each other."""
+    requests = scenario.requests
+    order = np.lexsort((requests.times_s, requests.client_ids, requests.object_ids))
+    objects, clients, times = (column[order] for column in (requests.object_ids, requests.client_ids, requests.times_s))
+    same = np.flatnonzero((objects[1:] == objects[:-1]) & (clients[1:] == clients[:-1]))
+    found: dict[str, list[tuple[float, float]]] = {}
+    for i, begin, end in zip(objects[same].tolist(), times[same].tolist(), times[same + 1].tolist(), strict=True):
+        found.setdefault(requests.objects[i], []).append((begin, end))
+    return found
+
+
+def errors(
+    scenario: Scenario, spans: Mapping[str, Sequence[tuple[float, float]]], name: str
+) -> dict[str, Counter[int]]:
+    """Of one object, how often each policy was off by how much: the actual updates less the whole ones estimated."""
+    history, group = scenario.known.history(name), scenario.known.group(name)
+    found: dict[str, Counter[int]] = {policy: Counter() for policy in POLICIES}
+    for cached_s, asked_s in spans[name]:
+        actual = history.count(cached_s, asked_s)
+        for policy, estimate in zip(POLICIES, _estimates(history, group, cached_s, asked_s), strict=True):
+            found[policy][max(-FARTHEST, min(FARTHEST, actual - math.floor(estimate)))] += 1
+    return found
+
+
+def _estimates(history: History, group: Group, cached_s: float, asked_s: float) -> Iterator[float]:
+    last_update_s = history.last_update_s(cached_s)
+    yield ttl_estimate(history.since_s if last_update_s is None else last_update_s, cached_s, asked_s)
+    yield mass(group.edges_s, aggregate_rates_per_hour(history, group, cached_s), cached_s, asked_s)
+    yield mass(HOURLY_S, individual_rates_per_hour(history, cached_s), cached_s, asked_s)
+
+
+def write(work: Work, page: Page, cyclic: Paired) -> list[Claim]:
+    """The section of the figure, and what becomes of the paper's finding."""
+    scenario = cyclic.scenario(Cache.CLIENT, 8)
+    spans = intervals(scenario)
+    names = list(spans)
+    counted = dict(zip(names, work.each(partial(errors, scenario, spans), names, "Figure 5"), strict=True))
+    busiest = max(spans, key=lambda name: len(spans[name]), default=NOT_REACHED)
+    page.section("Figure 5: errors of the estimated number of updates")
+    page.text(
+        f"""At each request for a cached cyclic object in the days of the test: the updates since the same client asked
+        before, less those that a policy estimates for that time; 0 is accurate. TTL estimates as the paper says,
+        (t - t_lastmod) / (TTL - t_lastmod) with alpha = {ALPHA:g}; AggHist and IndHist give the mass. Assumed: the copy
+        is current when the client asked before, and whole updates count, rounded down. (Rounded to the nearest, TTL,
+        which begins at 1 / (1 + alpha), would never be accurate.) A table, since seven numbers tell each policy."""
+    )
+    whole = _write_table(page, [*counted.values()])
+    page.text(f"Without object `{busiest}`, which is asked for most:")
+    without = _write_table(page, [own for name, own in counted.items() if name != busiest])
+    return [
+        Claim(
+            "Figure 5",
+            "AggHist and IndHist have nearly twice as many accurate estimates as TTL",
+            f"{_ratios(whole)} times as many; {_ratios(without)} without the most requested object",
+            verdict(*(accurate[name] > accurate["TTL"] for accurate in (whole, without) for name in POLICIES[1:])),
+        )
+    ]
+
+
+def _ratios(accurate: Mapping[str, float]) -> str:
+    if not accurate["TTL"]:
+        return NOT_REACHED
+    return " and ".join(f"{accurate[name] / accurate['TTL']:.2f}" for name in POLICIES[1:])
+
+
+def _write_table(page: Page, counted: Sequence[Mapping[str, Counter[int]]]) -> dict[str, float]:
+    """The table, and the share of accurate estimates of each policy."""
+    heads = [f"{error:+d}" if error else "0: accurate" for error in range(-FARTHEST, FARTHEST + 1)]
+    heads[0], heads[-1] = f"{heads[0]} and less", f"{heads[-1]} and more"
+    totals = {policy: sum((errors_[policy] for errors_ in counted), Counter[int]()) for policy in POLICIES}
+    n = totals[POLICIES[0]].total() or 1
+    rows = [
+        (policy, *(share(total[error] / n) for error in range(-FARTHEST, FARTHEST + 1)))
+        for policy, total in totals.items()
+    ]
+    page.table(("actual less estimated", *heads), rows)
+    return {policy: total[0] / n for policy, total in totals.items()}

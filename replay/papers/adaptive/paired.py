@@ -1,0 +1,116 @@
+"""The stand-in for the paper's World Cup trace: requests of a real site over real updates, and the parts it is cut in.
+
+The World Cup trace has 15 days from 10 June 1998 on; so has ours. Which objects are cyclic and which bursty the paper
+decides from all 15 days, and for reporting only; the trace bears the same classes.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from bestbefore.policies.models.history import DAY_S
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns import IdArray, Requests, Updates
+from bestbefore.replay.traces.files import read_requests, read_updates
+from bestbefore.replay.traces.objects import read_labels
+
+ORIGIN_S = 1706227200.0
+"""When observation starts."""
+DAYS = 15
+MERGED_PAIRS = 55
+"""How many pairs of a bursty and a cyclic object the paper makes into one object each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Updates and requests of some objects, and the class of each."""
+
+    updates: Updates
+    requests: Requests
+    classes: Mapping[str, str]
+
+    @classmethod
+    def read(cls, work: Work) -> Self:
+        """The whole trace. Raises TraceError."""
+        paths = [work.trace(f"paired/dev.{name}") for name in ("updates.csv.gz", "requests.csv.gz", "objects.csv")]
+        updates, requests = read_updates(paths[0], work.warn), read_requests(paths[1], work.warn)
+        return cls(updates, requests, read_labels(paths[2], "class"))
+
+    def only(self, objects: Collection[str]) -> "Paired":
+        """The updates and requests of these objects."""
+        updates, requests = self.updates, self.requests
+        updated = np.array([name in objects for name in updates.objects], dtype=bool)[updates.object_ids]
+        asked = np.array([name in objects for name in requests.objects], dtype=bool)[requests.object_ids]
+        return replace(
+            self,
+            updates=Updates(updates.times_s[updated], updates.object_ids[updated], updates.objects),
+            requests=Requests(
+                requests.times_s[asked], requests.client_ids[asked], requests.object_ids[asked],
+                requests.clients, requests.objects,
+            ),
+        )  # fmt: skip
+
+    def of_class(self, name: str) -> "Paired":
+        return self.only({object_ for object_, own in self.classes.items() if own == name})
+
+    def most_requested(self, class_name: str | None = None) -> list[str]:
+        """The objects, of one class or all, those that are requested most first."""
+        asked = np.bincount(self.requests.object_ids, minlength=len(self.requests.objects)).tolist()
+        order = sorted(range(len(asked)), key=lambda i: (-asked[i], self.requests.objects[i]))
+        names = (self.requests.objects[i] for i in order if asked[i])
+        return [name for name in names if class_name is None or self.classes.get(name) == class_name]
+
+    def pairs(self, seed: int) -> dict[str, str]:
+        """A cyclic object for each of the bursty ones, to be one object with it: the paper's section 5.2.1.
+
+        They are the most requested of their classes, as many as the paper has or as there are; who is with whom is a
+        draw with this seed.
+        """
+        bursty, cyclic = self.most_requested("bursty"), self.most_requested("cyclic")
+        n = min(MERGED_PAIRS, len(bursty), len(cyclic))
+        partners = np.random.default_rng(seed).permutation(n).tolist()
+        return dict(zip(bursty[:n], (cyclic[i] for i in partners), strict=True))
+
+    def merged(self, pairs: Mapping[str, str]) -> "Paired":
+        """These pairs alone, each as one object with the updates and requests of both, under the name of the second."""
+        return self.only({*pairs, *pairs.values()}).renamed(pairs)
+
+    def renamed(self, owner: Mapping[str, str]) -> "Paired":
+        """With the updates and requests of each object of `owner` given to the object it names."""
+        updates, requests = self.updates, self.requests
+        to_updates, names = _renaming(updates.objects, owner)
+        to_requests, asked_names = _renaming(requests.objects, owner)
+        return replace(
+            self,
+            updates=Updates.of(updates.times_s, to_updates[updates.object_ids], names),
+            requests=replace(requests, object_ids=to_requests[requests.object_ids], objects=asked_names),
+        )
+
+    def first_days(self, days: float) -> "Paired":
+        """What happened before that many days had passed."""
+        end_s = ORIGIN_S + days * DAY_S
+        updates = self.updates
+        kept = slice(0, int(updates.times_s.searchsorted(end_s)))
+        earlier = Updates(updates.times_s[kept], updates.object_ids[kept], updates.objects)
+        return replace(self, updates=earlier, requests=self.requests.before(end_s))
+
+    def scenario(self, cache: Cache, training_days: float, origin_s: float = ORIGIN_S) -> Scenario:
+        """A replay of the requests after the days of training."""
+        return Scenario.of(
+            self.updates,
+            self.requests,
+            origin_s=origin_s,
+            test_start_s=ORIGIN_S + training_days * DAY_S,
+            cache=cache,
+            warn=lambda _: None,
+        )
+
+
+def _renaming(objects: tuple[str, ...], owner: Mapping[str, str]) -> tuple[IdArray, tuple[str, ...]]:
+    """The new number of each object, and the names by number."""
+    names: dict[str, int] = {}
+    numbers = [names.setdefault(owner.get(name, name), len(names)) for name in objects]
+    return np.array(numbers, dtype=np.int32), tuple(names)

@@ -1,0 +1,41 @@
+"""How the pages write shares and comparisons, and what was not reached."""
+
+NOT_REACHED = "–"
+
+
+def share(value: float | None) -> str:
+    """In per cent, with one digit after the point.
+
+    >>> share(0.0333), share(None)
+    ('3.3 %', '–')
+    """
+    return NOT_REACHED if value is None else f"{100 * value:.1f} %"
+
+
+def count_or_dash(value: float | None) -> str:
+    """A count, rounded.
+
+    >>> count_or_dash(12345.6), count_or_dash(None)
+    ('12,346', '–')
+    """
+    return NOT_REACHED if value is None else f"{value:,.0f}"
+
+
+def fewer(value: float | None, than: float | None) -> str:
+    """By how much less one is than another, in per cent; more, with a minus.
+
+    >>> fewer(20.0, 50.0), fewer(11.0, 10.0), fewer(None, 10.0)
+    ('60 %', '-10 %', '–')
+    """
+    if value is None or not than:
+        return NOT_REACHED
+    return f"{100 * (1 - value / than):.0f} %"
+
+
+def multiple(value: float | None, of: float | None) -> str:
+    """How many times another one is.
+
+    >>> multiple(3.0, 4.0), multiple(None, 4.0)
+    ('0.75', '–')
+    """
+    return NOT_REACHED if value is None or not of else f"{value / of:.2f}"

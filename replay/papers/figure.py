@@ -1,0 +1,59 @@
+"""A chart of a report as an SVG file of its own, with its legend beneath."""
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from bestbefore.replay.report.chart import Chart, colour, marker, svg
+from bestbefore.replay.report.html import REQUESTS, Measure
+from bestbefore.replay.report.series import Series, value_shown
+
+WIDTH, HEIGHT, FONT = 760, 460, 13
+LEGEND_COLUMNS = 2
+LEGEND_ROW = 1.6 * FONT
+
+STYLE = """
+svg { color: #1d2430; font-family: system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
+text { fill: currentColor; }
+.c0 { color: #0067a5; } .c1 { color: #d1495b; } .c2 { color: #2a8c55; } .c3 { color: #8757b3; }
+.c4 { color: #b86e00; } .c5 { color: #00899b; } .c6 { color: #6b705c; } .c7 { color: #a4487f; }
+.grid, .shares { color: #5c6675; } .shares { font-size: 0.88em; }
+.grid path { stroke: #dfe3e8; } .grid .frame { stroke: #5c6675; fill: none; }
+.grid .break { stroke: #5c6675; fill: #fff; } .shares path { stroke: #5c6675; }
+.titles { font-weight: 600; } .titles .shares { font-weight: 400; }
+.series path { fill: currentColor; stroke: #fff; }
+.series .line { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; }
+.series text { font-size: 0.85em; stroke: #fff; stroke-width: 3; paint-order: stroke; stroke-linejoin: round; }
+"""
+"""On white paper also where the page around it is dark, since a file of its own does not know."""
+
+
+def figure(series: Sequence[Series], measure: Measure = REQUESTS) -> str:
+    """The drawing of these series, each with its name in the legend and the range of what differs in it."""
+    chart = svg(Chart(series, measure.x, measure.y, measure.whole), WIDTH, HEIGHT, FONT, "chart")
+    rows = -(-len(series) // LEGEND_COLUMNS)
+    height = HEIGHT + LEGEND_ROW * (rows + 0.5)
+    return "\n".join((
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" font-size="{FONT}">',
+        f"<style>{STYLE}</style>",
+        f'<rect width="{WIDTH}" height="{height:g}" fill="#fff"/>',
+        chart.replace("<svg ", f'<svg width="{WIDTH}" height="{HEIGHT}" ', 1),
+        *_legend(series),
+        "</svg>\n",
+    ))
+
+
+def _legend(series: Sequence[Series]) -> Iterator[str]:
+    for place, one in enumerate(series):
+        row, column = divmod(place, LEGEND_COLUMNS)
+        x, y = 4 * FONT + column * (WIDTH / LEGEND_COLUMNS - 2 * FONT), HEIGHT + LEGEND_ROW * (row + 0.7)
+        path = marker(place, one.name)
+        yield f'<g class="series {colour(place, one.name)}" transform="translate({x:g},{y:g})">'
+        yield f'<path class="line" d="M-11,0H11"/><path d="{path}"/></g>'
+        yield f'<text x="{x + 18:g}" y="{y + 0.35 * FONT:g}">{escape(one.name + _range(one))}</text>'
+
+
+def _range(series: Series) -> str:
+    if series.key is None or not series.results:
+        return ""
+    first, last = (value_shown(series.results[end], series.key) for end in (0, -1))
+    return f", {series.key} {first} to {last}"

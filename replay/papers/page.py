@@ -1,0 +1,59 @@
+"""A page of results in Markdown, with its figures beside it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+
+class Page:
+    """A page that is made from its beginning to its end, and written when it is complete."""
+
+    def __init__(self, name: str, made: str) -> None:
+        """`made` says beneath each table and figure by which command, when and on what machine it was made."""
+        self.name = name
+        self._made = made
+        self._blocks: list[str] = []
+        self._figures: dict[str, str] = {}
+
+    def title(self, text: str) -> None:
+        self._blocks.append(f"# {text}")
+
+    def section(self, text: str) -> None:
+        self._blocks.append(f"## {text}")
+
+    def text(self, *paragraphs: str) -> None:
+        """Paragraphs, each in Markdown; line ends within one do not matter."""
+        self._blocks += [" ".join(paragraph.split()) for paragraph in paragraphs]
+
+    def items(self, *items: str) -> None:
+        """A list."""
+        self._blocks.append("\n".join(f"- {' '.join(item.split())}" for item in items))
+
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """A table; the first column is aligned to the left, the others to the right."""
+        rule = ["---", *("---:" for _ in heads[1:])]
+        self._blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)))
+        self._blocks.append(f"*{self._made}*")
+
+    def figure(self, name: str, caption: str, svg: str) -> None:
+        """A drawing, which becomes the file PAGE_NAME.svg."""
+        file = f"{self.name}_{name}.svg"
+        self._figures[file] = svg
+        self._blocks += [f"![{caption}]({file})", f"*{caption}. {self._made}*"]
+
+    @property
+    def markdown(self) -> str:
+        """The page so far."""
+        return "\n\n".join(self._blocks) + "\n"
+
+    def write(self, folder: Path) -> Path:
+        """Write the figures, then the page, each whole or not at all; the path of the page. Raises OSError."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in {**self._figures, f"{self.name}.md": self.markdown}.items():
+            part = folder / f".{name}.part"
+            try:
+                part.write_text(text, encoding="utf-8")
+                part.replace(folder / name)
+            except BaseException:
+                part.unlink(missing_ok=True)
+                raise
+        return folder / f"{self.name}.md"

@@ -1,0 +1,45 @@
+import pytest
+
+from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.replay.grid import Point
+from bestbefore.replay.papers.adaptive.claims import anchored_table, held_everywhere, shown_at_first, stale_at_ttl
+from bestbefore.replay.report.series import Series
+from bestbefore.replay.sweep import Result
+
+
+def series(name: str, spec: str, *points: tuple[float, float, float]) -> Series:
+    results = []
+    for value, validations, stale in points:
+        text = spec.format(value)
+        counts = {"cached": 100.0, "validations": validations, "stale_hits": stale}
+        results.append(Result(Point(text, parse_spec(text), spec), counts))
+    return Series(name, results, key="alpha")
+
+
+CURVES = [
+    series("TTL", "ttl:alpha={}", (0.1, 50.0, 2.0), (0.3, 30.0, 4.0), (0.7, 10.0, 12.0)),
+    series("IndHist", "indhist:theta={}", (0.1, 45.0, 1.0), (0.7, 15.0, 7.0)),
+    series("short", "indhist:theta={}", (0.1, 25.0, 3.0), (0.7, 15.0, 7.0)),
+]
+
+
+def test_curves_are_compared_at_the_validations_of_ttl() -> None:
+    # With alpha = 0.5 TTL has 20 validations and 8 stale hits; IndHist there 1 + 6 * 25/30.
+    found = stale_at_ttl(CURVES, 0.5)
+    assert found == {"TTL": pytest.approx(0.08), "IndHist": pytest.approx(0.06), "short": pytest.approx(0.05)}
+    assert stale_at_ttl(CURVES, 0.2)["short"] is None
+
+
+def test_a_finding_is_looked_for_at_each_anchor() -> None:
+    assert held_everywhere([CURVES], "IndHist", "TTL") == [True, True]
+    assert held_everywhere([CURVES], "IndHist", "short") == [False, None]
+
+
+def test_a_table_has_a_column_for_each_anchor_and_part() -> None:
+    heads, rows = anchored_table({"": CURVES, " beside": CURVES})
+    assert heads[1:] == ["TTL, alpha=0.5", "TTL, alpha=0.2", "TTL, alpha=0.5 beside", "TTL, alpha=0.2 beside"]
+    assert rows[2] == ("short", "5.0 %", "–", "5.0 %", "–")
+
+
+def test_a_sentence_names_the_shares_at_the_first_anchor() -> None:
+    assert shown_at_first(CURVES, ("TTL", "short")) == "TTL 8.0 %, short 5.0 %"
