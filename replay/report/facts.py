@@ -9,7 +9,7 @@ from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import IdArray
+from bestbefore.replay.traces.columns import IdArray, occurring
 
 CACHES = {
     Cache.CLIENT: "one for each client, empty at the start",
@@ -25,10 +25,12 @@ GROUPS = {
 def facts(scenario: Scenario) -> Mapping[str, str]:
     """Of a replay: its trace and how it was replayed, by what is told."""
     updates, requests = scenario.updates, scenario.requests
-    asked, clients = _distinct(requests.object_ids), _distinct(requests.client_ids)
+    asked = _distinct(requests.object_ids, requests.objects)
+    clients = _distinct(requests.client_ids, requests.clients)
+    changed = _distinct(updates.object_ids, updates.objects)
     return {
         "requests": f"{len(requests):,} by {clients:,} clients for {asked:,} objects{_span(requests.times_s)}",
-        "updates": f"{len(updates):,} of {_distinct(updates.object_ids):,} objects{_span(updates.times_s)}",
+        "updates": f"{len(updates):,} of {changed:,} objects{_span(updates.times_s)}",
         "caches": CACHES[scenario.cache],
         "histories": _histories(is_complete=scenario.observed is None),
         "groups": GROUPS[scenario.grouping],
@@ -53,5 +55,5 @@ def _span(times_s: FloatArray) -> str:
     return f", from {utc(times_s[0])} to {utc(times_s[-1])}" if len(times_s) else ""
 
 
-def _distinct(ids: IdArray) -> int:
-    return len(np.unique(ids))
+def _distinct(ids: IdArray, names: tuple[str, ...]) -> int:
+    return int(np.count_nonzero(occurring(ids, len(names))))

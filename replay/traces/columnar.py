@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.traces.accesses import UNKNOWN, Accesses
-from bestbefore.replay.traces.columns import IdArray, Requests, Updates
+from bestbefore.replay.traces.columns import ROWS_AT_ONCE, IdArray, Requests, Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.names import NO_NAME
 
@@ -27,6 +27,7 @@ ACCESS_COLUMNS = ("client", *NUMBERS, "validator", "agent")
 """What makes a table of updates one of requests."""
 OPTIONAL_TEXTS = ("validator", "agent")
 """Columns of names in which a row may have none."""
+MOST_S = float(np.finfo(np.float64).max)
 LARGEST = {"size": 2**53, "status": 999}
 
 
@@ -108,22 +109,23 @@ def named(values: NDArray[Any]) -> Text:
 def checked(path: Path, table: Table) -> Table:
     """The same with the types of Table, from arrays that may hold anything. Raises TraceError."""
     rows = table.times_s.shape
-    times_s = _of_numbers(path, TIME, table.times_s, rows).astype(np.float64)
-    finite = (times_s >= 0.0) & (times_s < np.inf)
-    _require(path, TIME, times_s, finite, "a number of Unix seconds, finite and 0 or more")
+    times_s = _of_numbers(path, TIME, table.times_s, rows).astype(np.float64, copy=False)
+    _require(path, TIME, times_s, 0.0, MOST_S, "a number of Unix seconds, finite and 0 or more")
     texts = {}
     for column, text in table.texts.items():
         ids = _of_numbers(path, column, text.ids, rows, "iu")
-        if column not in OPTIONAL_TEXTS and np.any(ids == NO_NAME):
-            raise TraceError(f"{path}: row {int(np.argmax(ids == NO_NAME)) + 1}: no {column}")
-        _require(path, column, ids, (ids >= NO_NAME) & (ids < len(text.names)), "the number of a name")
-        texts[column] = Text(ids.astype(np.int32), text.names)
+        _require(path, column, ids, NO_NAME, len(text.names) - 1, "the number of a name")
+        if column not in OPTIONAL_TEXTS and (row := _first_outside(ids, 0, len(text.names))) is not None:
+            raise TraceError(f"{path}: row {row + 1}: no {column}")
+        texts[column] = Text(ids.astype(np.int32, copy=False), text.names)
     numbers = {}
     for column, values in table.numbers.items():
         given = _of_numbers(path, column, values, rows)
         known = np.where(np.isnan(given), float(UNKNOWN), given) if given.dtype.kind == "f" else given
-        whole = (known >= UNKNOWN) & (known <= LARGEST[column]) & (known == np.floor(known))
-        _require(path, column, given, whole, f"a whole number up to {LARGEST[column]}")
+        expected = f"a whole number up to {LARGEST[column]}"
+        _require(path, column, known, UNKNOWN, LARGEST[column], expected)
+        if not (whole := known == np.floor(known)).all():
+            raise _error(path, column, known, int(np.argmin(whole)), expected)
         numbers[column] = known.astype(np.int64)
     return Table(times_s, texts, numbers)
 
@@ -139,7 +141,20 @@ def _of_numbers(
     return values
 
 
-def _require(path: Path, column: str, values: NDArray[Any], good: NDArray[np.bool], expected: str) -> None:
-    if not good.all():
-        row = int(np.argmin(good))
-        raise TraceError(f"{path}: row {row + 1}: {column} {values[row]}: expected {expected}")
+def _require(path: Path, column: str, values: NDArray[Any], least: float, most: float, expected: str) -> None:
+    if (row := _first_outside(values, least, most)) is not None:
+        raise _error(path, column, values, row, expected)
+
+
+def _first_outside(values: NDArray[Any], least: float, most: float) -> int | None:
+    """The first row whose value is not from the least to the most, found without an array as large as the column."""
+    for start in range(0, len(values), ROWS_AT_ONCE):
+        part = values[start : start + ROWS_AT_ONCE]
+        good = (part >= least) & (part <= most)
+        if not good.all():
+            return start + int(np.argmin(good))
+    return None
+
+
+def _error(path: Path, column: str, values: NDArray[Any], row: int, expected: str) -> TraceError:
+    return TraceError(f"{path}: row {row + 1}: {column} {values[row]}: expected {expected}")

@@ -107,15 +107,21 @@ class Requests:
 
     def asked_for(self) -> NDArray[np.bool_]:
         """(objects,) whether each was asked for."""
-        asked = np.zeros(len(self.objects), dtype=bool)
-        for start in range(0, len(self), ROWS_AT_ONCE):
-            asked[self.object_ids[start : start + ROWS_AT_ONCE]] = True
-        return asked
+        return occurring(self.object_ids, len(self.objects))
+
+
+def occurring(ids: IdArray, n: int) -> NDArray[np.bool_]:
+    """(n,) which of the n numbers from 0 on are among the ids."""
+    found = np.zeros(n, dtype=bool)
+    for start in range(0, len(ids), ROWS_AT_ONCE):
+        found[ids[start : start + ROWS_AT_ONCE]] = True
+    return found
 
 
 def is_in_order(times_s: FloatArray) -> bool:
     """Whether no time is earlier than the one before it."""
-    return bool((times_s[1:] >= times_s[:-1]).all())
+    parts = (times_s[start : start + ROWS_AT_ONCE + 1] for start in range(0, len(times_s), ROWS_AT_ONCE))
+    return all(bool((part[1:] >= part[:-1]).all()) for part in parts)
 
 
 def _named(ids: IdArray, names: tuple[str, ...]) -> Iterator[str]:

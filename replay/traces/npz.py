@@ -3,10 +3,15 @@
 One array for each column. A column of names is three: `object` with the number of each row's name (-1: none),
 `object.names` with all names as UTF-8, end to end, and `object.ends` with where each ends. An archive made by hand may
 hold the names themselves instead, as an array of text or of whole numbers. Nothing in it is pickled.
+
+A column that is large and not compressed is mapped, so that a trace may be larger than memory.
 """
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Sequence
+from gzip import GzipFile
 from typing import Any, BinaryIO
+from zipfile import ZIP_STORED, ZipInfo
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +21,13 @@ from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.opening import Source
 
 ZIP_MAGIC = b"PK\x03\x04"
+ZIP_HEADER_BYTES = 30
+"""Those of a member before its name, which end with the lengths of the name and of what follows it (APPNOTE 4.3.7)."""
+MAPPED_BYTES = 1 << 30
+"""From this size on a column is mapped. A smaller one is read whole, and its checksum with it."""
+
+Column = Callable[[str], NDArray[Any]]
+"""The array of this name."""
 
 
 def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
@@ -26,10 +38,17 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
         with np.load(source.seekable(), allow_pickle=False) as arrays:
             require_columns(source.path, required, arrays)
             wanted = [column for column in (*required, *optional) if column in arrays]
+            members = {info.filename.removesuffix(".npy"): info for info in arrays.zip.infolist()}
+
+            def column(name: str) -> NDArray[Any]:
+                member = members[name]
+                array: NDArray[Any] = _mapped(source, member) if _is_large(source, member) else arrays[name]
+                return array
+
             table = Table(
-                arrays[TIME],
-                {column: _text(arrays, column) for column in TEXTS if column in wanted},
-                {column: arrays[column] for column in NUMBERS if column in wanted},
+                column(TIME),
+                {name: _text(column, name, named_apart=f"{name}.names" in arrays) for name in TEXTS if name in wanted},
+                {name: column(name) for name in NUMBERS if name in wanted},
             )
     except TraceError:
         raise
@@ -54,9 +73,26 @@ def looks_like_npz(head: bytes) -> bool:
     return head.startswith(ZIP_MAGIC) and b".npy" in head[:512]
 
 
-def _text(arrays: Mapping[str, NDArray[Any]], column: str) -> Text:
-    if f"{column}.names" not in arrays:
-        return named(arrays[column])
-    raw = arrays[f"{column}.names"].astype(np.uint8, casting="safe").tobytes()
-    ends = arrays[f"{column}.ends"].tolist()
-    return Text(arrays[column], tuple(raw[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)))
+def _is_large(source: Source, member: ZipInfo) -> bool:
+    """Whether it can be mapped, and should be."""
+    is_plain = member.compress_type == ZIP_STORED and not isinstance(source.file, GzipFile) and source.file.seekable()
+    return is_plain and member.file_size >= MAPPED_BYTES
+
+
+def _mapped(source: Source, member: ZipInfo) -> NDArray[Any]:
+    """The array of a member that is stored as it is."""
+    with source.path.open("rb") as file:
+        file.seek(member.header_offset)
+        header = file.read(ZIP_HEADER_BYTES)
+        file.seek(sum(int.from_bytes(header[at : at + 2], "little") for at in (26, 28)), os.SEEK_CUR)
+        np.lib.format.read_magic(file)
+        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        return np.asarray(np.memmap(file, dtype, "r", file.tell(), shape))
+
+
+def _text(column: Column, name: str, *, named_apart: bool) -> Text:
+    if not named_apart:
+        return named(column(name))
+    raw = column(f"{name}.names").astype(np.uint8, casting="safe").tobytes()
+    ends = column(f"{name}.ends").tolist()
+    return Text(column(name), tuple(raw[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)))

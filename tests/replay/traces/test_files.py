@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from bestbefore.replay.traces import npz
 from bestbefore.replay.traces.accesses import Accesses, AccessRows
-from bestbefore.replay.traces.columnar import table_of
+from bestbefore.replay.traces.columnar import Table, Text, table_of
 from bestbefore.replay.traces.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import WRITERS, read_requests, read_updates, writer_for
@@ -163,3 +164,18 @@ def test_a_name_without_a_known_ending_is_refused() -> None:
     for name in ("trace", "trace.txt", ".csv"):
         with pytest.raises(ValueError, match=rf"^{name}: expected a name that ends in .npz, .parquet, .csv, .csv.gz$"):
             writer_for(Path(name))
+
+
+def test_a_large_archive_is_mapped_and_holds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "trace.npz"
+    with path.open("wb") as file:
+        npz.write_table(file, Table(
+            np.array([1.0, 2.0, 3.0]),
+            {"client": Text(np.array([0, 1, 0], dtype=np.int32), ("x", "y")),
+             "object": Text(np.array([1, 0, 1], dtype=np.int32), ("ä", "b"))},
+        ))
+    read = read_requests(path, no_warning)
+    monkeypatch.setattr(npz, "MAPPED_BYTES", 0)
+    mapped = read_requests(path, no_warning)
+    assert not mapped.times_s.flags.owndata
+    assert list(mapped.rows()) == list(read.rows()) == [(1.0, "x", "b"), (2.0, "y", "ä"), (3.0, "x", "b")]
