@@ -26,7 +26,7 @@ Kernel = Callable[..., int]
 """A function as `kernels.walk.replay`."""
 
 COMPILED_FROM = 1_000_000
-"""The requests from which on it is worth loading numba."""
+"""The requests, over all policies, from which on it is worth loading numba, and once for all compiling with it."""
 REQUESTS_EACH = 1 << 20
 """How many a core takes at a time."""
 COLUMNS = 5
@@ -60,6 +60,8 @@ class FastReplay:
     def __init__(self, scenario: Scenario, bar: Bar = no_bar, kernel: Kernel | None = None) -> None:
         """Sort the requests. Raises OSError if they are too many to do so in memory, and there is no room on disk."""
         self._scenario = scenario
+        self._bar = bar
+        self._given = kernel
         self._kernel = kernel or kernel_for(len(scenario.requests))
         self._streams = Streams.of(scenario.requests, scenario.cache, bar)
         self._shares = list(self._streams.shares(REQUESTS_EACH))
@@ -71,8 +73,11 @@ class FastReplay:
 
     def prepare(self, policies: Sequence[Policy]) -> None:
         """Make ready now what replays under these policies need, so that processes forked later share it."""
-        for rule in filter(None, map(rule_of, policies)):
-            self._count(self._known(rule), rule, (0, 0), by_object=False)
+        self._kernel = self._given or kernel_for(len(self._scenario.requests) * len(policies))
+        with self._bar("preparing", len(policies)) as watch:
+            for policy in watch(iter(policies)):
+                if (rule := rule_of(policy)) is not None:
+                    self._count(self._known(rule), rule, (0, 0), by_object=False)
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
         """As `plain.replay`. Raises ValueError where there is an obstacle."""

@@ -88,8 +88,8 @@ def recommend(
     """For each domain and for all together, the candidate that `nearest` finds in the first part of a trace.
 
     `first` and `then` replay the two parts; the second is not looked at before everything is chosen. `candidates`, one
-    or more, are compared as the proxy would run them. A domain has a choice of its own if it is a host for which, in the
-    first part, at least `LEAST_CACHED` requests found a copy and `LEAST_CHANGES` of them met a change.
+    or more, are compared as the proxy would run them. A domain has a choice of its own if it is a host for which, in
+    the first part, at least `LEAST_CACHED` requests found a copy and `LEAST_CHANGES` of them met a change.
     """
     by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
     sizes = _most_requested_first(by_domain.count(first.replay_objects(Oracle())))

@@ -31,6 +31,7 @@ _ArrayFormula = Callable[..., FloatArray]
 # These formulas are arithmetic alone, and take arrays as well.
 _ttl_expiries_s = cast("_ArrayFormula", ttl_expiry_s)
 _member_rates_per_hour = cast("_ArrayFormula", member_rate_per_hour)
+LENGTHS_S = np.diff(EDGES_S)
 LOWER_S, UPPER_S = EDGES_S[:-1, np.newaxis], EDGES_S[1:, np.newaxis]
 
 
@@ -229,21 +230,24 @@ def first_passage_s(rates_per_hour: FloatArray, start_s: FloatArray, theta: Floa
     walking = np.flatnonzero(~never & (needed > 0.0))
     needed, per_day, start_s = needed[walking], per_day[walking], start_s[walking]
     clock_s = start_s % DAY_S
-    k = EDGES_S[:-1].searchsorted(clock_s, side="right") - 1
     days = np.ceil(needed / per_day) - 1.0
-    needed -= days * per_day
     midnight_s = start_s - clock_s + days * DAY_S
-    for _ in range(BINS + 1):
-        rate_per_s = rates_per_hour[k, walking] / HOUR_S
-        some = rate_per_s > 0.0
-        passage_s = midnight_s + clock_s + needed / rate_per_s
-        passages_s[walking[some]] = passage_s[some]
-        needed -= rate_per_s * (EDGES_S[k + 1] - clock_s)
-        on = ~some | (needed > 0.0)
-        walking, needed, midnight_s, k = walking[on], needed[on], midnight_s[on], k[on] + 1
-        midnight_s[k == BINS] += DAY_S
-        k[k == BINS] = 0
-        clock_s = EDGES_S[k]
+    # The day that is left to be walked, bin by bin, ends in the bin in which it began: that one is there twice.
+    first = EDGES_S[:-1].searchsorted(clock_s, side="right") - 1
+    bins = (first + np.arange(BINS + 1)[:, np.newaxis]) % BINS
+    rates_per_s = rates_per_hour[bins, walking] / HOUR_S
+    left = np.empty((BINS + 2, len(walking)))
+    left[0] = needed - days * per_day
+    np.multiply(rates_per_s, LENGTHS_S[bins], out=left[1:])
+    left[1] = rates_per_s[0] * (EDGES_S[first + 1] - clock_s)
+    np.subtract.accumulate(left, axis=0, out=left)  # one after another, as a loop would
+    some = rates_per_s > 0.0
+    ends = some & (left[1:] <= 0.0)
+    step = np.where(ends.any(axis=0), ends.argmax(axis=0), BINS - some[::-1].argmax(axis=0))
+    here = np.arange(len(walking))
+    clock_s = np.where(step == 0, clock_s, EDGES_S[bins[step, here]])
+    midnight_s[first + step >= BINS] += DAY_S
+    passages_s[walking] = midnight_s + clock_s + left[step, here] / rates_per_s[step, here]
     return passages_s
 
 
@@ -259,11 +263,13 @@ def count_by_bin(updates: Packed, start: IndexArray, end: IndexArray) -> NDArray
     """Twin of `walk.count_by_bin`."""
     counts = (updates.totals[end // updates.stride] - updates.totals[start // updates.stride]).T
     counts = np.ascontiguousarray(counts)
-    for bound, sign in ((end, 1), (start, -1)):
-        rest = bound % updates.stride
-        for i in range(1, updates.stride):
-            some = np.flatnonzero(rest >= i)
-            counts[updates.bins[bound[some] - i], some] += sign
+    if updates.stride > 1:
+        before = np.arange(1, updates.stride)[:, np.newaxis]
+        for bound, add in ((end, np.add), (start, np.subtract)):
+            walked, contact = np.nonzero(before <= bound % updates.stride)
+            bins = updates.bins[bound[contact] - walked - 1].astype(np.int64)
+            more = np.bincount(bins * len(bound) + contact, minlength=counts.size)
+            add(counts, more.reshape(counts.shape), out=counts, casting="unsafe")
     return counts
 
 

@@ -158,6 +158,9 @@ def _chunks(n: int, rows: int = ROWS_AT_ONCE) -> Iterator[slice]:
 
 
 def _mapped(file: IO[bytes], dtype: type[np.generic]) -> NDArray[Any]:
-    """What was written, read again when it is looked at. It remains when the file is closed."""
+    """What was written, read again when it is looked at. It remains when the file is closed.
+
+    Nobody writes to it; yet for numba what cannot be written to is another type, for which it would compile again.
+    """
     file.flush()
-    return np.asarray(np.memmap(file, dtype=dtype, mode="r"))
+    return np.asarray(np.memmap(file, dtype=dtype, mode="c"))

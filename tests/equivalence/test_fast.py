@@ -22,7 +22,7 @@ from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import vectorised, walk
 from bestbefore.replay.kernels.histories import Histories
-from bestbefore.replay.kernels.packed import Packed
+from bestbefore.replay.kernels.packed import SPARSE_STRIDE, Packed
 from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.kernels.streams import Streams
 from bestbefore.replay.scenario import Cache, Scenario
@@ -237,7 +237,7 @@ def check(updates: Path, requests: Path, spec: str, cache: Cache, grouping: Grou
     for name, kernel in KERNELS.items():
         if name == "walk" and "compiled" in KERNELS:  # which is the same, and faster
             continue
-        counts, decisions = by_kernel(kernel, scenario, policy)
+        counts, decisions = by_kernel(kernel, scenario, policy, stride=1 if cache is Cache.CLIENT else SPARSE_STRIDE)
         assert decisions == expected[1], name
         assert counts == expected[0], name
 
