@@ -28,9 +28,9 @@ class Page:
         """A list."""
         self._blocks.append("\n".join(f"- {' '.join(item.split())}" for item in items))
 
-    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """A table; the first column is aligned to the left, the others to the right."""
-        rule = ["---", *("---:" for _ in heads[1:])]
+    def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
+        """A table; the first so many columns are words and aligned to the left, the others to the right."""
+        rule = ["---" if place < words else "---:" for place in range(len(heads))]
         self._blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)))
         self._blocks.append(f"*{self._made}*")
 

@@ -23,7 +23,7 @@ from bestbefore.replay.papers.work import Work
 from bestbefore.replay.scenario import Cache
 
 CURVES = (TTL, AGGHIST, INDHIST, INDAGG, INDTTL_DAY)
-TUNING = values_between(0.005, 1.0, 10)
+TUNING = values_between(0.005, 1.0, 13)
 STALE_RATES = (0.005, 0.01, 0.02, 0.05, 0.1)
 TRAINING_DAYS = 8
 
@@ -32,13 +32,15 @@ def write(work: Work, page: Page, whole: Paired, claims: Sequence[Claim]) -> Non
     """The table of the paper's findings, and the same trace with each kind of cache."""
     page.section("Where our traces agree with the paper and where they do not")
     page.text(
-        """Less is better; `partly` means: not at all of the points compared, which are the validations of TTL with
-        alpha 0.5 and 0.2, with and without the most requested object. Shares are of the requests that found a
-        copy."""
+        """Shares are those of stale hits among the requests that found a copy, where there are as many validations as
+        TTL has with alpha = 0.5: less is better. `yes` means at all points that were compared, `partly` at some.
+        Points are those validations and those of alpha = 0.2, for the objects of the figure with and without the most
+        requested."""
     )
     page.table(
         ("finding of the paper", "where", "ours", "holds"),
         [(claim.printed, claim.where, claim.ours, claim.verdict) for claim in claims],
+        words=4,
     )
     page.section("One cache for each client, and one for all")
     page.text(

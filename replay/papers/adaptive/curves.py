@@ -1,5 +1,6 @@
 """Curves: a policy whose tuning parameter goes over a range, replayed at each value."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -86,17 +87,22 @@ def rates(counts: Mapping[str, float]) -> dict[str, float]:
 def crossing(xy: Sequence[tuple[float, float]], x: float) -> float | None:
     """The y where the line through these points is at x, the least if it is there more than once; None if nowhere.
 
-    >>> crossing([(0.0, 10.0), (2.0, 6.0), (4.0, 0.0)], 3.0), crossing([(0.0, 1.0)], 3.0)
-    (3.0, None)
+    Between two points it is straight for the logarithms, as the curves of these policies nearly are; points with a
+    coordinate that is not positive are passed over.
+
+    >>> crossing([(1.0, 100.0), (4.0, 25.0)], 2.0), crossing([(1.0, 100.0)], 2.0)
+    (50.0, None)
     """
+    positive = [point for point in xy if min(point) > 0.0]
     found = []
-    for (x0, y0), (x1, y1) in pairwise(xy):
+    for (x0, y0), (x1, y1) in pairwise(positive):
         if min(x0, x1) <= x <= max(x0, x1):
-            found.append(y0 if x0 == x1 else y0 + (y1 - y0) * (x - x0) / (x1 - x0))
+            share = 0.0 if x0 == x1 else math.log(x / x0) / math.log(x1 / x0)
+            found.append(min(y0, y1) if x0 == x1 else y0 * (y1 / y0) ** share)
     return min(found, default=None)
 
 
 def at(series: Series, known: str, value: float, wanted: str) -> float | None:
-    """One rate of a series where another has this value, between its points on a straight line."""
+    """One rate of a series where another has this value, between its points as `crossing` says."""
     shares = [rates(result.counts) for result in series.results]
     return crossing([(share[known], share[wanted]) for share in shares], value)

@@ -98,8 +98,8 @@ def _write_figure_6(page: Page, mailboxes: Sequence[str], counted: Counted) -> C
         rows.append((f"{label}: `{name}`", f"{ttl:,}", f"{indhist:,}", fewer(indhist, ttl),
                      count_or_dash(ours[0]), count_or_dash(ours[1]), fewer(ours[1], ours[0])))
     page.text(
-        f"""The refreshes at a mean delay of {DELAY_S:.0f} s. The paper reads its numbers off its figure; ours lie on a
-        straight line between two points. (For DBWORLD the paper says "a 47 % reduction"; its two numbers give 53 %.)"""
+        f"""The refreshes at a mean delay of {DELAY_S:.0f} s. The paper reads its numbers off its figure; ours lie
+        between two points of the curves. (For DBWORLD the paper says "a 47 % reduction"; its two numbers give 53 %.)"""
     )
     heads = ("mailbox", "TTL, printed", "IndHist, printed", "fewer", "TTL, ours", "IndHist, ours", "fewer")
     page.table(heads, rows)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.papers.adaptive.paired import DAYS, ORIGIN_S, Paired
@@ -47,15 +48,17 @@ def redated(rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
 
 
 def in_known_hours(test_start_s: float) -> Callable[[FloatArray], FloatArray]:
-    """Without those updates of the test that come in an hour of the day in which the object never changed before."""
+    """Without those updates of the test that come in an hour of the day in which none came before the test."""
 
     def change(times_s: FloatArray) -> FloatArray:
-        return times_s[(times_s < test_start_s) | ~first_of_their_hour(times_s)]
+        hours = times_s % DAY_S // HOUR_S
+        training = times_s < test_start_s
+        return times_s[training | np.isin(hours, hours[training])]
 
     return change
 
 
-def first_of_their_hour(times_s: FloatArray) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def first_of_their_hour(times_s: FloatArray) -> NDArray[np.bool_]:
     """(n,) of each update, ascending, whether the object had none in that hour of the day before."""
     first = np.zeros(len(times_s), dtype=bool)
     first[np.unique(times_s % DAY_S // HOUR_S, return_index=True)[1]] = True

@@ -32,10 +32,19 @@ def fewer(value: float | None, than: float | None) -> str:
     return f"{100 * (1 - value / than):.0f} %"
 
 
-def multiple(value: float | None, of: float | None) -> str:
-    """How many times another one is.
+def ratio(value: float | None, of: float | None) -> float | None:
+    """How many times another one is; None where one was not reached.
 
-    >>> multiple(3.0, 4.0), multiple(None, 4.0)
+    >>> ratio(3.0, 4.0), ratio(None, 4.0)
+    (0.75, None)
+    """
+    return None if value is None or not of else value / of
+
+
+def number(value: float | None) -> str:
+    """With two digits after the point.
+
+    >>> number(0.754), number(None)
     ('0.75', '–')
     """
-    return NOT_REACHED if value is None or not of else f"{value / of:.2f}"
+    return NOT_REACHED if value is None else f"{value:.2f}"

@@ -17,16 +17,16 @@ def series(name: str, spec: str, *points: tuple[float, float, float]) -> Series:
 
 
 CURVES = [
-    series("TTL", "ttl:alpha={}", (0.1, 50.0, 2.0), (0.3, 30.0, 4.0), (0.7, 10.0, 12.0)),
-    series("IndHist", "indhist:theta={}", (0.1, 45.0, 1.0), (0.7, 15.0, 7.0)),
-    series("short", "indhist:theta={}", (0.1, 25.0, 3.0), (0.7, 15.0, 7.0)),
+    series("TTL", "ttl:alpha={}", (0.1, 50.0, 2.0), (0.25, 40.0, 4.0), (1.0, 10.0, 16.0)),
+    series("IndHist", "indhist:theta={}", (0.1, 80.0, 1.5), (0.7, 5.0, 24.0)),
+    series("short", "indhist:theta={}", (0.1, 40.0, 3.0), (0.7, 10.0, 12.0)),
 ]
 
 
 def test_curves_are_compared_at_the_validations_of_ttl() -> None:
-    # With alpha = 0.5 TTL has 20 validations and 8 stale hits; IndHist there 1 + 6 * 25/30.
+    # With alpha = 0.5, in the middle between two points, TTL has 20 validations and 8 stale hits.
     found = stale_at_ttl(CURVES, 0.5)
-    assert found == {"TTL": pytest.approx(0.08), "IndHist": pytest.approx(0.06), "short": pytest.approx(0.05)}
+    assert found == {"TTL": pytest.approx(0.08), "IndHist": pytest.approx(0.06), "short": pytest.approx(0.06)}
     assert stale_at_ttl(CURVES, 0.2)["short"] is None
 
 
@@ -38,8 +38,8 @@ def test_a_finding_is_looked_for_at_each_anchor() -> None:
 def test_a_table_has_a_column_for_each_anchor_and_part() -> None:
     heads, rows = anchored_table({"": CURVES, " beside": CURVES})
     assert heads[1:] == ["TTL, alpha=0.5", "TTL, alpha=0.2", "TTL, alpha=0.5 beside", "TTL, alpha=0.2 beside"]
-    assert rows[2] == ("short", "5.0 %", "–", "5.0 %", "–")
+    assert rows[2] == ("short", "6.0 %", "–", "6.0 %", "–")
 
 
 def test_a_sentence_names_the_shares_at_the_first_anchor() -> None:
-    assert shown_at_first(CURVES, ("TTL", "short")) == "TTL 8.0 %, short 5.0 %"
+    assert shown_at_first(CURVES, ("TTL", "short")) == "TTL 8.0 %, short 6.0 %"

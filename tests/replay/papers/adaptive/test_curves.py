@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -63,15 +65,20 @@ def test_without_requests_there_is_nothing_to_count() -> None:
 
 
 def test_where_a_line_comes_by_several_times_the_least_counts() -> None:
-    assert crossing([(0.0, 9.0), (2.0, 5.0), (0.0, 3.0)], 1.0) == 4.0
-    assert crossing([(1.0, 9.0), (1.0, 5.0)], 1.0) == 9.0
-    assert crossing([(0.0, 9.0), (2.0, 5.0)], 2.5) is None
+    assert crossing([(1.0, 16.0), (4.0, 4.0), (1.0, 1.0)], 2.0) == pytest.approx(2.0)
+    assert crossing([(1.0, 9.0), (1.0, 5.0)], 1.0) == 5.0
+    assert crossing([(1.0, 9.0), (2.0, 5.0)], 2.5) is None
+
+
+def test_points_without_a_logarithm_are_passed_over() -> None:
+    assert crossing([(0.0, 9.0), (1.0, 5.0), (2.0, 0.0)], 0.5) is None
+    assert crossing([(0.0, 9.0), (1.0, 8.0), (4.0, 2.0)], 2.0) == pytest.approx(4.0)
 
 
 def test_one_rate_is_found_where_another_has_a_value() -> None:
     [series] = series_of_curves(Work(None, print), scenario(), [TTL], values_between(0.05, 1.0, 4), "")
     first, second = (rates(result.counts) for result in series.results[:2])
-    middle = (first[VALIDATION_RATE] + second[VALIDATION_RATE]) / 2
-    expected = (first[STALE_RATE] + second[STALE_RATE]) / 2
+    middle = math.sqrt(first[VALIDATION_RATE] * second[VALIDATION_RATE])
+    expected = math.sqrt(first[STALE_RATE] * second[STALE_RATE])
     assert at(series, VALIDATION_RATE, middle, STALE_RATE) == pytest.approx(expected)
     assert at(series, VALIDATION_RATE, 1.5, STALE_RATE) is None

@@ -4,7 +4,7 @@ from bestbefore.replay.papers.adaptive import claims, curves, words
 
 
 def test_words_are_as_the_examples_say() -> None:
-    assert doctest.testmod(words) == (0, 4)
+    assert doctest.testmod(words) == (0, 5)
 
 
 def test_verdicts_and_crossings_are_as_the_examples_say() -> None:
