@@ -50,7 +50,8 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     # mitmproxy is imported only here: `bestbefore proxy --help` need not wait for it.
     from bestbefore.addon.admin.server import AdminAddressError
     from bestbefore.addon.proxy.master import make_master
-    from bestbefore.addon.proxy.service import Service, StartError
+    from bestbefore.addon.proxy.service import Service
+    from bestbefore.addon.proxy.start_error import StartError
     from bestbefore.addon.store.interface import StoreInputError, StoreUnusableError
 
     try:

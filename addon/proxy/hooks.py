@@ -16,6 +16,7 @@ from mitmproxy import connection, ctx, exceptions, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
+from bestbefore.addon.proxy import transports
 from bestbefore.addon.proxy.access import REALM, is_local
 from bestbefore.addon.proxy.forwarded import Passing, sent_fields
 from bestbefore.addon.proxy.layer import OURS, install
@@ -180,7 +181,7 @@ class BestBefore:
         """mitmproxy's hook, before anything is sent: the name may have another address than it had a moment ago."""
         service, address, peer = self._service, data.server.address, data.server.peername
         if service is not None and address and peer and is_local(peer[0]) and service.is_barred(data.client, address):
-            service.cut(data.server, data.client)
+            transports.cut(data.server, data.client)
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """mitmproxy's hook: a client that refuses our certificate twice is given a tunnel for an hour."""

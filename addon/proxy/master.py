@@ -17,7 +17,8 @@ from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.proxy.greeting import greeting
 from bestbefore.addon.proxy.hooks import BestBefore
-from bestbefore.addon.proxy.service import CA_FILE, Service, StartError
+from bestbefore.addon.proxy.service import CA_FILE, Service
+from bestbefore.addon.proxy.start_error import StartError
 
 
 class _Errors(logging.Handler):

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import secrets
 import sys
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
@@ -29,12 +28,13 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy import pages
+from bestbefore.addon.proxy import pages, transports
 from bestbefore.addon.proxy.access import Access, is_local, is_restricted, read_credentials
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.forwarded import Passing, passed_head
+from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.origin import Origin
 from bestbefore.addon.proxy.translate import is_carried
 from bestbefore.addon.rfc9111 import cache_status
@@ -53,10 +53,6 @@ RELOAD_EVERY_S = 1.0
 SUMMARY_EVERY_S = 3600.0
 """Both in real seconds."""
 CA_FILE = "mitmproxy-ca-cert.pem"
-
-
-class StartError(Exception):
-    """The proxy cannot start; the message is for the user."""
 
 
 class Service:
@@ -106,7 +102,7 @@ class Service:
     async def start(self) -> None:
         """Open the store and the admin address. Raises StartError, and what these raise for the user."""
         settings = self.settings
-        identity, salt = _identity(settings.state)
+        identity, salt = read_identity(settings.state)
         site = Site(
             name=f"bestbefore-{identity.hex()}",
             salt=salt,
@@ -279,17 +275,12 @@ class Service:
         return Answer(heads.of_our_own(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
 
     async def drained(self, client: Client) -> None:
-        """Wait until the client has taken most of what was sent to it."""
-        writer = _writer_to(client, client)
-        if writer is not None:
-            await writer.drain()
+        """See `transports.drained`."""
+        await transports.drained(client)
 
     def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
-        """Read from the client, or from an origin for it; or leave what comes in the socket."""
-        writer = _writer_to(connection, client)
-        transport = writer.transport if isinstance(writer, asyncio.StreamWriter) else None
-        if isinstance(transport, asyncio.Transport):
-            (transport.resume_reading if on else transport.pause_reading)()
+        """See `transports.hear`."""
+        transports.hear(connection, client, on=on)
 
     def now(self) -> float:
         """Policy time, s."""
@@ -316,13 +307,7 @@ class Service:
         mitmproxy 12.2.3 leaves the socket open if it decided to close it while more data was at hand.
         """
         self._tunnels.pop(connection.id, None)
-        self.cut(connection, client)
-
-    def cut(self, connection: Connection, client: Client) -> None:
-        """Close a connection at once."""
-        writer = _writer_to(connection, client)
-        if writer is not None:
-            writer.close()
+        transports.cut(connection, client)
 
     def is_own(self, host: str, port: int) -> bool:
         """Whether this is an address at which we ourselves listen."""
@@ -403,12 +388,6 @@ class Service:
         return {"store": "away" if self._store.status().away else "ok"}
 
 
-def _writer_to(connection: Connection, client: Client) -> Any:
-    """What mitmproxy writes to a connection that belongs to a client's; None if there is nothing."""
-    handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
-    return handler.transports[connection].writer if handler is not None and connection in handler.transports else None
-
-
 def _targeted(settings: Settings) -> tuple[str, ...]:
     """The targeted fields that are obeyed: in front of an origin, one that is meant for caches there in any case."""
     ours = (CDN_CACHE_CONTROL,) if settings.mode is not None else ()
@@ -418,31 +397,6 @@ def _targeted(settings: Settings) -> tuple[str, ...]:
 def _access(settings: Settings) -> Access:
     users = {} if settings.credentials is None else read_credentials(settings.credentials)
     return Access(settings.allow_clients, settings.connect_ports, users)
-
-
-def _identity(state: Path) -> tuple[bytes, bytes]:
-    """What tells this proxy from others, and its salt, in a state directory that is made if there is none.
-
-    Raises StartError.
-    """
-    try:
-        state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _kept(state / "proxy-id", 4), _kept(state / "salt", 32)
-    except OSError as error:
-        raise StartError(f"state directory {state} cannot be used: {error.strerror}: {error.filename}") from None
-
-
-def _kept(path: Path, size: int) -> bytes:
-    """Random bytes made at the first start and kept."""
-    try:
-        kept = bytes.fromhex(path.read_text("ascii"))
-    except (OSError, ValueError):
-        kept = b""
-    if len(kept) != size:
-        kept = secrets.token_bytes(size)
-        path.touch(mode=0o600)
-        path.write_text(kept.hex(), "ascii")
-    return kept
 
 
 def _trust(*, stock: bool) -> tuple[bool, str | None]:

@@ -1,0 +1,33 @@
+"""What a proxy keeps in its state directory about itself."""
+
+import secrets
+from pathlib import Path
+
+from bestbefore.addon.proxy.start_error import StartError
+
+NAME_BYTES = 4
+SALT_BYTES = 32
+
+
+def read_identity(state: Path) -> tuple[bytes, bytes]:
+    """What tells this proxy from others, and its salt, in a state directory that is made if there is none.
+
+    Both are made at the first start and kept. Raises StartError.
+    """
+    try:
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return _kept(state / "proxy-id", NAME_BYTES), _kept(state / "salt", SALT_BYTES)
+    except OSError as error:
+        raise StartError(f"state directory {state} cannot be used: {error.strerror}: {error.filename}") from None
+
+
+def _kept(path: Path, size: int) -> bytes:
+    try:
+        kept = bytes.fromhex(path.read_text("ascii"))
+    except (OSError, ValueError):
+        kept = b""
+    if len(kept) != size:
+        kept = secrets.token_bytes(size)
+        path.touch(mode=0o600)
+        path.write_text(kept.hex(), "ascii")
+    return kept

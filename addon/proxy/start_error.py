@@ -1,0 +1,5 @@
+"""Why a proxy does not start."""
+
+
+class StartError(Exception):
+    """The proxy cannot start; the message is for the user."""
