@@ -64,11 +64,8 @@ class Poisson:
         return math.log(self.rate) - self.rate * t
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """tau - (1 - exp(-rate tau)) / rate, equation 10 for one interval."""
-        r = self.rate * tau
-        # near 0 the difference would lose what these terms keep
-        few = tau * (r / 2.0) * (1.0 - r / 3.0 * (1.0 - r / 4.0 * (1.0 - r / 5.0 * (1.0 - r / 6.0))))
-        return np.where(r < 0.01, few, tau + np.expm1(-r) / self.rate)
+        """As `poisson_stale_time`."""
+        return poisson_stale_time(self.rate, tau)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +94,8 @@ class Weibull:
         return math.log(self.shape / self.scale) + (self.shape - 1.0) * log_share + self.log_tail(t)
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """tau P(1/k, z) - (scale Gamma(2/k) / Gamma(1/k)) P(2/k, z), z = (tau / scale)^k, P the incomplete gamma."""
-        k = self.shape
-        z = -self.log_tail(tau)
-        spread = self.scale * math.exp(gammaln(2.0 / k) - gammaln(1.0 / k))
-        return np.asarray(tau * gammainc(1.0 / k, z) - spread * gammainc(2.0 / k, z))
+        """As `weibull_stale_time`."""
+        return weibull_stale_time(self.shape, self.scale, tau)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,13 +123,8 @@ class Pareto:
         return math.log(self.shape / self.scale) - (self.shape + 1.0) * np.log1p(t / self.scale)
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """tau - scale l exprel((2 - shape) l), l = ln(1 + tau / scale), exprel(x) = (e^x - 1) / x."""
-        x = tau / self.scale
-        c = self.shape - 1.0
-        logarithm = np.log1p(x)
-        few = c * x**2 / 2.0 * (1.0 - (c + 1.0) * x / 3.0 * (1.0 - (c + 2.0) * x / 4.0))
-        closed = x - logarithm * exprel((1.0 - c) * logarithm)
-        return self.scale * np.where(x < NEARLY_NOTHING / self.shape, few, closed)
+        """As `pareto_stale_time`."""
+        return pareto_stale_time(self.shape, self.scale, tau)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,6 +158,32 @@ class Empirical:
         longer = len(self.intervals) - shorter
         stale = tau * self._sums[shorter] - self._squares[shorter] / 2.0 + longer * tau**2 / 2.0
         return np.asarray(stale / self._sums[-1])
+
+
+def poisson_stale_time(rate: FloatArray | float, tau: FloatArray) -> FloatArray:
+    """tau - (1 - exp(-rate tau)) / rate, equation 10 for one interval; rates and times of any shapes that fit."""
+    r = rate * tau
+    # near 0 the difference would lose what these terms keep
+    few = tau * (r / 2.0) * (1.0 - r / 3.0 * (1.0 - r / 4.0 * (1.0 - r / 5.0 * (1.0 - r / 6.0))))
+    return np.where(r < 0.01, few, tau + np.expm1(-r) / rate)
+
+
+def weibull_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau: FloatArray) -> FloatArray:
+    """tau P(1/k, z) - (scale Gamma(2/k) / Gamma(1/k)) P(2/k, z), z = (tau/scale)^k, P the incomplete gamma function."""
+    with np.errstate(over="ignore"):
+        z = (tau / scale) ** shape
+    spread = scale * np.exp(gammaln(2.0 / shape) - gammaln(1.0 / shape))
+    return np.asarray(tau * gammainc(1.0 / shape, z) - spread * gammainc(2.0 / shape, z))
+
+
+def pareto_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau: FloatArray) -> FloatArray:
+    """tau - scale l exprel((2 - shape) l), l = ln(1 + tau / scale), exprel(x) = (e^x - 1) / x."""
+    x = tau / scale
+    c = shape - 1.0
+    logarithm = np.log1p(x)
+    few = c * x**2 / 2.0 * (1.0 - (c + 1.0) * x / 3.0 * (1.0 - (c + 2.0) * x / 4.0))
+    closed = x - logarithm * exprel((1.0 - c) * logarithm)
+    return scale * np.where(x < NEARLY_NOTHING / shape, few, closed)
 
 
 def checked_intervals(intervals: Iterable[float]) -> FloatArray:

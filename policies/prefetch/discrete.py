@@ -122,7 +122,8 @@ def _between(gains: Gains, more: Side, less: Side, spare: int) -> IntArray:
     if needed <= 0 or left <= needed:
         return less.counts + room if needed > 0 else less.counts
     if left > max(FEW, 2 * len(gains)):  # float64 tells no threshold between: they all gain the same
-        return less.counts + np.clip(needed - (np.cumsum(room) - room), 0, room)
+        first: IntArray = np.clip(needed - (np.cumsum(room) - room), 0, room)
+        return less.counts + first
     some = np.flatnonzero(room)
     objects = np.repeat(some, room[some])
     earlier = np.arange(left) - np.repeat(np.cumsum(room[some]) - room[some], room[some])

@@ -12,7 +12,7 @@ from bestbefore.policies.prefetch.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.curves import NOTHING_LEFT
 from bestbefore.policies.prefetch.quasideterministic import Boundary
 from bestbefore.policies.prefetch.ratio import freshness_curve
-from bestbefore.policies.prefetch.staleness import staleness
+from bestbefore.policies.prefetch.staleness import staleness_table
 
 ROUNDING = 1e-12
 """By how much, against A(0), a table may fail to be convex before it counts as such."""
@@ -122,7 +122,7 @@ class TabulatedGains:
         """
         values, checked_weights = np.asarray(table, dtype=np.float64), checked_numbers(weights, "the weight")
         if values.ndim != 2 or len(values) != len(checked_weights) or not values.shape[1]:
-            raise ValueError(f"a table of shape {values.shape} for {len(checked_weights)} weights, expected as many rows")
+            raise ValueError(f"a table of shape {values.shape} for {len(checked_weights)} weights, expected as many")
         gained = -np.diff(values, axis=1)
         # rounding may let a difference rise by next to nothing; here no visit counts for more than the one before it
         falling = np.minimum.accumulate(np.maximum(gained, 0.0), axis=1)
@@ -136,9 +136,7 @@ class TabulatedGains:
         cls, laws: Sequence[RenewalLaw], weights: ArrayLike, period: float, boundary: Boundary, most: int
     ) -> Self:
         """From one law for each object, up to `most` visits in a period; the period is in the unit of the laws."""
-        visits = np.arange(most + 1)
-        table = np.array([staleness(law, visits, period, boundary) for law in laws]).reshape(-1, most + 1)
-        return cls.of_table(table, weights)
+        return cls.of_table(staleness_table(laws, most, period, boundary), weights)
 
     def __len__(self) -> int:
         return len(self._gains)

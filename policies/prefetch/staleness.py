@@ -7,10 +7,20 @@ pages that are updated at known moments see `quasideterministic`.
 Source: Wolf et al., "Optimal crawling strategies for web search engines", equations 3, 4 and 14, section 2.3.2.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.renewal import RenewalLaw
+from bestbefore.policies.models.renewal import (
+    Pareto,
+    Poisson,
+    RenewalLaw,
+    Weibull,
+    pareto_stale_time,
+    poisson_stale_time,
+    weibull_stale_time,
+)
 from bestbefore.policies.prefetch.cubics import FloatArray
 from bestbefore.policies.prefetch.quasideterministic import Boundary
 
@@ -20,6 +30,36 @@ def staleness(law: RenewalLaw, visits: ArrayLike, period: float, boundary: Bound
     intervals = np.asarray(visits, dtype=np.float64) + (1.0 if boundary == "interval" else 0.0)
     some = np.maximum(intervals, 1.0)
     return np.where(intervals >= 1.0, some * law.stale_time(period / some) / period, 1.0)
+
+
+def staleness_table(laws: Sequence[RenewalLaw], most: int, period: float, boundary: Boundary) -> FloatArray:
+    """(n, most+1): A(0) ... A(most) of each law, all laws of one kind at once."""
+    table = np.empty((len(laws), most + 1))
+    intervals = np.arange(most + 1) + (1.0 if boundary == "interval" else 0.0)
+    some = np.maximum(intervals, 1.0)
+    tau = period / some
+    kinds: dict[type[RenewalLaw], list[int]] = {}
+    for row, law in enumerate(laws):
+        kinds.setdefault(type(law), []).append(row)
+    for kind, rows in kinds.items():
+        table[rows] = _stale_times(kind, [laws[row] for row in rows], tau) * (some / period)
+    table[:, intervals == 0.0] = 1.0
+    return table
+
+
+def _stale_times(kind: type[RenewalLaw], laws: Sequence[RenewalLaw], tau: FloatArray) -> FloatArray:
+    """(n, times): that of each law of one kind after each time."""
+    if kind is Poisson:
+        return poisson_stale_time(_column(laws, "rate"), tau)
+    if kind is Weibull:
+        return weibull_stale_time(_column(laws, "shape"), _column(laws, "scale"), tau)
+    if kind is Pareto:
+        return pareto_stale_time(_column(laws, "shape"), _column(laws, "scale"), tau)
+    return np.array([law.stale_time(tau) for law in laws])
+
+
+def _column(laws: Sequence[RenewalLaw], parameter: str) -> FloatArray:
+    return np.array([[getattr(law, parameter)] for law in laws], dtype=np.float64)
 
 
 def gains(law: RenewalLaw, most: int, period: float, boundary: Boundary) -> FloatArray:

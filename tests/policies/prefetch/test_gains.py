@@ -66,7 +66,7 @@ def test_a_table_that_is_not_convex_and_falling_is_refused_by_its_row(row: list[
 
 
 def test_a_table_has_a_row_for_each_weight() -> None:
-    with pytest.raises(ValueError, match="for 2 weights, expected as many rows"):
+    with pytest.raises(ValueError, match="for 2 weights, expected as many"):
         TabulatedGains.of_table([[1.0, 0.5]], [1.0, 1.0])
 
 

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from bestbefore.policies.models.renewal import Empirical, Pareto, Poisson, RenewalLaw, Weibull
 from bestbefore.policies.prefetch.objectives import freshness
 from bestbefore.policies.prefetch.quasideterministic import Boundary
-from bestbefore.policies.prefetch.staleness import gains, ideal_times, staleness
+from bestbefore.policies.prefetch.staleness import gains, ideal_times, staleness, staleness_table
 
 LAWS: list[RenewalLaw] = [
     Poisson(2.0), Weibull(0.5, 1.0), Weibull(3.0, 1.0), Pareto(1.5, 1.0), Empirical.of([0.1, 2.0])
@@ -48,3 +48,10 @@ def test_no_other_two_moments_are_better_than_the_ideal_ones() -> None:
         for second in np.linspace(first, 4.9, 30):
             stale = law.stale_time(np.array([first, second - first, period - second])).sum() / period
             assert stale >= best - 1e-12
+
+
+@pytest.mark.parametrize("boundary", ["interval", "periodic"])
+def test_a_table_of_many_laws_holds_that_of_each(boundary: Boundary) -> None:
+    laws = [*LAWS, Weibull(1.5, 0.2), Poisson(0.1)]
+    expected = [staleness(law, np.arange(8), 3.0, boundary) for law in laws]
+    assert_allclose(staleness_table(laws, 7, 3.0, boundary), expected, rtol=1e-13)

@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+from bestbefore.policies.models.renewal import Empirical, Pareto, Poisson, RenewalLaw, Weibull
+from bestbefore.policies.prefetch.discrete import best_visits
+from bestbefore.policies.prefetch.gains import TabulatedGains
+from bestbefore.policies.prefetch.law_visits import best_visits_of_laws
+
+
+def laws() -> list[RenewalLaw]:
+    rng = np.random.default_rng(8)
+    kinds = [
+        lambda: Poisson(float(rng.uniform(0.1, 5))),
+        lambda: Weibull(float(rng.uniform(0.4, 3)), float(rng.uniform(0.1, 3))),
+        lambda: Pareto(float(rng.uniform(1.1, 4)), float(rng.uniform(0.1, 3))),
+        lambda: Empirical.of(rng.uniform(0.1, 2, 5)),
+    ]
+    return [kinds[i % 4]() for i in range(20)]
+
+
+@pytest.mark.parametrize("budget", [5, 60, 3000])
+@pytest.mark.parametrize("boundary", ["interval", "periodic"])
+def test_tables_grow_until_the_answer_is_that_of_one_wide_table(budget: int, boundary: str) -> None:
+    given, weights = laws(), np.random.default_rng(9).uniform(0.1, 3, 20)
+    wide = TabulatedGains.of_laws(given, weights, 2.0, boundary, 3000)  # type: ignore[arg-type]
+    expected = best_visits(wide, budget)
+    found = best_visits_of_laws(given, weights, budget, 2.0, boundary)  # type: ignore[arg-type]
+    assert found.sum() == budget
+    assert found.tolist() == expected.tolist()
+
+
+def test_bounds_hold_also_beyond_the_first_tables() -> None:
+    given = [Weibull(0.5, 1.0), Poisson(1.0), Pareto(1.5, 1.0)]
+    found = best_visits_of_laws(given, np.ones(3), 100, 1.0, "periodic", [40, 0, 0], [40, 5, 100])
+    assert found.tolist() == [40, 5, 55]
+    assert best_visits_of_laws(given, np.ones(3), 50, 1.0, "periodic", [0, 50, 0]).tolist() == [0, 50, 0]
+
+
+def test_laws_and_weights_must_be_as_many() -> None:
+    with pytest.raises(ValueError, match="1 laws but 2 weights"):
+        best_visits_of_laws([Poisson(1.0)], [1.0, 2.0], 3, 1.0, "periodic")
