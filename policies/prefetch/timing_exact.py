@@ -20,6 +20,8 @@ from bestbefore.policies.prefetch.timing import (
     uniform_points,
 )
 
+MOST_EXACT = 200
+"""Retrievals beyond which the dynamic programme would take seconds and hundreds of megabytes."""
 MAX_STEPS = 100
 """Steps of `polished`; from an optimum on the grid fewer than twenty are taken."""
 SLOPE_TOLERANCE = 1e-9
@@ -34,11 +36,26 @@ ON_EDGE = 1e-12
 def retrieval_points(intensity: Intensity, retrievals: int) -> FloatArray:
     """(m,) ascending hours in [0, period): `retrievals` >= 1 points of least expected delay.
 
-    The optimum on `grid_h`, polished. Where no postings are expected, every choice costs nothing: uniform spacing.
+    The optimum on `grid_h`, polished; for more than `MOST_EXACT` retrievals, `dense_points`. Where no postings are
+    expected, every choice costs nothing: uniform spacing.
     """
-    if not np.any(intensity.rates_per_hour > 0.0):
+    peak = float(np.max(intensity.rates_per_hour))
+    if peak == 0.0:
         return uniform_points(intensity.period_h, retrievals)
-    return polished(intensity, points_on_grid(intensity, retrievals, grid_h(intensity, retrievals)))
+    if retrievals > MOST_EXACT:
+        return dense_points(intensity, retrievals)
+    shape = Intensity(intensity.edges_h, intensity.rates_per_hour / peak)
+    return polished(shape, points_on_grid(shape, retrievals, grid_h(shape, retrievals)))
+
+
+def dense_points(intensity: Intensity, retrievals: int) -> FloatArray:
+    """(m,) points spaced by 1 / sqrt(lambda), which is best in the limit of many: by calculus of variations, for gaps
+    in which lambda hardly changes. With rough hourly rates 10 to 20 percent above the least delay at 100 a day, some 5
+    percent at 300, and ever nearer."""
+    density = np.sqrt(intensity.rates_per_hour) * np.diff(intensity.edges_h)
+    until_edge = np.concatenate(([0.0], np.cumsum(density)))
+    wanted = (np.arange(retrievals) + 0.5) / retrievals * until_edge[-1]
+    return np.asarray(np.interp(wanted, until_edge, intensity.edges_h))
 
 
 def points_on_grid(intensity: Intensity, retrievals: int, grid: FloatArray) -> FloatArray:
@@ -154,14 +171,12 @@ def retrieval_points_of_all(rates_per_hour: FloatArray, retrievals: IntArray) ->
     for row, (rates, number) in enumerate(zip(rates_per_hour, retrievals.tolist(), strict=True)):
         if number < 0:
             raise RowError(row, f"{number} retrievals, expected 0 or more")
-        peak = np.max(rates)
-        shape = rates / peak if peak > 0.0 else rates
-        key = (number, shape.tobytes())
+        try:
+            intensity = Intensity.hourly(rates)
+        except ValueError as e:
+            raise RowError(row, str(e)) from None
+        key = (number, (rates / (np.max(rates) or 1.0)).tobytes())
         if key not in solved:
-            try:
-                intensity = Intensity.hourly(shape)
-            except ValueError as e:
-                raise RowError(row, str(e)) from None
             solved[key] = retrieval_points(intensity, number) if number else np.empty(0)
         schedules.append(solved[key])
     return schedules

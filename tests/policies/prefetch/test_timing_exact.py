@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.prefetch.timing import Intensity, delay_slopes, expected_delay, uniform_points
 from bestbefore.policies.prefetch.timing_exact import (
+    MOST_EXACT,
+    dense_points,
     points_on_grid,
     polished,
     retrieval_points,
@@ -93,6 +95,23 @@ def test_all_retrievals_lie_where_the_postings_are():
     rates[9] = 5.0
     points = retrieval_points(Intensity.hourly(rates), 12)
     assert points == pytest.approx(9.0 + np.arange(1, 13) / 12)
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e300])
+def test_the_scale_of_the_rates_does_not_matter(scale):
+    rates = np.random.default_rng(3).gamma(0.5, 1.0, 24)
+    expected = retrieval_points(Intensity.hourly(rates), 5)
+    assert retrieval_points(Intensity.hourly(rates * scale), 5) == pytest.approx(expected)
+
+
+def test_very_many_points_are_spaced_by_the_root_of_the_rate():
+    rates = np.repeat([1.0, 4.0, 0.0], 8)
+    points = retrieval_points(Intensity.hourly(rates), 3 * MOST_EXACT)
+    assert np.histogram(points, [0, 8, 16, 24])[0].tolist() == [MOST_EXACT, 2 * MOST_EXACT, 0]
+    # Where both can be had, they are a little worse.
+    rough = Intensity.hourly(np.random.default_rng(3).gamma(0.5, 1.0, 24))
+    best = expected_delay(rough, retrieval_points(rough, 100))
+    assert best < expected_delay(rough, dense_points(rough, 100)) < 1.3 * best
 
 
 def test_the_schedules_of_all_feeds_are_those_of_each():
