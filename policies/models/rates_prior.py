@@ -18,7 +18,8 @@ LEAST_SHAPE = 0.05
 MOST_SHAPE = 100.0
 """A group of equal members, or of a single one, is believed as if it were 100 updates of the object itself."""
 STEP = 0.05
-"""Of the grid over ln lambda: as wide as the likelihood of 400 updates, of which a sum still is the integral."""
+"""Of the grid over ln lambda: as wide as the likelihood of 400 updates, of which a sum still is the integral. The rate
+of a member with thousands is rounded to half a step."""
 BEYOND = 12.0
 """How far the grid reaches beyond the rates that were seen, in ln lambda: exp(-12) of an update."""
 PASSES = 500
@@ -59,12 +60,13 @@ def fitted_prior(members: Sequence[Seen]) -> GammaRate:
     if not changes or not open_h:
         raise ValueError(f"{changes:g} changes and {open_h:g} open hours in the whole group give no mean rate")
     u = _grid(likelihoods)
-    logs = np.stack([_scaled(likelihood.on(u)) for likelihood in likelihoods])
+    logs = np.stack([likelihood.on(u) for likelihood in likelihoods])
     rates = np.exp(u)
     hidden_h = sum(float(likelihood.changed_h.sum()) for likelihood in likelihoods)
     prior = GammaRate(1.0, (open_h + 0.5 * hidden_h) / changes)
     for _ in range(PASSES):
-        weights = np.exp(logs + _scaled(prior.shape * u - prior.hours * rates))
+        joint = logs + (prior.shape * u - prior.hours * rates)
+        weights = np.exp(joint - joint.max(axis=1, keepdims=True))
         share = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
         mean, mean_log = float(share @ rates), float(share @ u)
         shape = _shape(math.log(mean) - mean_log)
@@ -85,11 +87,6 @@ def _grid(likelihoods: Sequence[LogLikelihood]) -> FloatArray:
         min(likelihood.open_h / max(likelihood.updates, 1.0) for likelihood in likelihoods if likelihood.open_h),
     )
     return np.arange(-math.log(max(hours)) - BEYOND, math.log(20.0 / shortest_h) + STEP, STEP)
-
-
-def _scaled(logs: FloatArray) -> FloatArray:
-    scaled: FloatArray = logs - logs.max()
-    return scaled
 
 
 def _shape(gap: float) -> float:

@@ -26,6 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import HOUR_S, FloatArray
+from bestbefore.policies.prefetch.cubics import Scratch, chunks
+from bestbefore.policies.prefetch.ratio import freshness_curve
 
 IntArray = NDArray[np.intp]
 
@@ -56,16 +58,18 @@ def refresh_index(rates_per_hour: FloatArray, weights: FloatArray, since_refresh
 def reached_after_h(rates_per_hour: FloatArray, weights: FloatArray, index: float) -> FloatArray:
     """How long after a refresh objects reach an index above 0; infinite where it is w / lambda or more. All (n,).
 
-    With s = -ln(1 - index lambda / w) this is x - ln(1 + x) = s, solved by Newton's method, for small x by its series.
+    With s = -ln(1 - index lambda / w) this is the x / lambda at which x - ln(1 + x) = s. Relative error 3e-13.
     """
     times_h = np.full(rates_per_hour.shape, math.inf)
-    some = (rates_per_hour > 0.0) & (weights > 0.0)
-    some[some] = index * rates_per_hour[some] < weights[some]
-    q = np.sqrt(-2.0 * np.log1p(-index * rates_per_hour[some] / weights[some]))
-    x = q * (1.0 + q * (1 / 3 + q / 36))
-    for _ in range(4):
-        x = np.where(q < SMALL, x, x - (x - np.log1p(x) - 0.5 * q * q) * (1.0 + x) / np.maximum(x, SMALL))
-    times_h[some] = x / rates_per_hour[some]
+    changing = np.flatnonzero((rates_per_hour > 0.0) & (weights > 0.0))
+    shares = index * rates_per_hour[changing] / weights[changing]
+    numbers, shares = changing[shares < 1.0], shares[shares < 1.0]
+    scratch = Scratch()
+    for part in chunks(numbers.size):
+        q = np.sqrt(-np.log1p(-shares[part]))
+        scaled = scratch.first[: q.size]
+        freshness_curve().at(q, scaled, scratch)
+        times_h[numbers[part]] = q / scaled / rates_per_hour[numbers[part]]
     return times_h
 
 

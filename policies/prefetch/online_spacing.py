@@ -3,8 +3,8 @@
 There is one contact to spend at a time, and due dates of many objects do not come evenly, so some must be missed. What
 it costs to miss one by a given time is the larger, the shorter the interval. So each due date has a window around it, a
 fixed part of the interval; the object whose window closes first is refreshed next, and those that are refreshed rarely
-give way. (Refreshing by due date alone costs six to fourteen times as much where few objects take a large share of the
-contacts.)
+give way. (Where few objects take a large share of the contacts, going by the due date alone was measured to lose two to
+fourteen times as much.)
 
 Regular spacing is worth more than which good set of frequencies is used, so an object that is refreshed early or late
 keeps its rhythm: its next due date follows the last due date, not the moment of the refresh.

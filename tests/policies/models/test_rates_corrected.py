@@ -59,7 +59,7 @@ def test_a_change_without_a_date_is_refused_where_dates_are_needed() -> None:
 
 
 @pytest.mark.parametrize("rate", [0.5, 2.0])
-def test_the_mean_is_right_to_two_percent_where_that_of_the_likelihood_is_not(rate: float) -> None:
+def test_the_mean_is_right_to_three_percent_where_that_of_the_likelihood_is_not(rate: float) -> None:
     random = np.random.default_rng(3)
     likely, from_flags, from_latest = [], [], []
     for _ in range(700):
@@ -71,5 +71,5 @@ def test_the_mean_is_right_to_two_percent_where_that_of_the_likelihood_is_not(ra
         latest_s = np.where(changed, quiet_h, math.nan) * HOUR
         from_latest.append(corrected_from_latest(hours * HOUR, changed, latest_s).rate_per_hour)
     assert np.mean(likely) > 1.02 * rate
-    assert np.mean(from_flags) == pytest.approx(rate, rel=0.02)
-    assert np.mean(from_latest) == pytest.approx(rate, rel=0.02)
+    assert np.mean(from_flags) == pytest.approx(rate, rel=0.03)
+    assert np.mean(from_latest) == pytest.approx(rate, rel=0.03)

@@ -71,3 +71,10 @@ def test_members_of_which_nothing_was_seen_change_nothing() -> None:
 def test_a_group_that_shows_no_mean_rate_is_refused(members: list[Seen]) -> None:
     with pytest.raises(ValueError, match="no mean rate"):
         fitted_prior(members)
+
+
+def test_members_whose_rates_differ_by_orders_of_magnitude_have_a_prior_that_is_wide() -> None:
+    members = [Seen(1000, 1e-6), Seen(2, 1e4), Seen(0, 1e5), Seen(0, 0.0, np.array([1e-7]), 1e-7)]
+    prior = fitted_prior(members)
+    assert prior.shape < 0.1
+    assert 1e6 < prior.mean_per_hour < 1e10

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.policies.prefetch import allocation, objectives
 from bestbefore.policies.prefetch.online_index import IndexScheduler, reached_after_h, refresh_index
 
 HOUR = 3600.0
@@ -28,18 +29,6 @@ def by_looking_at_all(
         if indexes[best] > 0:
             refreshed_s[best] = now_s
     return taken
-
-
-def optimal_freshness(rates: np.ndarray, weights: np.ndarray, budget_per_hour: float) -> float:
-    """Sum of w F at regular intervals in the best allocation: the index at which the refreshes are the budget."""
-    low, high = math.log(1e-12), math.log(float((weights / rates).max()))
-    for _ in range(200):
-        middle = 0.5 * (low + high)
-        frequencies = 1.0 / reached_after_h(rates, weights, math.exp(middle))
-        low, high = (middle, high) if frequencies.sum() > budget_per_hour else (low, middle)
-    given = frequencies > 0.0
-    ratio = rates[given] / frequencies[given]
-    return float(weights[given] @ (-np.expm1(-ratio) / ratio))
 
 
 def test_the_index_of_one_update_expected_since_the_refresh() -> None:
@@ -119,7 +108,8 @@ def test_in_simulation_it_is_within_a_thousandth_of_the_optimum() -> None:
         until_h = np.maximum(times_h[1:], settled_h) - times_h[:-1]
         fresh_h[number] = np.sum(np.exp(-rate * since_h) - np.exp(-rate * until_h)) / rate
     reached = float(weights @ fresh_h) / (end_h - settled_h)
-    optimum = optimal_freshness(rates, weights, budget_per_hour)
+    frequencies = allocation.freshness(rates, weights, budget_per_hour)
+    optimum = float(weights @ objectives.freshness(rates, frequencies))
     assert optimum * 0.999 < reached < optimum * 1.0005
 
 
