@@ -1,6 +1,7 @@
 """A chart of a report as an SVG file of its own, with its legend beneath."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from bestbefore.replay.report.chart import Chart, colour, marker, svg
@@ -30,26 +31,44 @@ text { fill: currentColor; }
 def figure(series: Sequence[Series], measure: Measure = REQUESTS) -> str:
     """The drawing of these series, each with its name in the legend and the range of what differs in it."""
     chart = svg(Chart(series, measure.x, measure.y, measure.whole), WIDTH, HEIGHT, FONT, "chart")
-    rows = -(-len(series) // LEGEND_COLUMNS)
+    legend = [Entry(place, one.name, one.name + _range(one)) for place, one in enumerate(series)]
+    return framed(chart.replace("<svg ", f'<svg width="{WIDTH}" height="{HEIGHT}" ', 1), legend)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A line of a legend: what it says of the series at this place, from 0, with this name."""
+
+    place: int
+    name: str
+    text: str
+    joined: bool = True
+    """Whether the chart has a line through the points."""
+    marked: bool = True
+    """Whether it has a marker at each."""
+
+
+def framed(chart: str, legend: Sequence[Entry]) -> str:
+    """A chart of WIDTH x HEIGHT as an SVG file of its own."""
+    rows = -(-len(legend) // LEGEND_COLUMNS)
     height = HEIGHT + LEGEND_ROW * (rows + 0.5)
     return "\n".join((
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:g}" font-size="{FONT}">',
         f"<style>{STYLE}</style>",
         f'<rect width="{WIDTH}" height="{height:g}" fill="#fff"/>',
-        chart.replace("<svg ", f'<svg width="{WIDTH}" height="{HEIGHT}" ', 1),
-        *_legend(series),
+        chart,
+        *(line for number, entry in enumerate(legend) for line in _entry(number, entry)),
         "</svg>\n",
     ))
 
 
-def _legend(series: Sequence[Series]) -> Iterator[str]:
-    for place, one in enumerate(series):
-        row, column = divmod(place, LEGEND_COLUMNS)
-        x, y = 4 * FONT + column * (WIDTH / LEGEND_COLUMNS - 2 * FONT), HEIGHT + LEGEND_ROW * (row + 0.7)
-        path = marker(place, one.name)
-        yield f'<g class="series {colour(place, one.name)}" transform="translate({x:g},{y:g})">'
-        yield f'<path class="line" d="M-11,0H11"/><path d="{path}"/></g>'
-        yield f'<text x="{x + 18:g}" y="{y + 0.35 * FONT:g}">{escape(one.name + _range(one))}</text>'
+def _entry(number: int, entry: Entry) -> Iterator[str]:
+    row, column = divmod(number, LEGEND_COLUMNS)
+    x, y = 4 * FONT + column * (WIDTH / LEGEND_COLUMNS - 2 * FONT), HEIGHT + LEGEND_ROW * (row + 0.7)
+    line = '<path class="line" d="M-11,0H11"/>' if entry.joined else ""
+    mark = f'<path d="{marker(entry.place, entry.name)}"/>' if entry.marked else ""
+    yield f'<g class="series {colour(entry.place, entry.name)}" transform="translate({x:g},{y:g})">{line}{mark}</g>'
+    yield f'<text x="{x + 18:g}" y="{y + 0.35 * FONT:g}">{escape(entry.text)}</text>'
 
 
 def _range(series: Series) -> str:

@@ -42,7 +42,7 @@ class Axis:
         """The pixel of a value that lies on the axis."""
         length = self.end_px - self.start_px
         if not self.logarithmic:
-            return self.start_px + length * value / self.high
+            return self.start_px + length * (value - self.low) / (self.high - self.low)
         before = ZERO if self.has_zero else 0.0
         if value <= 0.0:
             return self.start_px + length * before / 3

@@ -1,0 +1,94 @@
+"""A figure of a paper: numbers against numbers, a line or points for each of several cases, as an SVG file."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from html import escape
+
+from bestbefore.replay.papers.figure import FONT, HEIGHT, WIDTH, Entry, framed
+from bestbefore.replay.report.axes import MARGIN, Axis, number_shown
+from bestbefore.replay.report.chart import colour, marker
+
+LEFT, RIGHT, TOP, BOTTOM = 4.4 * FONT, WIDTH - 2.0 * FONT, 2.0 * FONT, HEIGHT - 3.2 * FONT
+X_TICKS, Y_TICKS = 12, 9
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One case, under the name that the legend gives it."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+    """(x, y) in the order in which they are joined."""
+    joined: bool = True
+    marked: bool = False
+    of: int | None = None
+    """The number of the line that this one is compared with, and whose colour it has; None: a colour of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """An axis: what it says, and whether equal distances are equal ratios; of positive values only then."""
+
+    title: str
+    logarithmic: bool = False
+
+    def axis(self, values: Iterable[float], start_px: float, end_px: float) -> Axis:
+        """One on which all these values have their place; a linear one has 0 too."""
+        given = list(values)
+        least, most = min(given), max(given)
+        if self.logarithmic:
+            margin = (most / least) ** (MARGIN / 2)
+            return Axis(start_px, end_px, least / margin, most * margin, logarithmic=True, has_zero=False)
+        low, high = min(least, 0.0) * (1.0 + MARGIN), max(most, 0.0) * (1.0 + MARGIN)
+        return Axis(start_px, end_px, low, high or 1.0, logarithmic=False, has_zero=low == 0.0)
+
+
+def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
+    """The drawing of all lines, which have at least one point together, with its legend beneath."""
+    points = [point for line in lines for point in line.points]
+    x_axis = x.axis((point[0] for point in points), LEFT, RIGHT)
+    y_axis = y.axis((point[1] for point in points), BOTTOM, TOP)
+    places = [number if line.of is None else line.of for number, line in enumerate(lines)]
+    chart = "".join((
+        f'<svg class="chart" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+        f'aria-label="{escape(y.title)} against {escape(x.title)}">',
+        *_grid(x_axis, y_axis),
+        f'<g class="titles">{_text(0.2 * FONT, FONT, f"{y.title} ↑", "start")}',
+        f'{_text(RIGHT, HEIGHT - 0.4 * FONT, f"{x.title} →", "end")}</g>',
+        *(_line(line, place, x_axis, y_axis) for place, line in zip(places, lines, strict=True)),
+        "</svg>",
+    ))
+    legend = [
+        Entry(place, line.name, line.name, line.joined, line.marked)
+        for place, line in zip(places, lines, strict=True)
+    ]
+    return framed(chart, legend)
+
+
+def _grid(x_axis: Axis, y_axis: Axis) -> Iterator[str]:
+    yield '<g class="grid">'
+    for value in x_axis.ticks(X_TICKS):
+        x = x_axis.at(value)
+        yield f'<path d="M{x:.1f},{TOP:.1f}V{BOTTOM:.1f}"/>'
+        yield _text(x, BOTTOM + 1.25 * FONT, number_shown(value), "middle")
+    for value in y_axis.ticks(Y_TICKS):
+        y = y_axis.at(value)
+        yield f'<path d="M{LEFT:.1f},{y:.1f}H{RIGHT:.1f}"/>'
+        yield _text(LEFT - 0.5 * FONT, y + 0.35 * FONT, number_shown(value), "end")
+    yield f'<path class="frame" d="M{LEFT:.1f},{TOP:.1f}V{BOTTOM:.1f}H{RIGHT:.1f}"/></g>'
+
+
+def _line(line: Line, place: int, x_axis: Axis, y_axis: Axis) -> str:
+    at = [(x_axis.at(x), y_axis.at(y)) for x, y in line.points]
+    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
+    mark = marker(place, line.name)
+    return "".join((
+        f'<g class="series {colour(place, line.name)}">',
+        f'<path class="line" d="M{path}"/>' if line.joined and len(at) > 1 else "",
+        *(f'<path transform="translate({x:.1f},{y:.1f})" d="{mark}"/>' for x, y in at if line.marked),
+        "</g>",
+    ))
+
+
+def _text(x: float, y: float, text: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -1,0 +1,36 @@
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from bestbefore.replay.papers.lines import Line, Scale, drawn
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_line_is_joined_and_points_are_marked() -> None:
+    root = ET.fromstring(drawn(
+        [
+            Line("theory & co", [(0.0, 1.0), (1.0, 0.5), (2.0, 0.0)]),
+            Line("seen", [(1.0, 0.6)], joined=False, marked=True, of=0),
+        ],
+        Scale("ratio"), Scale("freshness"),
+    ))
+    theory, seen = root.findall(f"{SVG}svg/{SVG}g[@class='series c0']")
+    assert [path.get("class") for path in theory] == ["line"]
+    assert [path.get("class") for path in seen] == [None]
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert {"theory & co", "seen", "freshness ↑", "ratio →"} <= set(texts)
+
+
+def test_a_linear_axis_begins_at_0_or_below() -> None:
+    positive = Scale("x").axis([3.0, 50.0], 0.0, 106.0)
+    assert [positive.at(0.0), positive.at(50.0)] == pytest.approx([0.0, 100.0])
+    both = Scale("x").axis([-50.0, 50.0], 0.0, 106.0)
+    assert [both.at(-50.0), both.at(0.0), both.at(50.0)] == pytest.approx([3.0, 53.0, 103.0])
+    assert both.ticks(5) == [-40.0, -20.0, 0.0, 20.0, 40.0]
+
+
+def test_a_logarithmic_axis_is_asked_for_and_not_chosen() -> None:
+    axis = Scale("x", logarithmic=True).axis([1.0, 4.0], 0.0, 100.0)
+    assert axis.logarithmic
+    assert axis.at(2.0) == pytest.approx(50.0)
