@@ -82,8 +82,7 @@ def greedy_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) ->
 
 
 def least_staleness(updates: PotentialUpdates, boundary: Boundary) -> FloatArray:
-    """(Q+1,) A(x), the least staleness with x = 0 ... Q crawls: non-increasing and convex, 0 at Q but for `interval`
-    with a first update at time 0."""
+    """(Q+1,) A(x), the least staleness with x = 0 ... Q crawls: non-increasing, convex, and 0 at Q."""
     shares = _stale_shares(updates, boundary)
     numbers = range(updates.times.size + 1)
     if boundary == "interval":

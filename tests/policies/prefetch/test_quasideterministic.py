@@ -42,6 +42,17 @@ def test_never_crawled_a_repeated_plan_is_always_stale():
 
 
 @pytest.mark.parametrize("boundary", BOUNDARIES)
+def test_a_page_without_potential_updates_is_never_stale(boundary):
+    assert least_staleness(PotentialUpdates.of([], [], 24.0), boundary).tolist() == [0.0]
+
+
+def test_an_update_at_the_start_may_be_crawled_at_the_start():
+    page = PotentialUpdates.of([0.0, 12.0], [1.0, 1.0], 24.0)
+    assert least_staleness(page, "interval").tolist() == [1.0, 0.5, 0.0]
+    assert optimal_crawls(page, 1, "interval").tolist() == [0]
+
+
+@pytest.mark.parametrize("boundary", BOUNDARIES)
 @given(page=pages())
 @settings(max_examples=60, derandomize=True)
 def test_no_other_choice_is_less_stale(boundary, page):

@@ -31,7 +31,7 @@ def costs(slots, ideal_s, released):
 
 
 @given(problems())
-@settings(max_examples=400, derandomize=True, deadline=None)
+@settings(max_examples=250, derandomize=True, deadline=None)
 def test_the_total_cost_is_that_of_a_general_solver(problem):
     slots, ideal_s, released = problem
     cost = costs(slots, ideal_s, released)
