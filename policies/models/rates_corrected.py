@@ -20,7 +20,7 @@ with X changes and E hours unchanged up to the contacts. Theirs for regular poll
 C = -X / (n ln(1 - X/n)); with q = X/n both are 1 - q/2 to first order in q, and 0 where every contact finds a change.
 
 Source: Cho, Garcia-Molina, "Estimating frequency of change" (ACM TOIT 3, 2003), the estimators of existence and of
-last-modified; Firth, "Bias reduction of maximum likelihood estimates" (Biometrika 80, 1993), equation 2.
+last-modified; Firth, "Bias reduction of maximum likelihood estimates" (Biometrika 80, 1993).
 """
 
 import math

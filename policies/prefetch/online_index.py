@@ -35,6 +35,8 @@ LEAST_COMPARED = 16
 """How many objects are to have reached a new floor, at least; else sqrt(n)."""
 MOST_OF_WANTED = 4
 """No more than this many times as many are compared. At most once in as many refreshes the floor is raised for it."""
+MOST_ENTRIES = 3
+"""Due times kept for each object, outdated ones included."""
 SMALL = 1e-3
 """Below, differences of nearly equal numbers are replaced by their series, which there are right to 1e-12."""
 EARLY = 1e-9
@@ -161,6 +163,9 @@ class IndexScheduler:
         self._due_s[number] = due_s
         if due_s < math.inf:
             heapq.heappush(self._later, (due_s, number))
+        if len(self._later) > MOST_ENTRIES * self._due_s.size:
+            self._later = list({(due_s, number) for due_s, number in self._later if self._due_s[number] == due_s})
+            heapq.heapify(self._later)
 
     def _collect(self) -> None:
         """Move what is due to what is compared, while there is room."""

@@ -9,8 +9,8 @@ fourteen times as much.)
 Regular spacing is worth more than which good set of frequencies is used, so an object that is refreshed early or late
 keeps its rhythm: its next due date follows the last due date, not the moment of the refresh.
 
-Source: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers", section 3: the fixed order, here with a
-frequency for each object; the windows are ours (earliest deadline first, of those released).
+Source: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers", section 4.1: the fixed order, here with
+a frequency for each object; the windows are ours (earliest deadline first, of those released).
 """
 
 import heapq
@@ -21,6 +21,8 @@ from bestbefore.policies.models.history import HOUR_S
 
 WINDOW = 0.05
 """How far around a due date its window reaches, in intervals. From 0.02 to 0.2 little depends on it."""
+MOST_ENTRIES = 3
+"""Entries kept for each object, outdated ones included."""
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 """The multiples of it, less whole numbers, lie evenly in (0, 1), however many are taken and of whatever objects."""
 
@@ -67,6 +69,14 @@ class DueDates:
             self._set_due(number, now_s + left * spacing_s)
         else:
             self._due_s[number] = math.inf
+        if len(self._closed) + len(self._open) > MOST_ENTRIES * len(self._due_s):
+            self._forget_outdated()
+
+    def _forget_outdated(self) -> None:
+        """Drop the entries of objects that have been given other due dates since."""
+        for windows in (self._closed, self._open):
+            windows[:] = {window for window in windows if window[2] == self._due_s[window[1]]}
+            heapq.heapify(windows)
 
     def _set_due(self, number: int, due_s: float) -> None:
         self._due_s[number] = due_s

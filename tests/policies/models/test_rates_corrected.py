@@ -53,6 +53,17 @@ def test_with_latest_updates_known_it_is_what_one_computes_on_paper() -> None:
     assert estimate.rate_per_hour == pytest.approx((2 - 1 + 2 / 3 * p / (1 - p)) / 3)
 
 
+def test_with_latest_updates_known_it_is_next_to_the_estimator_of_cho_and_garcia_molina_for_regular_polls() -> None:
+    random = np.random.default_rng(2)
+    quiet_h = random.exponential(4.0, 200)
+    changed = quiet_h < 1.0
+    estimate = corrected_from_latest(np.full(200, HOUR), changed, np.where(changed, quiet_h, math.nan) * HOUR)
+    n, found, seen_h = 200, int(changed.sum()), np.minimum(quiet_h, 1.0).sum()
+    theirs = (found - 1 - found / (n * math.log(1 - found / n))) / seen_h
+    assert estimate.rate_per_hour == pytest.approx(theirs, rel=1e-3)
+    assert abs(estimate.rate_per_hour / (found / seen_h) - 1) > 2e-3
+
+
 def test_a_change_without_a_date_is_refused_where_dates_are_needed() -> None:
     with pytest.raises(ValueError, match="1 of the changes"):
         corrected_from_latest(np.full(2, HOUR), np.ones(2, dtype=bool), np.array([math.nan, 60.0]))

@@ -94,6 +94,15 @@ def test_it_follows_new_estimates_at_once() -> None:
     assert taken == expected
 
 
+def test_many_new_estimates_do_not_pile_up() -> None:
+    scheduler = IndexScheduler(np.full(50, 0.1), np.ones(50), -np.arange(50) * HOUR)
+    scheduler.take(0.0)
+    for k in range(5000):
+        scheduler.learn(k % 50, 0.1 + 1e-6 * (k % 7), 1.0)
+    assert len(scheduler._later) <= 150
+    assert len({scheduler.take((k + 1) * HOUR) for k in range(49)}) == 49
+
+
 def test_in_simulation_it_is_within_a_thousandth_of_the_optimum() -> None:
     random = np.random.default_rng(2)
     rates, weights, budget_per_hour = random.lognormal(-3, 1.5, 400), 1 / np.arange(1, 401), 8.0

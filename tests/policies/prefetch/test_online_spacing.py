@@ -96,6 +96,14 @@ def test_after_a_change_the_shares_are_the_new_ones() -> None:
     assert sum(n == 0 for _, n in taken) == pytest.approx(300, abs=4)
 
 
+def test_many_changes_do_not_pile_up() -> None:
+    due = DueDates([1.0] * 50, 0.0)
+    for k in range(5000):
+        due.set_frequency(k % 50, 1.0 + 1e-6 * (k % 7), 0.0)
+    assert len(due._closed) + len(due._open) <= 150
+    assert len({due.take(k * HOUR / 50) for k in range(50)}) == 50
+
+
 @pytest.mark.parametrize("frequency", [-1.0, math.nan, math.inf])
 def test_a_frequency_that_is_none_is_refused(frequency: float) -> None:
     with pytest.raises(ValueError, match="refreshes per hour"):
