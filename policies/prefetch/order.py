@@ -94,8 +94,9 @@ class Simulated:
 def simulate(order: Order, ratio: float, elements: int, sweeps: int, rng: np.random.Generator) -> Simulated:
     """Synchronise N = `elements` in `sweeps` >= 2 sweeps of N steps each, and let them change at lambda = `ratio` * f.
 
-    Steps are 1 / (N f) apart, so that a sweep takes 1 / f. An element is observed from its first to its last
-    synchronisation; one with fewer than two says nothing. Memory: some arrays of `elements` x `sweeps` floats.
+    Steps are 1 / (N f) apart, so that a sweep takes 1 / f. The run goes round: the next synchronisation after an
+    element's last is its first. (Between the first and the last alone, long times would be missing.) An element never
+    synchronised says nothing. Memory: some arrays of `elements` x `sweeps` floats.
     """
     _check(ratio)
     if elements < 2 or sweeps < 2:
@@ -108,18 +109,26 @@ def simulate(order: Order, ratio: float, elements: int, sweeps: int, rng: np.ran
     return Simulated(*_ratio_with_error(fresh_sum, observed), *_ratio_with_error(aged_sum, observed))
 
 
-def _waits(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], FloatArray]:
-    """The element of each two successive synchronisations of the same element, and the time between them in 1 / f."""
+def synchronised(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """(elements x sweeps,) the number of the element, from 0, at each synchronisation, one after the other."""
     match order:
         case Order.FIXED:
-            synchronised = np.tile(np.arange(elements), sweeps)
+            return np.tile(np.arange(elements), sweeps)
         case Order.RANDOM:
-            synchronised = rng.permuted(np.tile(np.arange(elements), (sweeps, 1)), axis=1).ravel()
+            return rng.permuted(np.tile(np.arange(elements), (sweeps, 1)), axis=1).ravel()
         case Order.PURELY_RANDOM:
-            synchronised = rng.integers(elements, size=elements * sweeps)
-    by_element = np.argsort(synchronised, kind="stable")
-    same = synchronised[by_element[1:]] == synchronised[by_element[:-1]]
-    return synchronised[by_element[1:]][same], np.diff(by_element)[same] / elements
+            return rng.integers(elements, size=elements * sweeps)
+
+
+def _waits(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], FloatArray]:
+    """The element of each synchronisation, and the time until its next one in 1 / f; the last is before the first."""
+    element = synchronised(order, elements, sweeps, rng)
+    step = np.argsort(element, kind="stable")
+    element = element[step]
+    first = np.diff(element, prepend=-1) > 0
+    next_step = np.roll(step, -1)
+    next_step[np.roll(first, -1)] = step[first] + step.size
+    return element, (next_step - step) / elements
 
 
 def _ratio_with_error(sums: FloatArray, observed: FloatArray) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.prefetch.order import Order, age, freshness, simulate
+from bestbefore.policies.prefetch.order import Order, age, freshness, simulate, synchronised
 
 ORDERS = tuple(Order)
 
@@ -79,6 +79,22 @@ def test_a_simulation_agrees_within_four_standard_errors(order, ratio):
     assert abs(simulated.age - age(order, ratio)) < 4 * simulated.age_error
     assert simulated.freshness_error < 0.01
     assert simulated.age_error < 0.01
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_short_run_is_no_younger_than_a_long_one(order):
+    """Observed from the first synchronisation to the last alone, the purely random order would lack its long times."""
+    simulated = simulate(order, 20.0, elements=50_000, sweeps=8, rng=np.random.default_rng(12))
+    assert abs(simulated.freshness - freshness(order, 20.0)) < 4 * simulated.freshness_error
+    assert abs(simulated.age - age(order, 20.0)) < 4 * simulated.age_error
+    assert simulated.age_error < 0.01
+
+
+def test_each_element_comes_once_in_a_sweep_unless_any_may_come_at_any_time():
+    for order in (Order.FIXED, Order.RANDOM):
+        sweeps = synchronised(order, 6, 4, np.random.default_rng(5)).reshape(4, 6)
+        assert [sorted(sweep) for sweep in sweeps.tolist()] == [list(range(6))] * 4
+    assert synchronised(Order.PURELY_RANDOM, 6, 4, np.random.default_rng(5)).shape == (24,)
 
 
 def test_the_same_seed_gives_the_same_simulation():
