@@ -31,6 +31,7 @@ from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.layer import CachingHttpLayer
 from bestbefore.addon.proxy.origin import Fetched
+from bestbefore.addon.proxy.reach import EVERYWHERE, Reach
 from bestbefore.addon.proxy.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -82,7 +83,7 @@ class PlayedOrigin:
         self._objects = objects
         self._clock = clock
 
-    async def fetch(self, request: Request, *, restricted: bool = False) -> Fetched:  # noqa: ARG002
+    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE) -> Fetched:  # noqa: ARG002
         """As `addon.proxy.origin.Origin.fetch`, at once and without network."""
         now_s = self._clock.now()
         version = self._objects.version(request.target.url, now_s)

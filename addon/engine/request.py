@@ -23,6 +23,7 @@ HOST_MISMATCH = "host-mismatch"
 OFFLINE = "offline"
 ONLY_IF_CACHED = "only-if-cached"
 LOOP = "loop"
+PREFETCH = "prefetch"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class Ask:
     """What comes back is neither stored nor learnt from."""
     override_would_serve: bool = False
     """Whether `obey = "override"` would have served the copy without asking."""
+    unasked: bool = False
+    """No client asked: a refusal, such as 403 or 429, is about us, and says nothing of the copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,16 @@ def on_request(request: Request, copies: Sequence[Copy], rule: Rule, site: Site,
     if background:
         return Serve(copy, reuse, refresh=ask)
     return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))
+
+
+def asked_again(request: Request, copies: Sequence[Copy], rule: Rule, site: Site) -> Ask | None:
+    """How to ask the origin whether the copy that answers a request is current, though no client asks and it may well
+    be fresh; None if there is no such copy, it has no validator, or nobody is to be asked."""
+    copy = choose(copies, request.fields, site.salt)
+    if site.offline or copy is None or not copy.has_validator:
+        return None
+    candidates = (copy, *_others(copies, copy, request, site.salt))
+    return replace(_asking(request, rule, site, Fwd.STALE, PREFETCH, copy, candidates), unasked=True)
 
 
 def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:

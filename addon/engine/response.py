@@ -19,6 +19,8 @@ from bestbefore.addon.rfc9111.vary import variant_key
 from bestbefore.addon.rules import Rule
 
 TOO_LARGE = "too-large"
+UNASKED = "unasked"
+"""Why an error in answer to a prefetch is not stored: it may be about us rather than about what clients get."""
 GONE = frozenset((404, 410))
 NO_BODY = BodyRef("", 0)
 _SIZE_DIGITS_AT_MOST = 18
@@ -91,6 +93,8 @@ def on_response(
     head = replace(head, fields=head.fields.without({piggyback.UPDATES.lower()}))
     if ask.bypass:
         return Relay(head, why_not_stored=NoStore.REQUEST)
+    if ask.unasked and head.status >= 400 and head.status not in (404, 410):
+        return Relay(head, why_not_stored=UNASKED)
     if head.status == 304 and ask.candidates:
         return _on_not_modified(ask, head, times, site, reported)
     if head.status >= 500:

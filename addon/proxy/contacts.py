@@ -102,11 +102,19 @@ class Contacts:
 
     async def _refresh(self, tale: Tale, ask: Ask, rule: Rule) -> None:
         tale.facts["background"] = True
-        answer = await self.ask(tale, ask, rule)
-        if answer.chunks is not None:
-            async for _ in answer.chunks:
-                pass
-        answer.finish(0, complete=True)
+        await _read(await self.ask(tale, ask, rule))
+
+    async def prefetch(self, tale: Tale, ask: Ask, rule: Rule) -> bool:
+        """Ask although no client did; False if the origin is being asked for this already, which will do.
+
+        Clients do not wait for its answer: they may reach what a prefetch may not. Raises OriginError if the content
+        breaks off.
+        """
+        if (ask.request.partition, ask.request.target.url) in self._flights:
+            return False
+        tale.facts["background"] = True
+        await _read(await self._contact(tale, ask, rule, Flight()))
+        return True
 
     async def _join(self, tale: Tale, ask: Ask, rule: Rule, flight: Flight) -> Answer | None:
         """The answer that another request has asked for; None if it is not for this one."""
@@ -134,7 +142,7 @@ class Contacts:
         if ask.bypass:
             tale.outcome = Outcome.BYPASS
         try:
-            fetched = await self._origin.fetch(ask.sent, restricted=tale.restricted)
+            fetched = await self._origin.fetch(ask.sent, reach=tale.reach)
         except OriginError as error:
             flight.land(Crashed(error))
             return await self._failed(tale, ask, rule, error)
@@ -158,7 +166,7 @@ class Contacts:
         domain = registrable_domain(ask.request.target.host)
         if ask.fwd is Fwd.URI_MISS and not self._newcomers.admits(domain, self._clock.now()):
             return Relay(relay.head, why_not_stored=TOO_MANY)
-        return replace(relay, draft=replace(relay.draft, local=fetched.local))
+        return replace(relay, draft=replace(relay.draft, local=fetched.local, range=fetched.range))
 
     async def _failed(self, tale: Tale, ask: Ask, rule: Rule, error: OriginError) -> Answer:
         fallback = on_failure(ask, rule, self._clock.now())
@@ -300,7 +308,7 @@ class Contacts:
             _, tale.ttl_s = _prospect(request, judged, rule, self._clock.now())
 
     async def _learn(self, observation: Observation, tale: Tale) -> Learnt:
-        learnt = await self._store.learn(observation)
+        learnt = tale.learnt = await self._store.learn(observation)
         tale.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
         return learnt
 
@@ -319,6 +327,18 @@ def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[s
     """What will decide on the next request like this one, and for how long it will be served without contact."""
     expiry_s, reason = expiry(request, copy, rule)
     return reason, None if expiry_s is None else expiry_s - now_s
+
+
+async def _read(answer: Answer) -> None:
+    """Let an answer that nobody waits for come to its end."""
+    complete = answer.chunks is None
+    try:
+        if answer.chunks is not None:
+            async for _ in answer.chunks:
+                pass
+            complete = True
+    finally:
+        answer.finish(0, complete=complete)
 
 
 async def _fill(spool: Spool, chunks: AsyncGenerator[bytes]) -> None:

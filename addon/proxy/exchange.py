@@ -11,13 +11,14 @@ from mitmproxy.connection import Client
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import piggyback
-from bestbefore.addon.engine.request import Ask, Refuse, Serve, on_request
+from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access import is_restricted
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.contacts import Contacts
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.origin import Source
+from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
@@ -95,6 +96,20 @@ class Exchanges:
             copies = tuple(copy for copy in copies if copy is not decision.copy)
         return await self._with_history(answer, request)
 
+    async def prefetch(self, request: Request, reach: Reach) -> Tale | None:
+        """Ask the origin for a copy although no client did, and learn and keep what comes as if one had.
+
+        None if there is no copy with a validator that answers this request, or the origin is being asked already.
+        Raises OriginError if the content breaks off.
+        """
+        rule = self._rule(request)
+        found = await self._store.copies(request.target.url, request.partition)
+        ask = asked_again(request, found.copies, rule, self.site)
+        if ask is None:
+            return None
+        tale = Tale(request, "", reach, self._clock.monotonic(), self._clock.now())
+        return tale if await self._contacts.prefetch(tale, ask, rule) else None
+
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """An error of our own."""
         return self._sending.refused(self._begin(request, client, self._clock.now()), status, detail, message)
@@ -105,7 +120,8 @@ class Exchanges:
     def _begin(self, request: Request, client: Client, now_s: float) -> Tale:
         self._store.requested(request.target.url)
         address = client.peername[0] if client.peername else ""
-        return Tale(request, address, is_restricted(client), self._clock.monotonic(), now_s)
+        reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
+        return Tale(request, address, reach, self._clock.monotonic(), now_s)
 
     async def _judged(self, copy: Copy, rule: Rule) -> Copy:
         """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""

@@ -22,6 +22,7 @@ from yarl import URL
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.proxy.access import is_local
+from bestbefore.addon.proxy.reach import EVERYWHERE, Reach, range_of
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 CONNECT_TIMEOUT_S = 10.0
@@ -55,7 +56,7 @@ class OriginError(ConnectionError):
 class Source(Protocol):
     """Where contacts go: the network, or in a replay the recorded updates."""
 
-    async def fetch(self, request: Request, *, restricted: bool = False) -> "Fetched":
+    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE) -> "Fetched":
         """See `Origin.fetch`."""
 
 
@@ -76,23 +77,36 @@ class Fetched:
     """Lets go of the connection, if the content is not read to its end; it does no harm after that."""
     local: bool = False
     """Whether it came from an address that only this machine means."""
+    range: str = ""
+    """The range of the address that it came from (`reach.range_of`)."""
 
 
 type Respond = Callable[[Request, float], tuple[Head, bytes]]
 """Answers a request at a moment of policy time without any network."""
 
 
-class _PublicOnly(aiohttp.ThreadedResolver):
-    """Resolves no name to an address that only this machine means. Names are resolved at each connection, so that a
-    name whose address changes is looked at again."""
+class _Within(aiohttp.ThreadedResolver):
+    """Resolves names to addresses that may be reached, and to no other. Names are resolved at each connection, so that
+    a name whose address changes is looked at again."""
+
+    def __init__(self, reach: Reach) -> None:
+        super().__init__()
+        self._reach = reach
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
-        found = [entry for entry in await super().resolve(host, port, family) if not is_local(entry["host"])]
+        resolved = await super().resolve(host, port, family)
+        found = [entry for entry in resolved if self._reach.allows(entry["host"])]
         if not found:
-            raise OSError(f"{host} is an address of this machine")
+            raise OSError(_out_of_reach(host, resolved[0]["host"] if resolved else host))
         return found
+
+
+def _out_of_reach(host: str, address: str) -> str:
+    found = range_of(address)
+    where = "this machine" if is_local(address) else f"a private network ({found})"
+    return f"{host} is an address of {where}"
 
 
 class _Response(aiohttp.ClientResponse):
@@ -139,7 +153,7 @@ class _Connector(aiohttp.TCPConnector):
 
 
 class Origin:
-    """Fetches through one pool of connections; clients that may not reach this machine's own addresses have another."""
+    """Fetches. Each reach has its own pool of connections, so that none is used by whom it is not for."""
 
     def __init__(
         self, clock: Clock, *, upstream: str | None = None, verify: bool = True, ca_file: str | None = None
@@ -147,9 +161,8 @@ class Origin:
         self._clock = clock
         self._upstream = upstream
         self._own: dict[str, Respond] = {}
-        tls = _tls(ca_file, verify=verify)
-        self._unrestricted = self._session_with(_Connector(tls))
-        self._restricted = self._session_with(_Connector(tls, _PublicOnly()))
+        self._tls = _tls(ca_file, verify=verify)
+        self._sessions: dict[Reach, aiohttp.ClientSession] = {}
 
     @staticmethod
     def _session_with(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:
@@ -172,25 +185,32 @@ class Origin:
         """Let requests for this host be answered here, as if by an origin."""
         self._own[host] = respond
 
-    async def fetch(self, request: Request, *, restricted: bool = False) -> Fetched:
+    def _session(self, reach: Reach) -> aiohttp.ClientSession:
+        # A parent proxy is the operator's choice, wherever it is.
+        reach = EVERYWHERE if self._upstream is not None else reach
+        if reach not in self._sessions:
+            self._sessions[reach] = self._session_with(
+                _Connector(self._tls, None if reach == EVERYWHERE else _Within(reach))
+            )
+        return self._sessions[reach]
+
+    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE) -> Fetched:
         """Send the request (its fields are sent as they are, after Host) and wait for the head of the final response.
 
-        `restricted`: for a client that reaches no loopback or link-local address, whatever its name resolves to.
-        Raises OriginError if no response comes.
+        `reach`: to which addresses it may be sent, whatever its name resolves to. Raises OriginError if no response
+        comes.
         """
         sent_s = self._clock.now()
         if request.target.host in self._own:
             head, body = self._own[request.target.host](request, sent_s)
             return Fetched(head, sent_s, sent_s, _whole(body), len(body))
-        if restricted and is_local(request.target.host):
-            raise OriginError(Failure.UNREACHABLE, f"{request.target.host} is an address of this machine")
+        if not reach.allows(request.target.host):
+            raise OriginError(Failure.UNREACHABLE, _out_of_reach(request.target.host, request.target.host))
         # The library keeps several lines of a name only if all are spelt alike.
         spelt: dict[str, str] = {}
         lines = [(spelt.setdefault(n.lower(), n), _as_sent(v)) for n, v in request.fields.raw if n.lower() != "host"]
         try:
-            # A parent proxy is the operator's choice, wherever it is.
-            session = self._restricted if restricted and self._upstream is None else self._unrestricted
-            response = await session.request(
+            response = await self._session(reach).request(
                 request.method,
                 URL(request.target.url, encoded=True),
                 headers=[("Host", request.target.authority), *lines],
@@ -210,12 +230,14 @@ class Origin:
         # Known, so that such an answer is stored before its head, which is all of it, lets the client ask again.
         bodiless = request.method == "HEAD" or response.status in _BODILESS
         length = 0 if bodiless else response.content_length
-        return Fetched(head, sent_s, received_s, _content(response), length, response.close, is_local(peer))
+        return Fetched(
+            head, sent_s, received_s, _content(response), length, response.close, is_local(peer), range_of(peer)
+        )
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._unrestricted.close()
-        await self._restricted.close()
+        for session in self._sessions.values():
+            await session.close()
 
 
 def _as_sent(value: str) -> str:

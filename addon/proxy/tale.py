@@ -3,6 +3,8 @@
 from dataclasses import dataclass, field
 
 from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.proxy.reach import LOOPBACK, Reach
 from bestbefore.addon.rfc9111.message import Request
 
 
@@ -12,8 +14,8 @@ class Tale:
 
     request: Request
     client: str
-    restricted: bool
-    """Whether the client reaches no address of this machine itself."""
+    reach: Reach
+    """Which addresses may be connected to for it."""
     started_s: float
     """Monotonic."""
     time_s: float
@@ -26,6 +28,13 @@ class Tale:
     facts: dict[str, bool] = field(default_factory=dict)
     """Those of contact, validation, unnecessary, update, stored and background that are known."""
     would_differ: str = ""
+    learnt: Learnt | None = None
+    """What the contact taught, if it did."""
+
+    @property
+    def restricted(self) -> bool:
+        """Whether the client reaches no address of this machine itself."""
+        return not self.reach.allows(LOOPBACK)
 
     def told(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
         """The record of the request, which ended at `now_s` (monotonic)."""

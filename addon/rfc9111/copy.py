@@ -55,6 +55,8 @@ class Copy:
     """The lower-case names of the targeted fields that are obeyed, if there are such (RFC 9213)."""
     local: bool = False
     """It came from an address that only this machine means: it is not for clients that may not reach that."""
+    range: str = ""
+    """The range of private addresses that it came from, as the shell names them; empty for the public ones."""
     outdated: bool = False
     """A HEAD has shown that the origin now has something else (RFC 9111 4.3.5)."""
     expiry_s: float | None = None

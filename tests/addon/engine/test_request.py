@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.engine.request import Ask, Refuse, Serve, on_request, unconditional
+from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request, unconditional
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import Copy
@@ -192,3 +192,23 @@ def test_in_the_background_the_whole_is_asked_for(
     assert isinstance(served, Serve)
     assert served.refresh is not None
     assert "range" not in served.refresh.sent.fields
+
+
+def test_a_copy_is_asked_for_again_although_it_is_fresh(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(("ETag", '"a"'), ("Cache-Control", "max-age=600"))
+    ask = asked_again(request_for(("User-Agent", "ours")), [copy], rule, site)
+    assert ask is not None
+    assert ask.sent.fields.get("if-none-match") == '"a"'
+    assert ask.sent.fields.get("cache-control") is None
+    assert (ask.chosen, ask.unasked, ask.detail) == (copy, True, "prefetch")
+
+
+def test_nothing_is_asked_for_again_without_validator_or_copy_or_offline(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    plain, tagged = copy_with(("Cache-Control", "max-age=600")), copy_with(("ETag", '"a"'))
+    assert asked_again(request_for(), [plain], rule, site) is None
+    assert asked_again(request_for(), [], rule, site) is None
+    assert asked_again(request_for(), [tagged], rule, replace(site, offline=True)) is None

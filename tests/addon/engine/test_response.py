@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.engine.request import Ask, on_request
+from bestbefore.addon.engine.request import Ask, asked_again, on_request
 from bestbefore.addon.engine.response import (
     Again,
     Confirmed,
@@ -246,3 +246,15 @@ def test_a_redirect_elsewhere_is_a_change(request_for: MakeRequest, rule: Rule, 
     assert prints[0] is not None
     assert prints[1] is not None
     assert prints[0].same_content(prints[1]) is False
+
+
+@pytest.mark.parametrize(("status", "kept"), [(403, False), (429, False), (500, False), (404, True)])
+def test_a_refusal_of_what_no_client_asked_is_neither_stored_nor_the_end_of_the_copy(
+    status: int, kept: bool, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    ask = asked_again(request_for(), [copy_with(("ETag", '"a"'))], rule, site)
+    assert ask is not None
+    answer = head(status, ("Cache-Control", "max-age=600"), ("Content-Length", "4"))
+    relay = on_response(ask, answer, TIMES, rule, site)
+    assert isinstance(relay, Relay)
+    assert (relay.why_not_stored == "", relay.drops) == (kept, False)

@@ -1,13 +1,16 @@
 """Fetching from real servers on loopback."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
 
 from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.proxy import origin as origin_module
 from bestbefore.addon.proxy.origin import Failure, Origin, OriginError
+from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, LOOPBACK, PUBLIC, Reach
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 CLOCK = ManualClock(1_700_000_000.0)
@@ -121,7 +124,33 @@ async def test_a_restricted_fetch_reaches_nothing_of_this_machine(host: str) -> 
     async with an_origin() as origin, answering(b"HTTP/1.1 204 x\r\n\r\n") as url:
         target = Target.parse(f"http://{host}:{url.rpartition(':')[2]}/")
         with pytest.raises(OriginError):
-            await origin.fetch(Request("GET", target), restricted=True)
+            await origin.fetch(Request("GET", target), reach=BEYOND_THIS_MACHINE)
+
+
+async def test_a_name_is_looked_at_again_at_each_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter(["93.184.216.34", "127.0.0.1"])
+    looked_up: list[str] = []
+
+    def resolved(host: str, port: int, *args: object, **more: object) -> list[tuple[object, ...]]:
+        looked_up.append(host)
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", resolved)
+    resolver = origin_module._Within(PUBLIC)
+    assert [entry["host"] for entry in await resolver.resolve("changing.example", 80)] == ["93.184.216.34"]
+    with pytest.raises(OSError, match="an address of this machine"):
+        await resolver.resolve("changing.example", 80)
+    assert looked_up == ["changing.example"] * 2
+
+
+async def test_a_connection_that_serves_one_reach_does_not_serve_another() -> None:
+    async with an_origin() as origin, answering(b"HTTP/1.1 204 x\r\n\r\n") as url:
+        target = Target.parse(url)
+        for reach in (EVERYWHERE, Reach(frozenset({LOOPBACK}))):
+            fetched = await origin.fetch(Request("GET", target), reach=reach)
+            assert (fetched.head.status, fetched.range, fetched.local) == (204, LOOPBACK, True)
+        with pytest.raises(OriginError):
+            await origin.fetch(Request("GET", target), reach=PUBLIC)
 
 
 async def test_our_own_host_is_answered_without_network() -> None:
