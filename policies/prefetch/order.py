@@ -15,6 +15,7 @@ of that of `random`; its own formulas give .132, .184 and .500: a fourth of `pur
 import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,14 +95,13 @@ class Simulated:
 def simulate(order: Order, ratio: float, elements: int, sweeps: int, rng: np.random.Generator) -> Simulated:
     """Synchronise N = `elements` in `sweeps` >= 2 sweeps of N steps each, and let them change at lambda = `ratio` * f.
 
-    Steps are 1 / (N f) apart, so that a sweep takes 1 / f. The run goes round: the next synchronisation after an
-    element's last is its first. (Between the first and the last alone, long times would be missing.) An element never
-    synchronised says nothing. Memory: some arrays of `elements` x `sweeps` floats.
+    A sweep takes 1 / f; see `waits`. An element never synchronised says nothing. Memory: some arrays of `elements` x
+    `sweeps` floats.
     """
     _check(ratio)
     if elements < 2 or sweeps < 2:
         raise ValueError(f"{elements} elements and {sweeps} sweeps: expected 2 or more of each")
-    element, wait = _waits(order, elements, sweeps, rng)
+    element, _, wait = waits(order, elements, sweeps, rng)
     first_change = rng.exponential(size=wait.size) / ratio if ratio else np.full(wait.size, np.inf)
     fresh = np.minimum(first_change, wait)
     aged = (wait - fresh) ** 2 / 2.0
@@ -109,8 +109,34 @@ def simulate(order: Order, ratio: float, elements: int, sweeps: int, rng: np.ran
     return Simulated(*_ratio_with_error(fresh_sum, observed), *_ratio_with_error(aged_sum, observed))
 
 
-def synchronised(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """(elements x sweeps,) the number of the element, from 0, at each synchronisation, one after the other."""
+class Waits(NamedTuple):
+    """The time from each synchronisation of an element to its next one; all (m,), grouped by element."""
+
+    element: NDArray[np.intp]
+    """Its number, from 0."""
+    since: FloatArray
+    """When it was synchronised, in 1 / f from the beginning of the run."""
+    wait: FloatArray
+    """In 1 / f."""
+
+
+def waits(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> Waits:
+    """N = `elements` synchronised in `sweeps` sweeps of N steps each, 1 / (N f) apart.
+
+    The run goes round: the next synchronisation after an element's last is its first. (Between the first and the last
+    alone, long times would be missing.)
+    """
+    element = _synchronised(order, elements, sweeps, rng)
+    step = np.argsort(element, kind="stable")
+    element = element[step]
+    first = np.diff(element, prepend=-1) > 0
+    next_step = np.roll(step, -1)
+    next_step[np.roll(first, -1)] = step[first] + step.size
+    return Waits(element, step / elements, (next_step - step) / elements)
+
+
+def _synchronised(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """(elements x sweeps,) the element of each step."""
     match order:
         case Order.FIXED:
             return np.tile(np.arange(elements), sweeps)
@@ -118,17 +144,6 @@ def synchronised(order: Order, elements: int, sweeps: int, rng: np.random.Genera
             return rng.permuted(np.tile(np.arange(elements), (sweeps, 1)), axis=1).ravel()
         case Order.PURELY_RANDOM:
             return rng.integers(elements, size=elements * sweeps)
-
-
-def _waits(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> tuple[NDArray[np.intp], FloatArray]:
-    """The element of each synchronisation, and the time until its next one in 1 / f; the last is before the first."""
-    element = synchronised(order, elements, sweeps, rng)
-    step = np.argsort(element, kind="stable")
-    element = element[step]
-    first = np.diff(element, prepend=-1) > 0
-    next_step = np.roll(step, -1)
-    next_step[np.roll(first, -1)] = step[first] + step.size
-    return element, (next_step - step) / elements
 
 
 def _ratio_with_error(sums: FloatArray, observed: FloatArray) -> tuple[float, float]:

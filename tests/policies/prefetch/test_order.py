@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.prefetch.order import Order, age, freshness, simulate, synchronised
+from bestbefore.policies.prefetch.order import Order, age, freshness, simulate, waits
 
 ORDERS = tuple(Order)
 
@@ -90,11 +90,21 @@ def test_a_short_run_is_no_younger_than_a_long_one(order):
     assert simulated.age_error < 0.01
 
 
-def test_each_element_comes_once_in_a_sweep_unless_any_may_come_at_any_time():
-    for order in (Order.FIXED, Order.RANDOM):
-        sweeps = synchronised(order, 6, 4, np.random.default_rng(5)).reshape(4, 6)
-        assert [sorted(sweep) for sweep in sweeps.tolist()] == [list(range(6))] * 4
-    assert synchronised(Order.PURELY_RANDOM, 6, 4, np.random.default_rng(5)).shape == (24,)
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_times_between_synchronisations_of_an_element_fill_the_run(order):
+    element, since, wait = waits(order, 6, 40, np.random.default_rng(5))
+    assert element.size == 240
+    assert np.bincount(element, wait) == pytest.approx([40.0] * 6)
+    for number in range(6):
+        own = since[element == number]
+        assert np.append(own[1:], own[0] + 40.0) - own == pytest.approx(wait[element == number])
+
+
+@pytest.mark.parametrize("order", [Order.FIXED, Order.RANDOM])
+def test_each_element_comes_once_in_a_sweep(order):
+    element, since, _ = waits(order, 6, 4, np.random.default_rng(5))
+    sweeps = [sorted(element[np.floor(since + 1e-9) == sweep].tolist()) for sweep in range(4)]
+    assert sweeps == [list(range(6))] * 4
 
 
 def test_the_same_seed_gives_the_same_simulation():

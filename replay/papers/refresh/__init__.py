@@ -1,0 +1,1 @@
+"""Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers": its tables and figures."""

@@ -1,0 +1,79 @@
+"""Which shares of pages, by how often they change, give the values that Table VII prints."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, combinations
+from math import comb
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch import allocation, objectives
+
+INTERVALS_DAYS = np.array([1.0, 7.0, 30.0, 120.0, 365.0])
+"""For the bars of Figure 17: up to a day, a week, a month, four months; no change in four months counts as a year."""
+REFRESHES_PER_DAY = 1.0 / 30.0
+"""Each page, on average."""
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A column of Table VII for one set of pages, or for several at once; ages are in days."""
+
+    proportional: ArrayLike
+    proportional_age: ArrayLike
+    uniform: ArrayLike
+    uniform_age: ArrayLike
+
+
+def simple_values(shares: FloatArray) -> Values:
+    """What needs no optimum; shares are (5,) or (n, 5)."""
+    rates = 1.0 / INTERVALS_DAYS
+    same = np.full(5, REFRESHES_PER_DAY)
+    mean_rate = np.atleast_1d(shares @ rates)
+    refreshes = np.full(len(mean_rate), REFRESHES_PER_DAY)
+    # f_i = f lambda_i / lambda: the same r for all, and an age in proportion to 1 / lambda_i (equation 11)
+    proportional_age = (shares @ INTERVALS_DAYS) * mean_rate * objectives.age(mean_rate, refreshes)
+    return Values(
+        objectives.freshness(mean_rate, refreshes), proportional_age,
+        shares @ objectives.freshness(rates, same), shares @ objectives.age(rates, same),
+    )
+
+
+def optimal(shares: FloatArray, faster: float = 1.0) -> tuple[float, float]:
+    """The best freshness and the best age, days, of pages that change so many times faster.
+
+    A group of share p is one element whose rate, weight and refreshes are p times as much: r is the same. As age is per
+    change, its weight is p^2.
+    """
+    some = shares > 0.0
+    share, rates = shares[some], faster * shares[some] / INTERVALS_DAYS[some]
+    for_freshness = allocation.freshness(rates, share, REFRESHES_PER_DAY)
+    for_age = allocation.age(rates, share**2, REFRESHES_PER_DAY)
+    return (
+        float(share @ objectives.freshness(rates, for_freshness)),
+        float(share**2 @ objectives.age(rates, for_age)),
+    )
+
+
+def all_shares(parts: int) -> FloatArray:
+    """(n, 5) all divisions of a whole into five shares that are multiples of 1 / parts, in lexical order."""
+    bars = np.fromiter(
+        chain.from_iterable(combinations(range(parts + 4), 4)), np.int16, count=4 * comb(parts + 4, 4)
+    ).reshape(-1, 4)
+    return (np.diff(bars, axis=1, prepend=-1, append=parts + 4) - 1) / parts
+
+
+def nearest(shares: FloatArray, printed: Sequence[str]) -> tuple[FloatArray, FloatArray]:
+    """Of these shares those whose simple values lie nearest to the printed four, and the distance of each.
+
+    The distance is the largest of the four, in units of the last digit printed.
+    """
+    found = simple_values(shares)
+    distance = np.zeros(len(shares))
+    ours = (found.proportional, found.proportional_age, found.uniform, found.uniform_age)
+    for text, values in zip(printed, ours, strict=True):
+        unit = 10.0 ** -len(text.partition(".")[2])
+        distance = np.maximum(distance, np.abs(np.asarray(values) - float(text)) / unit)
+    return shares[int(distance.argmin())], distance
