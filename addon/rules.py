@@ -135,6 +135,10 @@ class Rule:
     """Whether the Cache-Control of requests (no-cache, max-age) is obeyed."""
     stale_if_down_s: float | None = None
     """For how many seconds past its expiry a copy may be served while the origin is down; None: not at all."""
+    feed_etag: bool = True
+    """Whether feeds without a validator get a weak entity tag of ours."""
+    feed_delta: bool = True
+    """Whether clients that ask so (`A-IM: feed`) get only the items that they have not seen."""
     feed_hint: float = 3600.0
     """How far beyond the last contact what a feed declares (ttl, sy:updatePeriod, skipHours, skipDays) may move an
     expiry, s; 0: it is not regarded."""

@@ -64,3 +64,7 @@ class Answered:
     """Whether nobody waited for it: a copy that had been served was refreshed."""
     would_differ: str = ""
     """What `shorten` or `override` would have done otherwise: `validated`, `hit`, or nothing."""
+    feed: str = ""
+    """Of a feed, what the client got: `full`, `delta` (only new items) or `not-modified`; empty for what is none."""
+    spared_bytes: int = 0
+    """Content of a feed that the client was not sent, since it had it already."""

@@ -40,6 +40,9 @@ class Metrics:
         self._cut_short = counter("cut_short_responses", "Responses of which the client did not get all.")
         self._sent = counter("sent_bytes", "Content sent to clients, by Content-Encoding.", "encoding")
         self._received = counter("received_bytes", "Content received from origins, by Content-Encoding.", "encoding")
+        feeds = counter("feed_answers", "Answers that were feeds, by what the client got.", "got")
+        spared = counter("feed_spared_bytes", "Content of feeds not sent: the client had it.", "got")
+        self._feeds = {got: (feeds.labels(got), spared.labels(got)) for got in ("full", "delta", "not-modified")}
         self._tunnelled_hosts = counter(
             "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
         )
@@ -70,6 +73,10 @@ class Metrics:
                 received.inc(answered.received_bytes)
         if answered.contact:
             self._add_contact(answered)
+        if answered.feed:
+            answers, spared = self._feeds[answered.feed]
+            answers.inc()
+            spared.inc(answered.spared_bytes)
         if not answered.complete:
             self._cut_short.inc()
 

@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine import piggyback
+from bestbefore.addon.engine.feed_delta import A_IM
+from bestbefore.addon.engine.own_tag import without_own_tags
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111 import ranges
 from bestbefore.addon.rfc9111.bypass import bypass_reason
@@ -160,7 +162,8 @@ def _asking(
     if candidates:
         fields = conditional(fields, candidates)
     encodings = accepted_encodings(request.fields)
-    fields = fields.without({"accept-encoding", "want-update-history"})
+    # A delta is made here, if at all: the origin's would be of no use to anyone else.
+    fields = without_own_tags(fields).without({"accept-encoding", "want-update-history", A_IM})
     if encodings is not None:
         fields = fields.added(("Accept-Encoding", encodings))
     if rule.trust_piggyback:
@@ -169,7 +172,7 @@ def _asking(
 
 
 def _bypassing(request: Request, why: str, site: Site) -> Ask:
-    sent = replace(request, fields=marked(end_to_end(request.fields), site))
+    sent = replace(request, fields=marked(without_own_tags(end_to_end(request.fields)), site))
     return Ask(request, sent, Fwd.BYPASS, why, bypass=True)
 
 

@@ -11,6 +11,7 @@ from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.directives import of_request
+from bestbefore.addon.rfc9111.freshness import PERMANENT
 from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rfc9111.reuse import Reuse, without_origin
 from bestbefore.addon.rfc9111.storing import NoStore, copy_of, is_truncated, why_not_store
@@ -22,6 +23,8 @@ TOO_LARGE = "too-large"
 UNASKED = "unasked"
 """Why an error in answer to a prefetch is not stored: it may be about us rather than about what clients get."""
 GONE = frozenset((404, 410))
+PERMANENT_S = 86400.0
+"""For how long what the origin of a feed says for good is believed without asking again."""
 NO_BODY = BodyRef("", 0)
 _SIZE_DIGITS_AT_MOST = 18
 
@@ -190,6 +193,16 @@ def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
     if relay.draft.head.status != 204:
         fields = fields.without({"content-length"}).added(("Content-Length", str(body.size)))
     return replace(relay.draft, body=body, head=replace(relay.draft.head, fields=fields))
+
+
+def remembered(relay: Relay, *, was_feed: bool) -> Relay:
+    """What a feed's origin says for good is kept, though it has neither lifetime nor validator: readers ask for years.
+
+    So a permanent redirect, or that it is gone, costs a contact a day (`PERMANENT_S`). Without the feed having been
+    seen there before it is as with any other object.
+    """
+    kept = was_feed and relay.head.status in PERMANENT and relay.why_not_stored == NoStore.NEVER_USABLE
+    return replace(relay, why_not_stored="") if kept else relay
 
 
 def observed(

@@ -18,16 +18,20 @@ START_BYTES = 4096
 """So much of a document shows what it is, unless a long comment stands before it."""
 
 _ROOTS = frozenset((b"rss", b"rdf", b"feed", b"channel"))
+_SPACE = re.compile(rb"[ \t\r\n]*")
+_OPEN = re.compile(rb"(?:<[\w.:-]*)?")
 _NAME = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)[\s/>]")
 
 
-def looks_like_feed(start: bytes) -> bool:
-    """Whether a document that starts so (`START_BYTES` or all of it) may be a feed."""
+def looks_like_feed(start: bytes) -> bool | None:
+    """Whether a document that starts so may be a feed; None: more of it is needed to tell, up to `START_BYTES`."""
     text = as_utf8(start[:START_BYTES])
     if text[:1] == b"{":
         return b"jsonfeed.org/version" in text.replace(b"\\/", b"/")
     root = _root(text)
-    return root is not None and root.lower() in _ROOTS
+    if root == b"" and len(start) < START_BYTES:
+        return None
+    return root in _ROOTS
 
 
 def extract(body: bytes) -> Document | None:
@@ -38,8 +42,7 @@ def extract(body: bytes) -> Document | None:
     if text[:1] == b"{":
         readable = b"jsonfeed.org" in text and _marks(text, b"[", b"{", b",") <= MARKS_AT_MOST
         return json_feed.read(text) if readable else None
-    root = _root(text[:START_BYTES]) or _root(text)
-    if root is None or root.lower() not in _ROOTS or _marks(text, b"<", b'="', b"='") > MARKS_AT_MOST:
+    if _root(text) not in _ROOTS or _marks(text, b"<", b'="', b"='") > MARKS_AT_MOST:
         return None
     return xml_feed.read(text)
 
@@ -48,12 +51,14 @@ def _marks(text: bytes, *marks: bytes) -> int:
     return sum(map(text.count, marks))
 
 
-def _root(text: bytes) -> bytes | None:
-    """The local name of the root element, past declaration, instructions, comments and document type."""
+def _root(text: bytes) -> bytes:
+    """The lower-case local name of the root element, past declaration, instructions, comments and document type.
+
+    Empty if the text ends before it; `?` if it is no XML.
+    """
     at = 0
     while True:
-        while text[at : at + 1] in (b" ", b"\t", b"\r", b"\n"):
-            at += 1
+        at = _SPACE.match(text, at).end()  # type: ignore[union-attr]  # it always matches
         if text.startswith(b"<?", at):
             end, length = text.find(b"?>", at), 2
         elif text.startswith(b"<!--", at):
@@ -64,7 +69,9 @@ def _root(text: bytes) -> bytes | None:
             end, length = (closing, 1) if subset < 0 else (text.find(b"]>", at), 2)
         else:
             found = _NAME.match(text, at)
-            return None if found is None else found[1]
+            if found is not None:
+                return found[1].lower()
+            return b"" if _OPEN.fullmatch(text, at) else b"?"
         if end < 0:
-            return None
+            return b""
         at = end + length

@@ -10,7 +10,6 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.learning import Learnt
-from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.engine.response import (
@@ -25,10 +24,21 @@ from bestbefore.addon.engine.response import (
     observed_unchanged,
     on_failure,
     on_response,
+    remembered,
 )
 from bestbefore.addon.engine.sharing import may_join, shared_use
 from bestbefore.addon.proxy.answer import Answer
-from bestbefore.addon.proxy.feeds import FeedReader, may_be_feed
+from bestbefore.addon.proxy.feed_answers import (
+    Kept,
+    as_copy_of_feed,
+    as_feed,
+    begun,
+    is_awaited,
+    listing_of,
+    resumed,
+    teaches_as_feed,
+)
+from bestbefore.addon.proxy.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.newcomers import Newcomers
@@ -38,14 +48,16 @@ from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.freshness import PERMANENT
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rfc9111.reuse import expiry
-from bestbefore.addon.rfc9111.storing import NoStore
 from bestbefore.addon.rules import Rule
 from bestbefore.addon.store.store import Store
 
 TOO_MANY = "too-many-objects"
 """Why an answer is not stored: its domain has had its share of new objects today."""
+FEED_PATIENCE_S = 10.0
+"""How long the content of a feed is awaited whose head is to bear what only all of it tells; real seconds."""
 WHOLE_BYTES = 16 * 1024
 """Content announced to be no larger is read whole before it is sent, which saves two turns of the event loop."""
 
@@ -54,7 +66,14 @@ class Contacts:
     """The side of an exchange that faces the origin."""
 
     def __init__(
-        self, clock: Clock, store: Store, origin: Source, judge: Judge, present: Present, sending: Sending
+        self,
+        clock: Clock,
+        store: Store,
+        origin: Source,
+        judge: Judge,
+        present: Present,
+        sending: Sending,
+        feeds: FeedReader,
     ) -> None:
         self._clock = clock
         self._store = store
@@ -63,7 +82,7 @@ class Contacts:
         self._present = present
         self._sending = sending
         self._newcomers = Newcomers()
-        self._feeds = FeedReader()
+        self._feeds = feeds
         self._flights: dict[tuple[str, str], Flight] = {}
         self._background: set[asyncio.Task[None]] = set()
 
@@ -150,6 +169,9 @@ class Contacts:
         times = Times(fetched.request_time_s, fetched.response_time_s)
         decision = on_response(ask, fetched.head, times, rule, self._present.site)
         if isinstance(decision, Relay):
+            if decision.head.status in PERMANENT:
+                record = await self._store.record(ask.request.target.url)
+                decision = remembered(decision, was_feed=record is not None and record.feed is not None)
             return await self._relay(tale, ask, rule, fetched, self._admitted(decision, ask, fetched), flight)
         fetched.close()
         if isinstance(decision, Again):
@@ -223,21 +245,34 @@ class Contacts:
             ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=ask.detail or relay.why_not_stored
         )
         head = heads.passed_on(relay.head, self._clock.now(), member, self._present.site)
-        chunks, release = self._collected(tale, ask.request, rule, fetched, relay), fetched.close
-        if stores and relay.draft is not None:
-            spool = Spool(self._present.site.max_cached_body)
-            flight.land(Arriving(relay.draft, spool))
-            reader = spool.join()
-            self._spawn(_fill(spool, chunks))
-            chunks, release = spool.read(reader), lambda: spool.leave(reader)
-        else:
-            flight.land(None)
-        content: bytes | AsyncGenerator[bytes] = chunks
-        if self._must_be_whole(ask, rule, fetched):
-            try:
+        kept = Kept()
+        chunks, release = self._collected(tale, ask.request, rule, fetched, relay, kept), fetched.close
+        content: bytes | AsyncGenerator[bytes]
+        try:
+            if is_awaited(ask.request, relay, rule):
+                start, awaited = await begun(chunks, relay.head)
+                chunks = resumed(start, chunks)
+            else:
+                awaited = False
+            whole = False
+            if stores or awaited:
+                spool = Spool(self._present.site.max_cached_body)
+                reader = spool.join()
+                self._spawn(_fill(spool, chunks))
+                chunks, release = spool.read(reader), lambda: spool.leave(reader)
+                whole = awaited and await spool.settled(FEED_PATIENCE_S)
+                if stores and relay.draft is not None and not whole:
+                    flight.land(Arriving(relay.draft, spool))
+            else:
+                flight.land(None)
+            content = chunks
+            if whole or self._must_be_whole(ask, rule, fetched):
                 content = b"".join([chunk async for chunk in chunks])
-            except OriginError as error:
-                return await self._failed(tale, ask, rule, error)
+        except OriginError as error:
+            return await self._failed(tale, ask, rule, error)
+        if isinstance(content, bytes):
+            flight.land(None if kept.copy is None or not tale.facts["stored"] else Arrived(kept.copy, content))
+            head, content = as_feed(tale, head, content, kept)
         # Who was asked for a part and sends the whole either has no parts or finds the client's out of date: to be seen
         # by the client. And what is not stored may be too long to make anyone wait for a part of it.
         cuttable = stores and "range" not in ask.sent.fields
@@ -254,10 +289,10 @@ class Contacts:
         return fits and on_failure(ask, rule, self._clock.now()) is not None
 
     async def _collected(
-        self, tale: Tale, request: Request, rule: Rule, fetched: Fetched, relay: Relay
+        self, tale: Tale, request: Request, rule: Rule, fetched: Fetched, relay: Relay, result: Kept
     ) -> AsyncGenerator[bytes]:
         """The content as it comes. Once it is complete, and before its end is passed on, the copy is stored."""
-        kept: list[bytes] | None = [] if self._is_of_use_whole(relay) else None
+        kept: list[bytes] | None = [] if not relay.why_not_stored or teaches_as_feed(relay) else None
         digest, size, ended = hashlib.blake2b(digest_size=20), 0, False
         try:
             async for chunk in fetched.chunks:
@@ -267,28 +302,29 @@ class Contacts:
                     digest.update(chunk)
                 if kept is not None:
                     kept.append(chunk)
-                    if size > self._present.site.max_cached_body:
+                    is_first = size == len(chunk)
+                    unused = relay.why_not_stored and is_first and begins_feed(relay.head, chunk) is False
+                    if unused or size > self._present.site.max_cached_body:
                         kept, tale.facts["stored"] = None, False
                 if size == fetched.length:
                     # Now rather than after it has been sent: the client's next request may be here at once.
                     ended = True
-                    await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept)
+                    await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept, result)
                 yield chunk
             if not ended:
-                await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept)
+                await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept, result)
         finally:
             fetched.close()
 
-    @staticmethod
-    def _is_of_use_whole(relay: Relay) -> bool:
-        """Whether the content is to be there at its end: to be stored, or because it may be a feed that teaches."""
-        if not relay.why_not_stored:
-            return True
-        teaches = relay.draft is not None and relay.why_not_stored == NoStore.NEVER_USABLE
-        return teaches and may_be_feed(relay.head)
-
     async def _keep(
-        self, tale: Tale, request: Request, rule: Rule, relay: Relay, body: BodyRef, kept: list[bytes] | None
+        self,
+        tale: Tale,
+        request: Request,
+        rule: Rule,
+        relay: Relay,
+        body: BodyRef,
+        kept: list[bytes] | None,
+        result: Kept,
     ) -> None:
         """Learn from a complete answer, and store it if it may be."""
         if relay.draft is None:
@@ -298,12 +334,15 @@ class Contacts:
         digest = "" if told.head.status == 304 else body.digest
         content = b"" if kept is None else b"".join(kept)
         document = await self._feeds.read(told.head, content)
-        listing = None if document is None else Listing.of(document, _tag(told))
+        if document is not None:
+            told = as_copy_of_feed(told, document, rule)
+        listing = None if document is None else listing_of(told, document)
         seen = observed(request, told, digest, rule, self._present.site, relay.reported, listing)
         learnt = await self._learn(seen, tale)
         tale.facts["stored"] = copy is not None
+        result.copy = told
         if copy is not None:
-            judged = await self._judge.judged(copy, learnt.record, rule)
+            result.copy = judged = await self._judge.judged(told, learnt.record, rule)
             self._store.put(judged, content)
             _, tale.ttl_s = _prospect(request, judged, rule, self._clock.now())
 
@@ -316,11 +355,6 @@ class Contacts:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
-
-
-def _tag(copy: Copy) -> str:
-    """The entity tag under which clients get it."""
-    return "" if copy.etag is None else copy.etag.opaque
 
 
 def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:

@@ -10,14 +10,16 @@ from mitmproxy.connection import Client
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine import piggyback
+from bestbefore.addon.engine import feed_delta, piggyback
 from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access import is_restricted
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.contacts import Contacts
+from bestbefore.addon.proxy.deltas import Deltas
+from bestbefore.addon.proxy.feeds import FeedReader
 from bestbefore.addon.proxy.judge import Judge
-from bestbefore.addon.proxy.origin import Source
+from bestbefore.addon.proxy.origin import OriginError, Source
 from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
@@ -40,7 +42,9 @@ class Exchanges:
         self._present = Present(rules, site)
         self._judge = Judge(store, lambda: self._present.rules)
         self._sending = Sending(clock, self._present, tell)
-        self._contacts = Contacts(clock, store, origin, self._judge, self._present, self._sending)
+        feeds = FeedReader()
+        self._contacts = Contacts(clock, store, origin, self._judge, self._present, self._sending, feeds)
+        self._deltas = Deltas(store, feeds)
 
     @property
     def site(self) -> Site:
@@ -61,6 +65,8 @@ class Exchanges:
         held = self._store.hot(request.target.url, request.partition)
         if held is None or (self.site.reverse and piggyback.WANT in request.fields):
             return None
+        if feed_delta.A_IM in request.fields:
+            return None  # it may be cut, which takes time
         now_s = self._clock.now()
         rule = self._rule(request)
         copies = _shown_to(client, held.copies)
@@ -94,6 +100,10 @@ class Exchanges:
                 break
             # Its content is gone (evicted, say): as if there were no such copy.
             copies = tuple(copy for copy in copies if copy is not decision.copy)
+        try:
+            await self._deltas.shorten(answer, tale, rule)
+        except OriginError as error:
+            return self._sending.refused(tale, 502, error.failure, str(error))
         return await self._with_history(answer, request)
 
     async def prefetch(self, request: Request, reach: Reach) -> Tale | None:

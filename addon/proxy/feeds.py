@@ -1,9 +1,11 @@
 """Finds the feed in complete content. Decoding and reading it is done in a thread: it may take a second."""
 
 import asyncio
+from collections.abc import Callable
 
 from bestbefore.addon.feeds.coding import decoded, start_of
-from bestbefore.addon.feeds.document import Document
+from bestbefore.addon.feeds.delta import reduced
+from bestbefore.addon.feeds.document import Document, Item
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, START_BYTES, extract, looks_like_feed
 from bestbefore.addon.rfc9111.message import Head
 
@@ -26,13 +28,15 @@ def may_be_feed(head: Head) -> bool:
     return head.status == 200 and not media_type(head).startswith(_NEVER)
 
 
-def begins_feed(head: Head, start: bytes) -> bool:
-    """Whether content that starts so, as it is transferred, may be a feed."""
+def begins_feed(head: Head, start: bytes) -> bool | None:
+    """Whether content that starts so, as it is transferred, may be a feed; None: that is too little to tell."""
     if not may_be_feed(head):
         return False
     text = start_of(start[:_LOOKED_AT], head.fields.get("content-encoding") or "", START_BYTES)
     # Some write the members of a JSON object in alphabetical order: `version` comes after all items.
-    return looks_like_feed(text) or (media_type(head) == _JSON_FEED and text.lstrip().startswith(b"{"))
+    if media_type(head) == _JSON_FEED and text.lstrip().startswith(b"{"):
+        return True
+    return looks_like_feed(text)
 
 
 class FeedReader:
@@ -43,10 +47,21 @@ class FeedReader:
 
     async def read(self, head: Head, content: bytes) -> Document | None:
         """The feed that complete content is, as it was transferred; None if it is none."""
-        if not begins_feed(head, content):
+        if begins_feed(head, content) is not True:
             return None
         async with self._reading:
             return await asyncio.to_thread(_document, content, head.fields.get("content-encoding") or "")
+
+
+    async def less(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
+        """The feed without its coding and the items that were seen; None if it cannot be cut."""
+        async with self._reading:
+            return await asyncio.to_thread(_less, content, head.fields.get("content-encoding") or "", is_seen)
+
+
+def _less(content: bytes, content_encoding: str, is_seen: Callable[[Item], bool]) -> bytes | None:
+    text = decoded(content, content_encoding, DOCUMENT_BYTES)
+    return None if text is None else reduced(text, is_seen)
 
 
 def _document(content: bytes, content_encoding: str) -> Document | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
 from bestbefore.addon.proxy.origin import OriginError
@@ -48,6 +49,14 @@ class Spool:
             await self._changed.wait()
         self._dropped, self._chunks = end, []
         return bool(self._positions)
+
+    async def settled(self, patience_s: float) -> bool:
+        """Wait until all of it is held; False if it is too large for that, or takes longer."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(patience_s):
+                while not self._ended and self._size <= self._limit:
+                    await self._changed.wait()
+        return self._ended and self.is_whole
 
     def end(self, error: OriginError | None = None) -> None:
         """There is no more; with an error, it was cut short."""

@@ -7,13 +7,17 @@ from cachetools import LRUCache
 
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.response import PERMANENT_S
 from bestbefore.addon.feeds.hints import bounded
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.freshness import PERMANENT
 from bestbefore.addon.rules import Rule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
 
 GROUPS_HELD = 4096
+PERMANENTLY = "permanent"
+"""The reason where the origin of a feed has said that it moved, or is gone, for good."""
 FEED_HINT = "feed-hint"
 """The reason of an expiry that a feed's own words have moved."""
 
@@ -36,6 +40,9 @@ class Judge:
         """The copy with the verdict of the rule's policy at the moment at which the copy was current."""
         if record is None:
             return copy.with_verdict(None, "", rule.key)
+        if record.feed is not None and copy.head.status in PERMANENT:
+            lifetime_s = min(PERMANENT_S, rule.policy.max_ttl_s)
+            return copy.with_verdict(copy.current_s + lifetime_s, PERMANENTLY, rule.key)
         host = urlsplit(copy.url).hostname or ""
         group = await self._group(host, rule)
         verdict = rule.policy.verdict(record.history(), group, copy.current_s)

@@ -28,6 +28,14 @@ class Present:
     site: Site
 
 
+def tale_of_feed(tale: Tale, head: Head, size: int) -> None:
+    """Note what the client gets of a feed with so much content."""
+    if tale.request.method == "GET":
+        not_modified = head.status == 304
+        tale.feed = "not-modified" if not_modified else "full"
+        tale.spared_bytes = size if not_modified else 0
+
+
 class Sending:
     """From a decision to an answer."""
 
@@ -49,6 +57,8 @@ class Sending:
         """A copy, or the part of it that is asked for, as the answer; its content is there, or on its way."""
         tale.encoding = copy.head.fields.get("content-encoding") or ""
         head = heads.from_copy(tale.request, copy, self._clock.now(), status_member, self._present.site)
+        if copy.is_feed:
+            tale_of_feed(tale, head, copy.body.size)
         if tale.request.method == "HEAD" or head.status == 304:
             return self.answer(tale, head)
         if isinstance(body, Spool):

@@ -30,6 +30,8 @@ class Tale:
     would_differ: str = ""
     learnt: Learnt | None = None
     """What the contact taught, if it did."""
+    feed: str = ""
+    spared_bytes: int = 0
 
     @property
     def restricted(self) -> bool:
@@ -54,5 +56,7 @@ class Tale:
             complete=complete,
             personal="cookie" in self.request.fields or "authorization" in self.request.fields,
             would_differ=self.would_differ,
+            feed=self.feed,
+            spared_bytes=self.spared_bytes,
             **self.facts,
         )

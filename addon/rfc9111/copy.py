@@ -57,6 +57,9 @@ class Copy:
     """It came from an address that only this machine means: it is not for clients that may not reach that."""
     range: str = ""
     """The range of private addresses that it came from, as the shell names them; empty for the public ones."""
+    own_etag: str = ""
+    """The opaque part, with its quotes, of a weak entity tag of ours, where the origin has no validator."""
+    is_feed: bool = False
     outdated: bool = False
     """A HEAD has shown that the origin now has something else (RFC 9111 4.3.5)."""
     expiry_s: float | None = None
@@ -71,6 +74,9 @@ class Copy:
     lifetime: Lifetime | None = field(init=False, repr=False, compare=False)
     """The origin's explicit lifetime."""
     etag: EntityTag | None = field(init=False, repr=False, compare=False)
+    """The origin's."""
+    shown_etag: EntityTag | None = field(init=False, repr=False, compare=False)
+    """What clients see: the origin's, or ours."""
     last_modified_s: float | None = field(init=False, repr=False, compare=False)
     sets_cookie: bool = field(init=False, repr=False, compare=False)
 
@@ -78,11 +84,13 @@ class Copy:
         fields, received_s = self.head.fields, self.response_time_s
         steering = governing(fields, self.targeted)
         cache_control, date_s = of_response(steering), date_value_s(fields, received_s)
+        etag = etag_field(fields)
         derived = {
             "cache_control": cache_control,
             "date_s": date_s,
             "lifetime": explicit_lifetime(cache_control, steering, date_s, received_s),
-            "etag": etag_field(fields),
+            "etag": etag,
+            "shown_etag": EntityTag(self.own_etag, weak=True) if etag is None and self.own_etag else etag,
             "last_modified_s": date_field(fields, "last-modified", received_s),
             "sets_cookie": "set-cookie" in fields,
         }

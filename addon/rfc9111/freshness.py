@@ -9,6 +9,9 @@ from bestbefore.addon.rfc9111.message import Fields
 HEURISTIC_STATUSES = frozenset((200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501))
 """The heuristically cacheable statuses of RFC 9110 15.1, less 206, which is never stored."""
 
+PERMANENT = frozenset((301, 308, 410))
+"""What an origin says for good (RFC 9110 15.4.2, 15.4.9, 15.5.11): of use to a cache also without a validator."""
+
 
 class Lifetime(NamedTuple):
     """An explicit freshness lifetime."""

@@ -69,6 +69,7 @@ _UNDERSTOOD = frozenset((
 """The final statuses of RFC 9110, less those below: what it says of caching them is done here."""
 
 _NEVER = frozenset((
+    226,  # what the client of this one request lacked (RFC 3229)
     304,  # says something of a stored response, and is none
     407,  # between a client and its proxy
     412, 416,  # answers to what is not part of the key: preconditions, a range

@@ -139,7 +139,8 @@ def is_not_modified(request: Request, copy: Copy) -> bool:
     if asked is not None:
         if asked.strip(" \t") == "*":
             return True
-        return copy.etag is not None and any(copy.etag.weakly_equals(tag) for tag in parse_entity_tags(asked))
+        own = copy.shown_etag
+        return own is not None and any(own.weakly_equals(tag) for tag in parse_entity_tags(asked))
     since = request.fields.get("if-modified-since")
     since_s = None if since is None else parse_http_date(since, copy.response_time_s)
     if since_s is None:

@@ -91,11 +91,11 @@ class Proxy:
         return found
 
     def metric(self, name: str) -> float:
-        """A metric without labels, from the admin address."""
+        """A metric, with its labels if it has any, from the admin address."""
         where = re.search(r"metrics +(http://\S+)", self.greeting)
         assert where is not None, self.greeting
         with urlopen(where[1], timeout=PATIENCE_S) as answer:
-            found = re.search(rf"^{name} (\S+)$", answer.read().decode(), re.MULTILINE)
+            found = re.search(rf"^{re.escape(name)} (\S+)$", answer.read().decode(), re.MULTILINE)
         assert found is not None, name
         return float(found[1])
 

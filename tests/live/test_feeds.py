@@ -12,8 +12,10 @@ from email.utils import formatdate
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
+from urllib.request import ProxyHandler
 
 import brotli
+import feedparser
 import pytest
 
 pytestmark = pytest.mark.live
@@ -26,7 +28,7 @@ MIB = 1 << 20
 def item(name: str, time_s: float | None = None, words: str = "words") -> str:
     """One item of an RSS feed."""
     posted = "" if time_s is None else f"<pubDate>{formatdate(time_s)}</pubDate>"
-    return f"<item><guid>{name}</guid><title>{words}</title>{posted}</item>"
+    return f"<item><guid isPermaLink='false'>{name}</guid><title>{words}</title>{posted}</item>"
 
 
 def rss(*items: str, channel: str = "") -> bytes:
@@ -123,8 +125,11 @@ def test_a_feed_of_100_mb_is_passed_on_and_not_read(shared_proxy: Any, feed: Any
     assert shown(shared_proxy, feed.url)["feed"] is None
 
 
-def test_an_answer_without_end_holds_up_nobody_and_is_left_when_its_reader_leaves(shared_proxy: Any, feed: Any) -> None:
-    feed.body, feed.repeats = rss(item("a", 1e9)), -1
+@pytest.mark.parametrize("validates", [True, False])  # without, it would be awaited whole
+def test_an_answer_without_end_holds_up_nobody_and_is_left_when_its_reader_leaves(
+    shared_proxy: Any, feed: Any, validates: bool
+) -> None:
+    feed.validates, feed.body, feed.repeats = validates, rss(item("a", 1e9)), -1
     with socket.create_connection(("127.0.0.1", shared_proxy.port), timeout=30) as reader:
         reader.sendall(f"GET {feed.url} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         received = 0
@@ -134,3 +139,104 @@ def test_an_answer_without_end_holds_up_nobody_and_is_left_when_its_reader_leave
     while feed.repeats and time.monotonic() < end_s:
         time.sleep(0.01)
     assert feed.repeats == 0
+
+
+class Reader:
+    """feedparser behind the proxy, as a reader that remembers the entity tag."""
+
+    def __init__(self, proxy: Any) -> None:
+        self._handler = ProxyHandler({"http": f"http://127.0.0.1:{proxy.port}"})
+        self.etag: str | None = None
+
+    def read(self, url: str) -> tuple[int, list[str]]:
+        """The status, and the items."""
+        found = feedparser.parse(url, etag=self.etag, handlers=[self._handler])
+        self.etag = found.get("etag", self.etag)
+        return found.status, [entry.id for entry in found.entries]
+
+
+@pytest.mark.parametrize("validates", [True, False])
+@pytest.mark.parametrize("coding", ["", "gzip"])
+def test_a_reader_gets_only_what_is_new(shared_proxy: Any, feed: Any, validates: bool, coding: str) -> None:
+    feed.validates, feed.coding = validates, coding
+    old = [item(f"{n}") for n in range(20)]
+    feed.body = rss(*old, channel="<lastBuildDate>1</lastBuildDate>")
+    reader, late_one = Reader(shared_proxy), Reader(shared_proxy)
+    assert reader.read(feed.url) == (200, [f"{n}" for n in range(20)])
+    late_one.read(feed.url)
+    assert reader.read(feed.url) == (304, [])
+    time.sleep(0.01)
+    feed.body = rss(item("new"), *old, channel="<lastBuildDate>2</lastBuildDate>")
+    insisting = {"Cache-Control": "no-cache", "Accept-Encoding": "gzip"}
+    shared_proxy.get(feed.url, insisting)  # else a copy may be fresh still
+    assert reader.read(feed.url) == (226, ["new"])
+    assert reader.read(feed.url) == (304, [])
+    time.sleep(0.01)
+    feed.body = rss(item("newer"), item("new"), *old[:5], item("5", words="edited"), *old[6:])
+    shared_proxy.get(feed.url, insisting)
+    assert reader.read(feed.url) == (226, ["newer", "5"])
+    assert late_one.read(feed.url) == (226, ["newer", "new", "5"])
+    assert all("bestbefore-" not in asked.get("if-none-match", "") for asked in feed.asked)
+    assert all("a-im" not in asked for asked in feed.asked)
+
+
+def test_without_a_validator_only_what_is_said_makes_a_new_tag(shared_proxy: Any, feed: Any) -> None:
+    feed.validates = False
+    feed.body = rss(item("a"), channel="<lastBuildDate>1</lastBuildDate>")
+    first = shared_proxy.get(feed.url)
+    assert first.fields["etag"].startswith('W/"bestbefore-')
+    feed.body = rss(item("a"), channel="<lastBuildDate>2</lastBuildDate>")
+    again = shared_proxy.get(feed.url, {"If-None-Match": first.fields["etag"]})
+    assert (again.status, again.body, again.fields["etag"]) == (304, b"", first.fields["etag"])
+    feed.body = rss(item("b"), item("a"))
+    assert shared_proxy.get(feed.url, {"If-None-Match": first.fields["etag"]}).status == 200
+    feed.fields = {"Cache-Control": "no-transform"}
+    assert "etag" not in shared_proxy.get(feed.url).fields
+
+
+def test_a_stored_feed_without_a_validator_has_its_tag_at_each_hit(shared_proxy: Any, feed: Any) -> None:
+    feed.validates, feed.fields, feed.body = False, {"Cache-Control": "max-age=600"}, rss(item("a"))
+    first = shared_proxy.get(feed.url)
+    hit = shared_proxy.get(feed.url)
+    assert hit.is_hit
+    assert hit.fields["etag"] == first.fields["etag"]
+    assert shared_proxy.get(feed.url, {"If-None-Match": first.fields["etag"]}).status == 304
+    assert len(feed.asked) == 1
+
+
+@pytest.mark.parametrize("status", [301, 308, 410])
+def test_what_a_feed_says_for_good_is_remembered(shared_proxy: Any, feed: Any, status: int) -> None:
+    feed.body = rss(item("a"))
+    shared_proxy.get(feed.url)
+    feed.validates, feed.status, feed.body = False, status, b"gone"
+    feed.fields = {"Content-Type": "text/plain"} | ({"Location": "http://x/moved"} if status != 410 else {})
+    first = shared_proxy.get(feed.url, {"Cache-Control": "no-cache"})
+    again = shared_proxy.get(feed.url)
+    assert (first.status, again.status, again.is_hit) == (status, status, True)
+    assert "detail=permanent" in again.cache_status
+    assert len(feed.asked) == 2
+
+
+def test_a_feed_that_turns_into_html_has_posted_nothing(shared_proxy: Any, feed: Any) -> None:
+    feed.validates, feed.body = False, rss(item("a"))
+    shared_proxy.get(feed.url)
+    feed.body = b"<!DOCTYPE html><html><body>sold</body></html>"
+    time.sleep(0.01)
+    assert "etag" not in shared_proxy.get(feed.url).fields
+    observed = shown(shared_proxy, feed.url)
+    assert (observed["updates"], observed["feed"]["away"]) == (0, True)
+
+
+def test_what_readers_were_spared_is_counted(shared_proxy: Any, feed: Any) -> None:
+    feed.validates, feed.body = False, rss(*(item(f"{n}") for n in range(20)))
+    reader = Reader(shared_proxy)
+    names = [f'bestbefore_feed_spared_bytes_total{{got="{got}"}}' for got in ("not-modified", "delta")]
+    reader.read(feed.url)
+    reader.read(feed.url)
+    feed.body = rss(*(item(f"{n}") for n in range(21)))
+    before = [shared_proxy.metric(name) for name in names]
+    reader.read(feed.url)
+    reader.read(feed.url)
+    after = [shared_proxy.metric(name) for name in names]
+    assert after[0] - before[0] == len(feed.body)
+    assert 0.5 * len(feed.body) < after[1] - before[1] < len(feed.body)

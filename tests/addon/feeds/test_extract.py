@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MARKS_AT_MOST, extract, looks_like_feed
+from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MARKS_AT_MOST, START_BYTES, extract, looks_like_feed
 
 RSS = b'<rss version="2.0"><channel><title>t</title><item><guid>1</guid></item></channel></rss>'
 ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry><id>1</id></entry></feed>'
@@ -70,6 +70,18 @@ def test_a_feed_is_known_by_its_content(kind: str, body: bytes) -> None:
 )
 def test_what_is_no_feed_is_none(body: bytes) -> None:
     assert extract(body) is None
+
+
+@pytest.mark.parametrize(
+    "start", [b"", b" \n", b"<", b"<?xml version", b"<?xml version='1.0'?>\n", b"<!-- a", b"<rss", b"<rdf:RD"]
+)
+def test_a_start_may_be_too_short_to_tell(start: bytes) -> None:
+    assert looks_like_feed(start) is None
+
+
+@pytest.mark.parametrize("start", [b"<!DOCTYPE html><html ", b"text", b"< rss>", b"{", b"<!--" + bytes(START_BYTES)])
+def test_a_start_may_be_that_of_something_else(start: bytes) -> None:
+    assert looks_like_feed(start) is False
 
 
 def test_a_feed_without_items_is_one() -> None:
