@@ -11,6 +11,7 @@ from bestbefore.replay.report.series import Series, value_shown
 WIDTH, HEIGHT, FONT = 760, 460, 13
 LEGEND_COLUMNS = 2
 LEGEND_ROW = 1.6 * FONT
+LINE_SHOWN = '<path class="line" d="M-11,0H11"/>'
 
 STYLE = """
 svg { color: #1d2430; font-family: system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -31,21 +32,24 @@ text { fill: currentColor; }
 def figure(series: Sequence[Series], measure: Measure = REQUESTS) -> str:
     """The drawing of these series, each with its name in the legend and the range of what differs in it."""
     chart = svg(Chart(series, measure.x, measure.y, measure.whole), WIDTH, HEIGHT, FONT, "chart")
-    legend = [Entry(place, one.name, one.name + _range(one)) for place, one in enumerate(series)]
+    legend = [
+        Entry(one.name + _range(one), colour(place, one.name), marker(place, one.name))
+        for place, one in enumerate(series)
+    ]
     return framed(chart.replace("<svg ", f'<svg width="{WIDTH}" height="{HEIGHT}" ', 1), legend)
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A line of a legend: what it says of the series at this place, from 0, with this name."""
+    """A line of a legend."""
 
-    place: int
-    name: str
     text: str
+    colour: str
+    """The class of the series."""
+    marker: str
+    """The path of its marker, around (0, 0); empty if it has none."""
     joined: bool = True
-    """Whether the chart has a line through the points."""
-    marked: bool = True
-    """Whether it has a marker at each."""
+    """Whether a line goes through its points."""
 
 
 def framed(chart: str, legend: Sequence[Entry]) -> str:
@@ -65,9 +69,9 @@ def framed(chart: str, legend: Sequence[Entry]) -> str:
 def _entry(number: int, entry: Entry) -> Iterator[str]:
     row, column = divmod(number, LEGEND_COLUMNS)
     x, y = 4 * FONT + column * (WIDTH / LEGEND_COLUMNS - 2 * FONT), HEIGHT + LEGEND_ROW * (row + 0.7)
-    line = '<path class="line" d="M-11,0H11"/>' if entry.joined else ""
-    mark = f'<path d="{marker(entry.place, entry.name)}"/>' if entry.marked else ""
-    yield f'<g class="series {colour(entry.place, entry.name)}" transform="translate({x:g},{y:g})">{line}{mark}</g>'
+    line = LINE_SHOWN if entry.joined else ""
+    mark = f'<path d="{entry.marker}"/>' if entry.marker else ""
+    yield f'<g class="series {entry.colour}" transform="translate({x:g},{y:g})">{line}{mark}</g>'
     yield f'<text x="{x + 18:g}" y="{y + 0.35 * FONT:g}">{escape(entry.text)}</text>'
 
 

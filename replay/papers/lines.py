@@ -22,7 +22,7 @@ class Line:
     joined: bool = True
     marked: bool = False
     of: int | None = None
-    """The number of the line that this one is compared with, and whose colour it has; None: a colour of its own."""
+    """The number of the line whose colour it has, since they are compared; None: a colour of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +48,23 @@ def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
     points = [point for line in lines for point in line.points]
     x_axis = x.axis((point[0] for point in points), LEFT, RIGHT)
     y_axis = y.axis((point[1] for point in points), BOTTOM, TOP)
-    places = [number if line.of is None else line.of for number, line in enumerate(lines)]
+    colours = [colour(number if line.of is None else line.of, "") for number, line in enumerate(lines)]
+    markers = [marker(number, "") if line.marked else "" for number, line in enumerate(lines)]
     chart = "".join((
         f'<svg class="chart" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{escape(y.title)} against {escape(x.title)}">',
         *_grid(x_axis, y_axis),
         f'<g class="titles">{_text(0.2 * FONT, FONT, f"{y.title} ↑", "start")}',
         f'{_text(RIGHT, HEIGHT - 0.4 * FONT, f"{x.title} →", "end")}</g>',
-        *(_line(line, place, x_axis, y_axis) for place, line in zip(places, lines, strict=True)),
+        *(
+            _line([(x_axis.at(x), y_axis.at(y)) for x, y in line.points], line.joined, css_class, path)
+            for line, css_class, path in zip(lines, colours, markers, strict=True)
+        ),
         "</svg>",
     ))
     legend = [
-        Entry(place, line.name, line.name, line.joined, line.marked)
-        for place, line in zip(places, lines, strict=True)
+        Entry(line.name, css_class, path, line.joined)
+        for line, css_class, path in zip(lines, colours, markers, strict=True)
     ]
     return framed(chart, legend)
 
@@ -75,17 +79,15 @@ def _grid(x_axis: Axis, y_axis: Axis) -> Iterator[str]:
         y = y_axis.at(value)
         yield f'<path d="M{LEFT:.1f},{y:.1f}H{RIGHT:.1f}"/>'
         yield _text(LEFT - 0.5 * FONT, y + 0.35 * FONT, number_shown(value), "end")
-    yield f'<path class="frame" d="M{LEFT:.1f},{TOP:.1f}V{BOTTOM:.1f}H{RIGHT:.1f}"/></g>'
+    yield f'<path class="frame" fill="none" d="M{LEFT:.1f},{TOP:.1f}V{BOTTOM:.1f}H{RIGHT:.1f}"/></g>'
 
 
-def _line(line: Line, place: int, x_axis: Axis, y_axis: Axis) -> str:
-    at = [(x_axis.at(x), y_axis.at(y)) for x, y in line.points]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
-    mark = marker(place, line.name)
+def _line(at: Sequence[tuple[float, float]], joined: bool, css_class: str, path: str) -> str:
+    through = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
     return "".join((
-        f'<g class="series {colour(place, line.name)}">',
-        f'<path class="line" d="M{path}"/>' if line.joined and len(at) > 1 else "",
-        *(f'<path transform="translate({x:.1f},{y:.1f})" d="{mark}"/>' for x, y in at if line.marked),
+        f'<g class="series {css_class}">',
+        f'<path class="line" fill="none" d="M{through}"/>' if joined and len(at) > 1 else "",
+        *(f'<path transform="translate({x:.1f},{y:.1f})" d="{path}"/>' for x, y in at if path),
         "</g>",
     ))
 
