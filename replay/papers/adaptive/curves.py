@@ -3,13 +3,10 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
-from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import parse_spec
-from bestbefore.replay import fast, plain
-from bestbefore.replay.counts import Counts
+from bestbefore.replay.engines import Engines
 from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.series import Series
@@ -52,26 +49,15 @@ def values_between(least: float, most: float, n: int) -> list[float]:
     return [least * (most / least) ** (i / (n - 1)) for i in range(n)]
 
 
-def replayed(work: Work, scenario: Scenario, points: Sequence[Point], what: str) -> list[Counts]:
-    """What the requests of the scenario meet at each point, by the fast engine wherever it can."""
-    policies = [point.policy for point in points]
-    if not len(scenario.requests):
-        return [Counts.total([]) for _ in policies]
-    engine = fast.FastReplay(scenario)
-    engine.prepare(policies)
-    return work.each(partial(_count, scenario, engine), policies, what)
-
-
-def _count(scenario: Scenario, engine: fast.FastReplay, policy: Policy) -> Counts:
-    return plain.replay(scenario, policy) if fast.obstacle(scenario, policy) else engine.replay(policy)
-
-
 def series_of_curves(
     work: Work, scenario: Scenario, curves: Sequence[Curve], values: Sequence[float], what: str
 ) -> list[Series]:
     """A series of results for each curve, in the order of the values."""
     points = [(curve, point) for curve in curves for point in curve.points(values)]
-    counts = replayed(work, scenario, [point for _, point in points], what)
+    policies = [point.policy for _, point in points]
+    engines = Engines(scenario)
+    engines.prepare(policies)
+    counts = work.each(engines.replay, policies, what)
     results: dict[str, list[Result]] = {curve.name: [] for curve in curves}
     for (curve, point), counted in zip(points, counts, strict=True):
         results[curve.name].append(Result(point, counted.by_name()))

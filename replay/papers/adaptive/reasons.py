@@ -8,7 +8,7 @@ import numpy as np
 from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast import FastReplay
+from bestbefore.replay.engines import Engines
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
     INDHIST,
@@ -70,7 +70,7 @@ def write(work: Work, page: Page, whole: Paired) -> None:
 
 
 def _write_concentration(page: Page, whole: Paired) -> None:
-    engine = FastReplay(whole.scenario(Cache.SHARED, TRAINING_DAYS))
+    engine = Engines(whole.scenario(Cache.SHARED, TRAINING_DAYS))
     specs = ("ttl:alpha=0.05", "agghist:theta=0.05", "indhist:theta=0.05")
     counted = [engine.replay_objects(parse_spec(spec)) for spec in specs]
     totals = [Counts.total(counts.values()) for counts in counted]
@@ -94,7 +94,7 @@ def _write_concentration(page: Page, whole: Paired) -> None:
 
 def _write_unknown_hours(page: Page, rest: Paired) -> None:
     scenario = rest.scenario(Cache.SHARED, TRAINING_DAYS)
-    counted = FastReplay(scenario).replay_objects(parse_spec(f"indhist:theta={ALMOST_NOTHING}"))
+    counted = Engines(scenario).replay_objects(parse_spec(f"indhist:theta={ALMOST_NOTHING}"))
     rows = []
     for name in (*sorted({*rest.classes.values()}), None):
         members = {object_ for object_, own in rest.classes.items() if name in (own, None)}
@@ -178,13 +178,13 @@ def _write_conclusion(page: Page, found: Mapping[str, Multiples]) -> None:
     page.text("**The conclusion.** Multiples of TTL's validations are given for 1, 2 and 5 % stale hits:")
     page.items(
         f"""The model is right and the histories are short. In eight days an object with ten or twenty updates shows few
-        of its hours. As recorded IndHist needs {shown(RECORDED, ind)} of TTL's validations. Without the updates in hours
-        unknown from training (a) it is {shown(KNOWN_HOURS, ind)}, with the hours known beforehand (b)
+        of its hours. As recorded IndHist needs {shown(RECORDED, ind)} of TTL's validations. Without the updates in
+        hours unknown from training (a) it is {shown(KNOWN_HOURS, ind)}, with the hours known beforehand (b)
         {shown(BEFOREHAND, ind)}. AggHist, which knows the hours of all objects, has no such floor:
         {shown(RECORDED, agg)} as recorded.""",
         """One cache for all shows that floor, a cache for each client hides it. A missed update makes the next few
-        requests of a client stale; in one cache it does so for all requests of everybody until the next validation, and
-        objects with few updates are among those that are asked for most.""",
+        requests of a client stale; in one cache it does so for all requests of everybody until the next validation,
+        and objects with few updates are among those that are asked for most.""",
         f"""Bursts are where TTL is good. Without updates within an hour of each other (c) AggHist needs
         {shown(NO_BURSTS, agg)}; with the hours known as well, IndHist needs {shown(BOTH, ind)}. (The paper finds up to
         60 % fewer for its cyclic objects.)""",
