@@ -243,6 +243,15 @@ class Connection:
             await pubsub.aclose()
 
 
+def pairs(flat: Any) -> list[tuple[bytes, bytes]]:
+    """The pairs of an answer, which redis-py gives as a dict, as pairs or as a flat list."""
+    if isinstance(flat, dict):
+        return list(flat.items())
+    if flat and isinstance(flat[0], tuple | list):
+        return [(pair[0], pair[1]) for pair in flat]
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
 type Script = Callable[[Sequence[str], Sequence[Any]], list[Any]]
 
 

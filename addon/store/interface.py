@@ -13,6 +13,7 @@ from typing import Protocol
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.store.keeper import Keeper
 
 VARIANTS_KEPT = 64
 """How many variants of an object are kept: a Vary on what each client sends differently must not fill the store."""
@@ -121,6 +122,10 @@ class Tally:
 
 class Backend(Protocol):
     """Where the store keeps what outlives the process."""
+
+    @property
+    def keeper(self) -> Keeper:
+        """What it keeps for prefetching."""
 
     async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
         """Reach the backend, and check that it may be used. Raises StoreInputError if not.

@@ -25,6 +25,15 @@ TOMBSTONES = f"bb{SCHEMA}:tombstones"
 CHANNEL = f"bb{SCHEMA}:buried"
 """The channel on which tombstones are published."""
 
+PLAN = f"bb{SCHEMA}:plan"
+"""A hash: `version` and `plan`, the prefetches that are planned. Thirty days to live from the last planning."""
+
+PLANNER = f"bb{SCHEMA}:planner"
+"""The process that plans for all now; a lease."""
+
+SPENT = f"bb{SCHEMA}:spent"
+"""A hash: period of the budget since the epoch -> fetches."""
+
 
 @lru_cache(maxsize=65_536)
 def host_of(url: str) -> str:
@@ -59,6 +68,10 @@ class Keys:
       `TOMBSTONES_KEPT_S`.
     - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. `counters`, hash:
       name -> count. Both live `forget_after` from their last write.
+    - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
+      the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
+    - `fetch:U`, string: the process that is fetching U unasked, a lease; or `done` and when the job was due, for a day.
+      `pace`, string: there while no fetch of the domain may begin.
     """
 
     def __init__(self, domain_of: Callable[[str], str]) -> None:

@@ -22,6 +22,7 @@ from bestbefore.addon.store.interface import (
     Tombstone,
     Versioned,
 )
+from bestbefore.addon.store.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.keys import host_of, variant_of
 from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S
 
@@ -47,6 +48,7 @@ class MemoryBackend:
         """`max_bytes`: of copies."""
         self._clock = clock
         self._domain_of = domain_of
+        self.keeper = MemoryKeeper(clock, domain_of)
         self._records: OrderedDict[str, Versioned] = OrderedDict()
         self._observations: dict[str, deque[Observation]] = {}
         self._versions = count(1)

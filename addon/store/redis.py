@@ -11,7 +11,7 @@ from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store import codec, keys
 from bestbefore.addon.store.bodies import FILE_FROM_BYTES, BodyFiles
-from bestbefore.addon.store.connection import Connection, log, script
+from bestbefore.addon.store.connection import Connection, log, pairs, script
 from bestbefore.addon.store.interface import (
     VARIANTS_KEPT,
     AwayError,
@@ -26,6 +26,7 @@ from bestbefore.addon.store.interface import (
     UnwritableError,
     Versioned,
 )
+from bestbefore.addon.store.keeper_redis import RedisKeeper
 from bestbefore.addon.store.keys import Keys, host_of, variant_of
 from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S
 
@@ -64,6 +65,7 @@ class RedisBackend:
         self._clock_mark = clock_mark
         self._forget_after_s = forget_after_s
         self._files = files
+        self.keeper = RedisKeeper(connection, names, clock)
         self._domains: set[str] = set()
         self._warned = False
         self._size_bytes: int | None = None
@@ -264,7 +266,7 @@ class RedisBackend:
     async def top(self, n: int) -> list[tuple[str, int]]:
         names = [self._names.of_domain(domain, "requests") for domain in await self._all_domains()]
         found = await self._connection.ask_all([("ZREVRANGE", name, 0, n - 1, "WITHSCORES") for name in names])
-        pairs = [(url.decode(), int(score)) for part in found for url, score in _pairs(part)]
+        pairs = [(url.decode(), int(score)) for part in found for url, score in pairs(part)]
         return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
 
     async def requested(self) -> AsyncIterator[list[str]]:
@@ -282,7 +284,7 @@ class RedisBackend:
         domains = await self._all_domains()
         found = await self._connection.ask_all([("HGETALL", self._names.of_domain(d, "counters")) for d in domains])
         return {
-            domain: {name.decode(): int(n) for name, n in _pairs(part)}
+            domain: {name.decode(): int(n) for name, n in pairs(part)}
             for domain, part in zip(domains, found, strict=True)
             if part
         }
@@ -355,14 +357,5 @@ def _flat(counts: Any) -> list[int]:
     return [len(counts), *(number for pair in counts.items() for number in pair)]
 
 
-def _pairs(flat: Any) -> list[tuple[bytes, bytes]]:
-    """The pairs of an answer, which redis-py gives as a dict, as pairs or as a flat list."""
-    if isinstance(flat, dict):
-        return list(flat.items())
-    if flat and isinstance(flat[0], tuple | list):
-        return [(pair[0], pair[1]) for pair in flat]
-    return list(zip(flat[::2], flat[1::2], strict=True))
-
-
 def _counted(flat: Any) -> dict[int, int]:
-    return {int(hour): int(n) for hour, n in _pairs(flat)}
+    return {int(hour): int(n) for hour, n in pairs(flat)}

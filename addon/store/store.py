@@ -15,6 +15,7 @@ from bestbefore.addon.store.histories import Histories
 from bestbefore.addon.store.interface import AwayError, Backend, Body, CopySet, GroupCounts, Tombstone
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices, log
+from bestbefore.addon.store.planning import Planning
 from bestbefore.addon.store.requests import Requests
 from bestbefore.addon.store.sweep import Sweep
 from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
@@ -70,7 +71,8 @@ class Store:
         )
         self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain)
         self._requests = Requests(domain_of)
-        parts = (self._tombstones, self._histories, self._copies, self._requests)
+        self.planning = Planning(self._link, clock, self._notices, domain_of)
+        parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning)
         self._behind = Behind(self._link, self._notices, parts, self._connect, self._groups.read_due)
         self._sweep = Sweep(self._link, clock, self._behind.writing, self._tombstones, forget_after_s)
         self._closed = False
@@ -295,6 +297,7 @@ class Store:
         async for part in backend.recorded():
             urls = [url for url, _ in part if matches(url)]
             forgotten += await self._sweep.forget(urls, lambda record: record.last_contact_s <= tombstone.time_s)
+        await self.planning.forget(matches)
         async for requested in backend.requested():
             await backend.uncount([url for url in requested if matches(url)])
         self._groups.clear()

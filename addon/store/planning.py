@@ -1,0 +1,153 @@
+"""The store's side of prefetching: who wants what, the plan, and who does which of its jobs.
+
+Most of it is the backend's (`keeper`). While that is away, jobs are taken and counted in memory: this process goes on
+with the plan it has, and politeness and budget hold for it alone.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.store.interface import AwayError, Backend, UnwritableError
+from bestbefore.addon.store.keeper import WANTS_KEPT_DAYS, Keeper, Want
+from bestbefore.addon.store.keeper_memory import MemoryKeeper
+from bestbefore.addon.store.link import Link
+from bestbefore.addon.store.notices import Notices, log
+from bestbefore.addon.store.plan import Plan, decode, encode
+
+WAITING_WANTS = 50_000
+"""How many wants may wait to be written; beyond it further ones are not counted."""
+DAY_S = 86_400.0
+DONE_KEPT_S = 2 * DAY_S
+"""For how long a job that was done is remembered, in policy time: longer than any plan reaches."""
+
+
+class Planning:
+    """A part of the store."""
+
+    def __init__(self, link: Link, clock: Clock, notices: Notices, domain_of: Callable[[str], str]) -> None:
+        self._link = link
+        self._clock = clock
+        self._notices = notices
+        self._alone = MemoryKeeper(clock, domain_of)
+        self._wants: Counter[Want] = Counter()
+        self._plan: Plan | None = None
+
+    # Wants; a part that is written behind.
+
+    def want(self, url: str, asked_from: str) -> None:
+        """Count a request without Cookie and credentials, by the range of addresses that it came from."""
+        if len(self._wants) < WAITING_WANTS:
+            self._wants[Want(url, asked_from)] += 1
+
+    @property
+    def waiting(self) -> int:
+        """How many wants wait to be written."""
+        return len(self._wants)
+
+    async def write(self, backend: Backend) -> None:
+        """Write the wants. Raises AwayError, UnwritableError; they wait on then."""
+        wants, self._wants = self._wants, Counter()
+        try:
+            await backend.keeper.add_wants(int(self._clock.now() // DAY_S), wants)
+        except BaseException:
+            self._wants.update(wants)
+            raise
+
+    async def wanted(self) -> Counter[Want] | None:
+        """The wants of the last `WANTS_KEPT_DAYS` days; None if the backend is away."""
+        today = int(self._clock.now() // DAY_S)
+        counts = Counter(self._wants)
+
+        async def read(keeper: Keeper) -> Counter[Want]:
+            async for part in keeper.wants(range(today - WANTS_KEPT_DAYS + 1, today + 1)):
+                counts.update(part)
+            return counts
+
+        return await self._ask(read)
+
+    async def forget(self, matches: Callable[[str], bool]) -> None:
+        """Forget the wants and the jobs of some URLs. Raises AwayError, UnwritableError."""
+        for want in [want for want in self._wants if matches(want.url)]:
+            del self._wants[want]
+        await self._link.backend.keeper.forget_wants(matches)
+        plan = await self.plan()
+        if plan is not None and any(matches(job.url) for job in plan.jobs):
+            await self.put_plan(plan.without(matches))
+
+    # The plan
+
+    async def plan(self) -> Plan | None:
+        """The plan in force, or the last one that was known of; None if there is none, or it cannot be read."""
+        version = await self._ask(lambda keeper: keeper.plan_version())
+        if version is None or (self._plan is not None and version == self._plan.version):
+            return self._plan
+        encoded = await self._ask(lambda keeper: keeper.plan())
+        try:
+            self._plan = None if encoded is None else decode(encoded)
+        except ValueError as e:
+            self._notices.holds("plan", str(e))
+            self._plan = None
+        return self._plan
+
+    async def put_plan(self, plan: Plan) -> None:
+        """Let this plan be in force, for all if the backend is there."""
+        self._plan = plan
+        await self._ask(lambda keeper: keeper.put_plan(plan.version, encode(plan)))
+
+    async def lead(self, holder: str, lease_s: float) -> bool:
+        """Whether the holder may plan for all now."""
+        return bool(await self._ask(lambda keeper: keeper.lead(holder, lease_s)))
+
+    # Jobs. Times that are given in policy time are turned into real ones here.
+
+    async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
+        """See `Keeper.take`; the interval is in policy time, the lease and the answer in real seconds."""
+        real_s = self._clock.to_real_s(interval_s)
+        return await self._ask_or_alone(lambda keeper: keeper.take(url, due_s, holder, lease_s, real_s))
+
+    async def renew(self, url: str, holder: str, lease_s: float) -> None:
+        """Prolong the lease, wherever it is held."""
+        await self._ask(lambda keeper: keeper.renew(url, holder, lease_s))
+        await self._alone.renew(url, holder, lease_s)
+
+    async def finish(self, url: str, holder: str, due_s: float) -> None:
+        """The job is done."""
+        keep_s = self._clock.to_real_s(DONE_KEPT_S)
+        await self._ask(lambda keeper: keeper.finish(url, holder, due_s, keep_s))
+        await self._alone.finish(url, holder, due_s, keep_s)
+
+    async def release(self, url: str, holder: str) -> None:
+        """Give the job back undone."""
+        await self._ask(lambda keeper: keeper.release(url, holder))
+        await self._alone.release(url, holder)
+
+    async def pause(self, domain: str, wait_s: float) -> None:
+        """Let no proxy fetch from a domain for a while, in policy time."""
+        real_s = self._clock.to_real_s(wait_s)
+        await self._ask(lambda keeper: keeper.pause(domain, real_s))
+        await self._alone.pause(domain, real_s)
+
+    async def spend(self, period: int, since: int, most: int) -> bool:
+        """See `Keeper.spend`."""
+        return await self._ask_or_alone(lambda keeper: keeper.spend(period, since, most))
+
+    async def spent(self, since: int) -> int:
+        """See `Keeper.spent`."""
+        return await self._ask_or_alone(lambda keeper: keeper.spent(since))
+
+    async def _ask_or_alone[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T:
+        answer = await self._ask(ask)
+        return await ask(self._alone) if answer is None else answer
+
+    async def _ask[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T | None:
+        """What the backend answers; None if it is away, or refuses to write."""
+        if self._link.away:
+            return None
+        try:
+            return await ask(self._link.backend.keeper)
+        except AwayError as e:
+            self._link.lost(e)
+        except UnwritableError as e:
+            log.debug("prefetching goes on in memory: %s", e)
+        return None

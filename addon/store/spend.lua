@@ -1,0 +1,21 @@
+-- Count one fetch, unless there were too many already.
+--
+-- KEYS: spent
+-- ARGV: the period, the first period that counts, how many fetches there may be, ms to live
+-- Answers 1 if it was counted.
+
+local total = 0
+local counts = redis.call('HGETALL', KEYS[1])
+for i = 1, #counts, 2 do
+  if tonumber(counts[i]) < tonumber(ARGV[2]) then
+    redis.call('HDEL', KEYS[1], counts[i])
+  else
+    total = total + tonumber(counts[i + 1])
+  end
+end
+if total >= tonumber(ARGV[3]) then
+  return 0
+end
+redis.call('HINCRBY', KEYS[1], ARGV[1], 1)
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 1

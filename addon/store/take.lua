@@ -1,0 +1,25 @@
+-- Take the job of fetching an object, unless it is done, somebody has it, or its domain is to be left alone for now.
+--
+-- KEYS: fetch, pace
+-- ARGV: holder, when the job is due, ms of the lease, ms until the next job of the domain
+-- Answers 0: taken; above 0: ms to wait; -1: done already.
+
+local found = redis.call('GET', KEYS[1])
+if found then
+  local done = string.match(found, '^done (.+)$')
+  if not done then
+    return math.max(redis.call('PTTL', KEYS[1]), 1)
+  end
+  if tonumber(done) >= tonumber(ARGV[2]) then
+    return -1
+  end
+end
+local wait = redis.call('PTTL', KEYS[2])
+if wait > 0 then
+  return wait
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+if tonumber(ARGV[4]) > 0 then
+  redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[4])
+end
+return 0
