@@ -102,9 +102,10 @@ class AgeCurve:
         """f = lambda / r(v)."""
         np.add(keys, x, out=keys)
         age_curve().at(keys, out, scratch)
-        if keys.min() < LEAST_LOG_V:
+        # "not", as the key of an object with neither rate nor weight is not a number
+        if not keys.min() >= LEAST_LOG_V:
             np.add(out, np.minimum(keys - LEAST_LOG_V, 0.0) / 3.0, out=out)
-        if keys.max() > MOST_LOG_V:
+        if not keys.max() <= MOST_LOG_V:
             np.add(out, np.maximum(keys - MOST_LOG_V, 0.0) / 2.0, out=out)
         np.negative(out, out=out)
         np.exp(out, out=out)

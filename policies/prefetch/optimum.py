@@ -13,7 +13,7 @@ from bestbefore.policies.prefetch.cubics import FloatArray, Scratch, chunks
 from bestbefore.policies.prefetch.curves import AgeCurve, Curve, FreshnessCurve
 from bestbefore.policies.prefetch.histogram import Histogram
 from bestbefore.policies.prefetch.ratio import ratio_of_surprise
-from bestbefore.policies.prefetch.root import falling_root
+from bestbefore.policies.prefetch.root import Root, falling_root
 
 TOLERANCE = 1e-7
 """Of the budget: how far off refreshes may be that are then scaled to it. The objective errs by its square."""
@@ -118,24 +118,25 @@ def excess(total: float, budget: float) -> float:
     return math.log(total / budget) if total > 0.0 else -700.0
 
 
-def solve_bins(objects: Objects, curve: Curve, budget: float, start: float, most: float) -> float:
+def solve_bins(objects: Objects, curve: Curve, budget: float, start: float, most: float) -> Root:
     """The x <= most at which the refreshes of the bins add up to the budget, searched for from `start`."""
     return falling_root(
-        lambda x: excess(objects.refresh_bins(curve, x), budget), start, curve.slope, BINS_TOLERANCE, most
-    ).low
+        lambda x: excess(objects.refresh_bins(curve, x), budget), [start], curve.slope, BINS_TOLERANCE, most
+    )
 
 
-def solve(objects: Objects, curve: Curve, budget: float, start: float, most: float) -> FloatArray:
-    """The refreshes, (n,), that lie on the curve at x <= most and add up to the budget > 0; x is near `start`.
+def solve(objects: Objects, curve: Curve, budget: float, of_bins: Root, most: float) -> FloatArray:
+    """The refreshes, (n,), that lie on the curve at x <= most and add up to the budget > 0; x is near that of the bins.
 
     Where neighbouring multipliers in float64 lie on either side of the budget (an object at the edge of being given up
     has f = lambda / 36 at one and 0 at the next) the answer lies between theirs: all that is between is as good.
     """
     refreshes = np.zeros(len(objects.rates))
-    below, above = objects.refresh_bins(curve, start - STEP), objects.refresh_bins(curve, start + STEP)
-    slope = min(-excess(below, above) / (2.0 * STEP), -1e-3)
+    before, after = objects.refresh_bins(curve, of_bins.low - STEP), objects.refresh_bins(curve, of_bins.low + STEP)
+    slope = min(-excess(before, after) / (2.0 * STEP), -1e-3)
+    guesses = [of_bins.low] if of_bins.low == of_bins.high else [of_bins.low, of_bins.high]
     root = falling_root(
-        lambda x: excess(objects.refresh(curve, x, refreshes), budget), start, slope, TOLERANCE, most
+        lambda x: excess(objects.refresh(curve, x, refreshes), budget), guesses, slope, TOLERANCE, most
     )
     if root.low < root.high:
         above, below = budget * math.exp(root.low_value), budget * math.exp(root.high_value)
@@ -161,7 +162,7 @@ def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArra
             if budget <= total / float(ratio_of_surprise(np.array([CERTAIN_SURPRISE]))[0]):
                 return best * (budget / total)
         most = math.log(CERTAIN_SURPRISE)
-        start = solve_bins(objects, curve, budget, 0.0, most)
+        start = solve_bins(objects, curve, budget, 0.0, most).low
         edge = curve.edge_bin(start)
         objects.single_out(curve, edge - EDGE_BELOW, edge + EDGE_ABOVE)
         return solve(objects, curve, budget, solve_bins(objects, curve, budget, start, most), most)

@@ -1,7 +1,7 @@
 """The root of a falling function of one number, when each evaluation is a pass over millions of objects."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 EVALUATIONS = 400
@@ -21,17 +21,21 @@ class Root(NamedTuple):
 
 
 def falling_root(
-    function: Callable[[float], float], guess: float, slope: float, tolerance: float, most: float = math.inf
+    function: Callable[[float], float],
+    guesses: Sequence[float],
+    slope: float,
+    tolerance: float,
+    most: float = math.inf,
 ) -> Root:
-    """Secant steps from `guess`, of which none leaves the bracket, and a bisection wherever they are slow.
+    """Secant steps from the last of the guesses, none of which leaves the bracket; a bisection wherever they are slow.
 
     `slope` < 0 is that of the first step. The root must not lie above `most`. The last call of `function` is at `high`.
     """
     low, high = -math.inf, math.inf
     low_value, high_value = math.inf, -math.inf
-    x, before, value_before = min(guess, most), math.nan, math.nan
+    x, before, value_before = min(guesses[0], most), math.nan, math.nan
     widths = [math.inf] * 3
-    for _ in range(EVALUATIONS):
+    for evaluation in range(1, EVALUATIONS):
         value = function(x)
         if abs(value) <= tolerance:
             return Root(x, x, value, value)
@@ -43,7 +47,10 @@ def falling_root(
             secant = (value - value_before) / (x - before)
             slope = secant if secant < 0.0 else slope
         before, value_before = x, value
-        x = min(x - value / slope, most)
+        x = guesses[evaluation] if evaluation < len(guesses) else x - value / slope
+        if x == before:
+            x += math.copysign(4.0 * math.ulp(before), value)
+        x = min(x, most)
         width = high - low
         slow = width > 0.5 * widths[0]
         widths = [*widths[1:], width]
@@ -53,9 +60,9 @@ def falling_root(
                 break
             if slow or not low < x < high:
                 x = middle
-        elif x == before:
+        elif x == before:  # at `most`
             break
-    if math.isinf(high):  # by a rounding error: the root is at `most`
+    if math.isinf(high):  # but for a rounding error the root is there
         return Root(low, low, low_value, low_value)
     if before != high:
         function(high)

@@ -228,3 +228,11 @@ def test_the_scale_of_weights_does_not_matter_and_that_of_rates_is_that_of_the_b
         assert_allclose(solve(rates, weights * 1e-100, 10.0), plain, rtol=1e-6)
         assert_allclose(solve(rates * 1e100, weights, 10.0 * 1e100), plain * 1e100, rtol=1e-6)
         assert_allclose(solve(rates * 1e-100, weights, 10.0 * 1e-100), plain * 1e-100, rtol=1e-6)
+
+
+def test_objects_with_neither_rate_nor_weight_do_not_hide_others_beyond_the_table() -> None:
+    rates, weights = np.array([1e-30, 1e-20, 1.0, 0.0]), np.array([1.0, 1.0, 1e9, 0.0])
+    f = youngest(rates, weights, 1e6)
+    assert f[3] == 0.0
+    # r is small everywhere: w r^3 / 3 / lambda^2 is the same, so f goes with (w lambda)^(1/3)
+    assert_allclose(f[:3] / f[2], np.cbrt(rates * weights)[:3] / 1e3, rtol=1e-5)
