@@ -15,9 +15,11 @@ class Page:
         self._figures: dict[str, str] = {}
 
     def title(self, text: str) -> None:
+        """The heading of the page."""
         self._blocks.append(f"# {text}")
 
     def section(self, text: str) -> None:
+        """The heading of a section."""
         self._blocks.append(f"## {text}")
 
     def text(self, *paragraphs: str) -> None:

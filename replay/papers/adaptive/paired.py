@@ -54,6 +54,7 @@ class Paired:
         )  # fmt: skip
 
     def of_class(self, name: str) -> "Paired":
+        """The updates and requests of the objects of this class."""
         return self.only({object_ for object_, own in self.classes.items() if own == name})
 
     def most_requested(self, class_name: str | None = None) -> list[str]:
