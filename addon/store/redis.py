@@ -266,8 +266,8 @@ class RedisBackend:
     async def top(self, n: int) -> list[tuple[str, int]]:
         names = [self._names.of_domain(domain, "requests") for domain in await self._all_domains()]
         found = await self._connection.ask_all([("ZREVRANGE", name, 0, n - 1, "WITHSCORES") for name in names])
-        pairs = [(url.decode(), int(score)) for part in found for url, score in pairs(part)]
-        return sorted(pairs, key=lambda pair: (-pair[1], pair[0]))[:n]
+        counted = [(url.decode(), int(score)) for part in found for url, score in pairs(part)]
+        return sorted(counted, key=lambda pair: (-pair[1], pair[0]))[:n]
 
     async def requested(self) -> AsyncIterator[list[str]]:
         for domain in await self._all_domains():
