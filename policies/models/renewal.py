@@ -25,6 +25,8 @@ FloatArray = NDArray[np.float64]
 
 NEARLY_NOTHING = 1e-4
 """Below this share of its scale a Pareto law is a series of three terms, as its closed form loses what is left."""
+SMALL_POWER = 1e-8
+"""Below this (t / scale)^shape a Weibull law is a series of two terms."""
 
 
 class RenewalLaw(Protocol):
@@ -79,6 +81,12 @@ class Weibull:
         _positive("the shape of a Weibull law", self.shape)
         _positive("the scale of a Weibull law", self.scale)
 
+    @classmethod
+    def of_mean(cls, shape: float, mean: float) -> Self:
+        """Of this shape > 0 and mean > 0; ValueError for others."""
+        _positive("the shape of a Weibull law", shape)
+        return cls(shape, mean / math.exp(math.lgamma(1.0 + 1.0 / shape)))
+
     @property
     def mean(self) -> float:
         return self.scale * math.exp(math.lgamma(1.0 + 1.0 / self.shape))
@@ -106,9 +114,14 @@ class Pareto:
     scale: float
 
     def __post_init__(self) -> None:
+        _has_mean(self.shape)
         _positive("the scale of a Pareto law", self.scale)
-        if not 1.0 < self.shape < math.inf:
-            raise ValueError(f"the shape of a Pareto law is {self.shape}, expected more than 1: else it has no mean")
+
+    @classmethod
+    def of_mean(cls, shape: float, mean: float) -> Self:
+        """Of this shape > 1 and mean > 0; ValueError for others."""
+        _has_mean(shape)
+        return cls(shape, mean * (shape - 1.0))
 
     @property
     def mean(self) -> float:
@@ -173,7 +186,11 @@ def weibull_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau
     with np.errstate(over="ignore"):
         z = (tau / scale) ** shape
     spread = scale * np.exp(gammaln(2.0 / shape) - gammaln(1.0 / shape))
-    return np.asarray(tau * gammainc(1.0 / shape, z) - spread * gammainc(2.0 / shape, z))
+    closed = tau * gammainc(1.0 / shape, z) - spread * gammainc(2.0 / shape, z)
+    # z is soon too small for a float where the shape is large; the tail is then 1 - z
+    mean = scale * np.exp(gammaln(1.0 + 1.0 / shape))
+    few = tau**2 / (2.0 * mean) * (1.0 - 2.0 * z / ((shape + 1.0) * (shape + 2.0)))
+    return np.asarray(np.where(z < SMALL_POWER, few, closed))
 
 
 def pareto_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau: FloatArray) -> FloatArray:
@@ -200,6 +217,11 @@ def checked_intervals(intervals: Iterable[float]) -> FloatArray:
 
 def _running(values: FloatArray) -> FloatArray:
     return np.concatenate(([0.0], np.cumsum(values)))
+
+
+def _has_mean(shape: float) -> None:
+    if not 1.0 < shape < math.inf:
+        raise ValueError(f"the shape of a Pareto law is {shape}, expected more than 1: else it has no mean")
 
 
 def _positive(what: str, value: float) -> None:

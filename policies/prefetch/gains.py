@@ -14,7 +14,7 @@ from bestbefore.policies.prefetch.quasideterministic import Boundary
 from bestbefore.policies.prefetch.ratio import freshness_curve
 from bestbefore.policies.prefetch.staleness import staleness_table
 
-ROUNDING = 1e-12
+ROUNDING = 1e-9
 """By how much, against A(0), a table may fail to be convex before it counts as such."""
 
 

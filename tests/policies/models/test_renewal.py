@@ -10,8 +10,8 @@ from scipy.integrate import quad
 from bestbefore.policies.models.renewal import Empirical, Pareto, Poisson, RenewalLaw, Weibull
 
 LAWS: list[RenewalLaw] = [
-    Poisson(0.7), Weibull(0.5, 2.0), Weibull(1.0, 2.0), Weibull(3.0, 0.4), Pareto(1.2, 0.3), Pareto(2.0, 1.0),
-    Pareto(2.0 + 1e-9, 1.0), Pareto(7.0, 5.0), Empirical.of([1.0, 3.0, 0.2]),
+    Poisson(0.7), Weibull(0.5, 2.0), Weibull(1.0, 2.0), Weibull(3.0, 0.4), Weibull(100.0, 1.0),
+    Pareto(1.2, 0.3), Pareto(2.0, 1.0), Pareto(2.0 + 1e-9, 1.0), Pareto(7.0, 5.0), Empirical.of([1.0, 3.0, 0.2]),
 ]
 each_law = pytest.mark.parametrize("law", LAWS, ids=repr)
 
@@ -71,7 +71,10 @@ def test_a_pareto_law_tends_to_a_poisson_process() -> None:
 
 
 def test_the_series_and_the_closed_form_meet() -> None:
-    for law, at in ((Poisson(1.0), 0.01), (Pareto(1.5, 1.0), 1e-4 / 1.5), (Pareto(9.0, 1.0), 1e-4 / 9)):
+    for law, at in (
+        (Poisson(1.0), 0.01), (Weibull(0.5, 1.0), 1e-16), (Weibull(4.0, 1.0), 0.01),
+        (Pareto(1.5, 1.0), 1e-4 / 1.5), (Pareto(9.0, 1.0), 1e-4 / 9),
+    ):
         below, above = law.stale_time(np.array([at * (1 - 1e-13), at * (1 + 1e-13)]))
         assert below == pytest.approx(above, rel=1e-10)
 
@@ -91,6 +94,12 @@ def test_the_staleness_of_regular_updates_is_that_of_simulated_ones() -> None:
     assert float(stale.mean()) == pytest.approx(float(law.stale_time(np.array([1.3]))[0]), rel=0.01)
 
 
+def test_a_law_of_a_mean_has_it() -> None:
+    assert Weibull.of_mean(0.5, 3.0).mean == pytest.approx(3.0)
+    assert Weibull.of_mean(0.5, 3.0).scale == pytest.approx(1.5)
+    assert Pareto.of_mean(1.5, 3.0) == Pareto(1.5, 1.5)
+
+
 @pytest.mark.parametrize(
     ("make", "problem"),
     [
@@ -99,6 +108,9 @@ def test_the_staleness_of_regular_updates_is_that_of_simulated_ones() -> None:
         (lambda: Weibull(1.0, -1.0), "the scale of a Weibull law is -1.0"),
         (lambda: Pareto(1.0, 1.0), "the shape of a Pareto law is 1.0, expected more than 1: else it has no mean"),
         (lambda: Pareto(2.0, math.inf), "the scale of a Pareto law is inf"),
+        (lambda: Pareto.of_mean(0.5, 1.0), "the shape of a Pareto law is 0.5"),
+        (lambda: Weibull.of_mean(0.0, 1.0), "the shape of a Weibull law is 0.0"),
+        (lambda: Pareto.of_mean(1.5, -1.0), "the scale of a Pareto law is -0.5"),
         (lambda: Empirical.of([]), "no interval between updates"),
         (lambda: Empirical.of([1.0, 0.0]), "interval 1 between updates is 0.0"),
     ],
