@@ -68,7 +68,7 @@ def write(work: Work, page: Page, cyclic: Paired) -> list[Claim]:
         both[part] += series_of_curves(work, scenario, [AGGHIST_SEGMENTS], TUNING[::3] + TUNING[-1:], "Figure 7")
         limited = series_of_curves(work, scenario, FIGURE_9_CURVES, TUNING, "Figure 9")
         nine[part] = both[part][: len(COMMON_CURVES)] + limited
-    return [*_write_figure_7(page, name, both), *_write_figure_9(page, nine)]
+    return [*_write_figure_7(page, name, both), *_write_figure_9(page, name, nine)]
 
 
 def _write_figure_7(page: Page, most_requested: str, parts: Mapping[str, Sequence[Series]]) -> list[Claim]:
@@ -138,10 +138,11 @@ def _figure_7_claims(whole: Sequence[Series], without: Sequence[Series]) -> list
     ]
 
 
-def _write_figure_9(page: Page, parts: Mapping[str, Sequence[Series]]) -> list[Claim]:
+def _write_figure_9(page: Page, most_requested: str, parts: Mapping[str, Sequence[Series]]) -> list[Claim]:
     page.section("Figure 9: adaptive IndHist/AggHist, and limited histories")
     whole, without = parts.values()
     page.figure("figure_9", "Figure 9: cyclic objects, a cache for each client", figure(whole))
+    page.figure("figure_9_without", f"Figure 9 without object {most_requested}", figure(without))
     page.text(
         """The paper prints no numbers here. It finds the adaptive policy better than TTL, IndHist and AggHist for T
         from 0.50 to 0.85 and near AggHist for T = 0.1, and IndHist with 10 days of history worse, for many objects,
