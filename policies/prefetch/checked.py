@@ -1,6 +1,5 @@
 """Is what a plan is computed from possible at all? An error names the row, so that a command can name the line."""
 
-import math
 from typing import NoReturn
 
 import numpy as np
@@ -8,6 +7,10 @@ from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+
+MOST = 1e290
+"""Larger numbers are refused: their sums and quotients would overflow."""
 
 
 class RowError(ValueError):
@@ -20,7 +23,7 @@ class RowError(ValueError):
 
 
 def checked_numbers(values: ArrayLike, what: str) -> FloatArray:
-    """The values as (n,) float64, all finite and >= 0; a `RowError` names the first that is not.
+    """The values as (n,) float64, all from 0 to `MOST`; a `RowError` names the first that is not.
 
     `what` is what one value is called in the message, e.g. "the rate".
     """
@@ -28,9 +31,9 @@ def checked_numbers(values: ArrayLike, what: str) -> FloatArray:
     if numbers.ndim != 1:
         raise ValueError(f"{what}: expected one number a row, got an array of shape {numbers.shape}")
     # min and max pass a NaN on, and need no array of n answers
-    if len(numbers) and not (numbers.min() >= 0.0 and numbers.max() < math.inf):
-        wrong = ~(np.isfinite(numbers) & (numbers >= 0.0))
-        _refuse_first(wrong, numbers, f"{what} is {{}}, expected a number from 0 up")
+    if len(numbers) and not (numbers.min() >= 0.0 and numbers.max() <= MOST):
+        wrong = ~((numbers >= 0.0) & (numbers <= MOST))
+        _refuse_first(wrong, numbers, f"{what} is {{}}, expected a number from 0 to {MOST:g}")
     return numbers
 
 
@@ -50,9 +53,9 @@ def checked(rates: ArrayLike, weights: ArrayLike | None = None) -> tuple[FloatAr
 
 
 def checked_budget(budget: float) -> float:
-    """The budget, contacts per period; ValueError unless it is finite and positive."""
-    if not (math.isfinite(budget) and budget > 0):
-        raise ValueError(f"the budget is {budget}, expected a positive number of contacts per period")
+    """The budget, contacts per period; ValueError unless it is positive, and lies between 1 / `MOST` and `MOST`."""
+    if not 1.0 / MOST <= budget <= MOST:
+        raise ValueError(f"the budget is {budget}, expected a positive number of contacts per period, to {MOST:g}")
     return float(budget)
 
 

@@ -16,6 +16,10 @@ BITS_PER_BIN = 43
 """Bins are floats that agree but for their last 43 bits: 512 in each octave."""
 LEAST_KEY, MOST_KEY = 1e-290, 1e300
 """Smaller and larger lambda / w count as these, so that none of their quotients overflows."""
+LEAST_LOG_R = -690.0
+"""Below, 1/r would overflow."""
+LEAST_X = -600.0
+"""Where ln L is below, r is below 1e-130 wherever it is below 1: refreshes are then only scaled."""
 NOTHING_LEFT = float(np.nextafter(-1.0, 0.0))
 """1 - y is computed as 1 + (y' - y) / y', y' < 1; where that is no more than rounding leaves of it, y >= 1."""
 
@@ -105,6 +109,7 @@ class AgeCurve:
         # "not", as the key of an object with neither rate nor weight is not a number
         if not keys.min() >= LEAST_LOG_V:
             np.add(out, np.minimum(keys - LEAST_LOG_V, 0.0) / 3.0, out=out)
+            np.maximum(out, LEAST_LOG_R, out=out)
         if not keys.max() <= MOST_LOG_V:
             np.add(out, np.maximum(keys - MOST_LOG_V, 0.0) / 2.0, out=out)
         np.negative(out, out=out)

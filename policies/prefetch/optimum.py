@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from bestbefore.policies.prefetch.cubics import FloatArray, Scratch, chunks
-from bestbefore.policies.prefetch.curves import AgeCurve, Curve, FreshnessCurve
+from bestbefore.policies.prefetch.curves import LEAST_X, AgeCurve, Curve, FreshnessCurve
 from bestbefore.policies.prefetch.histogram import Histogram
 from bestbefore.policies.prefetch.ratio import ratio_of_surprise
 from bestbefore.policies.prefetch.root import Root, falling_root
@@ -148,7 +148,8 @@ def solve(objects: Objects, curve: Curve, budget: float, of_bins: Root, most: fl
 def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArray:
     """The refreshes that maximise sum w F; all (n,), rates and weights finite and >= 0, budget > 0.
 
-    A budget below that at which the best objects have s = 37 goes to them alone, in proportion to their rates.
+    A budget below that at which the best objects have s = 37 goes to them alone, in proportion to their rates. One of
+    1e130 refreshes for each update and more is spread as the last one below it.
     """
     with np.errstate(all="ignore"):
         objects = Objects(rates, weights, FreshnessCurve)
@@ -161,6 +162,10 @@ def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArra
             total = float(best.sum())
             if budget <= total / float(ratio_of_surprise(np.array([CERTAIN_SURPRISE]))[0]):
                 return best * (budget / total)
+        if objects.refresh_bins(curve, LEAST_X) < budget:
+            plenty = np.zeros(len(rates))
+            objects.refresh(curve, LEAST_X, plenty)
+            return plenty * (budget / float(plenty.sum()))
         most = math.log(CERTAIN_SURPRISE)
         start = solve_bins(objects, curve, budget, 0.0, most).low
         edge = curve.edge_bin(start)

@@ -62,9 +62,9 @@ def test_what_never_changes_or_has_no_weight_gets_nothing(name: str) -> None:
 @pytest.mark.parametrize(
     ("rates", "weights", "problem"),
     [
-        ([1.0, -1.0], None, "row 1: the rate is -1.0, expected a number from 0 up"),
-        ([np.nan, 1.0], None, "row 0: the rate is nan, expected a number from 0 up"),
-        ([1.0, 1.0], [1.0, np.inf], "row 1: the weight is inf, expected a number from 0 up"),
+        ([1.0, -1.0], None, "row 1: the rate is -1.0, expected a number from 0 to 1e+290"),
+        ([np.nan, 1.0], None, "row 0: the rate is nan, expected a number from 0 to 1e+290"),
+        ([1.0, 1.0], [1.0, np.inf], "row 1: the weight is inf, expected a number from 0 to 1e+290"),
     ],
 )
 def test_a_value_that_cannot_be_is_refused_by_its_row(

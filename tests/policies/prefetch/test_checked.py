@@ -20,7 +20,16 @@ def test_without_weights_each_is_one() -> None:
 def test_the_first_wrong_row_is_named_and_kept_as_a_number() -> None:
     with pytest.raises(RowError) as refused:
         checked_numbers([0.0, 1.0, -np.inf, np.nan], "the size")
-    assert (refused.value.row, refused.value.problem) == (2, "the size is -inf, expected a number from 0 up")
+    assert (refused.value.row, refused.value.problem) == (2, "the size is -inf, expected a number from 0 to 1e+290")
+
+
+def test_numbers_whose_sums_would_overflow_are_refused() -> None:
+    assert checked_numbers([1e290], "the rate").tolist() == [1e290]
+    with pytest.raises(RowError, match=re.escape("row 1: the rate is 1e+291")):
+        checked_numbers([1.0, 1e291], "the rate")
+    for budget in (1e-291, 1e291):
+        with pytest.raises(ValueError, match="the budget is"):
+            checked_budget(budget)
 
 
 def test_rates_and_weights_must_be_as_many() -> None:

@@ -236,3 +236,18 @@ def test_objects_with_neither_rate_nor_weight_do_not_hide_others_beyond_the_tabl
     assert f[3] == 0.0
     # r is small everywhere: w r^3 / 3 / lambda^2 is the same, so f goes with (w lambda)^(1/3)
     assert_allclose(f[:3] / f[2], np.cbrt(rates * weights)[:3] / 1e3, rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rates", "weights", "budget"),
+    [
+        ([1e-200], [1.0], 1.0), ([1e-300, 1e290], [1.0, 1.0], 1.0), ([1.0, 2.0], [1.0, 1.0], 1e290),
+        ([1.0, 2.0], [1.0, 1.0], 1e-290), ([1e290] * 3, [1e290] * 3, 1.0), ([5e-324, 1.0], [1.0, 5e-324], 1.0),
+        ([1.0, 2.0], [1e-320, 1e-320], 1.0), ([1e-300, 1e280], [1e290, 1e-300], 1.0),
+    ],
+)
+def test_the_ends_of_float64_are_survived(rates: list[float], weights: list[float], budget: float) -> None:
+    for solve in (freshest, youngest):
+        shares = solve(np.array(rates), np.array(weights), budget)
+        assert (shares >= 0.0).all()
+        assert shares.sum() == pytest.approx(budget, rel=1e-12)
