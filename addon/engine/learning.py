@@ -144,7 +144,7 @@ def observe(record: Record | None, seen: Observation) -> Learnt:
         contacts=record.contacts + 1,
         unchanged=record.unchanged + (found.changed is False),
         seen=_remember(record.seen, seen, before),
-        feed=_without_document(record.feed, seen),
+        feed=_without_document(record.feed, seen, unchanged=found.changed is False),
     )
     return _merged(record, seen, found)
 
@@ -260,16 +260,21 @@ def _compare_feed(record: Record, before: Seen | None, seen: Observation) -> _Fo
     if seen.listing is not None and feed is not None:
         shown = next_shown(feed, seen.listing, seen.t_s, {u.by_s for u in record.updates if u.exact})
         return _Found(bool(shown.postings), shown=shown)
-    if feed is not None and not feed.away and seen.fingerprint is not None and not seen.fingerprint.gone:
-        return _Found(None)
-    return _Found(*_compare(before, seen))
+    changed, update = _compare(before, seen)
+    if feed is None or feed.away or (seen.fingerprint is not None and seen.fingerprint.gone):
+        return _Found(changed, update)
+    return _Found(None if changed else changed)
 
 
-def _without_document(feed: Feed | None, seen: Observation) -> Feed | None:
+def _without_document(feed: Feed | None, seen: Observation, *, unchanged: bool) -> Feed | None:
     """What is remembered of a feed after a contact that brought no document: a 304, or something else in its place."""
     if feed is None or seen.listing is not None or feed.away:
         return feed
-    return replace(feed, listed_s=seen.t_s) if seen.fingerprint is None else replace(feed, away=True)
+    if unchanged:
+        return replace(feed, listed_s=seen.t_s)
+    # Without content it is a 304 to a validator of the client's: it has the feed, a version that was not seen here.
+    elsewhere = seen.fingerprint is not None and (seen.fingerprint.gone or bool(seen.fingerprint.body))
+    return replace(feed, away=True) if elsewhere else feed
 
 
 def _compare(before: Seen | None, seen: Observation) -> tuple[bool | None, Update | None]:

@@ -1,5 +1,6 @@
 """What the record of an object becomes by the documents of a feed, and by what comes in their place."""
 
+from dataclasses import replace
 from typing import Any
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES, Learnt, Record, Update, observe, until
@@ -95,6 +96,17 @@ def test_a_feed_that_turns_into_html_and_back_has_posted_nothing() -> None:
 def test_an_item_posted_while_a_page_stood_in_place_lies_after_the_last_document() -> None:
     learnt = learn(feed(T, ("a", None)), page(T + 10, "<html>"), feed(T + 20, ("b", None), ("a", None)))
     assert learnt.record.updates == (Update(T, T + 20),)
+
+
+def test_a_304_to_a_validator_of_the_clients_is_no_page_in_place() -> None:
+    """What it was about is the feed: as it is known, or in a version that was not seen."""
+    first = replace(feed(T, ("a", None)), fingerprint=Fingerprint(etag='"1"', body="x"))
+    same = Observation("http://x/feed", T + 10, "p", "", Fingerprint(etag='"1"'))
+    newer = Observation("http://x/feed", T + 20, "p", "", Fingerprint(etag='"2"'))
+    learnt = learn(first, same, newer)
+    assert (learnt.changed, learnt.record.n_updates, learnt.record.unchanged) == (None, 0, 1)
+    learnt = observe(learnt.record, feed(T + 30, ("b", None), ("a", None)))
+    assert learnt.record.updates == (Update(T + 10, T + 30),)
 
 
 def test_a_feed_that_is_gone_was_updated() -> None:

@@ -87,3 +87,22 @@ async def test_a_reader_that_leaves_without_ever_reading_holds_up_nobody() -> No
     await asyncio.sleep(0)
     spool.leave(reader)
     assert not await asyncio.wait_for(writing, PATIENCE_S)
+
+
+async def test_content_settles_when_all_of_it_is_held() -> None:
+    spool = Spool(limit=3)
+    waiting = asyncio.create_task(spool.settled(PATIENCE_S))
+    await spool.write(b"abc")
+    await asyncio.sleep(0)
+    assert not waiting.done()
+    spool.end()
+    assert await waiting
+
+
+async def test_content_that_is_too_large_or_takes_too_long_does_not_settle() -> None:
+    slow, large = Spool(limit=3), Spool(limit=3)
+    assert not await slow.settled(0.01)
+    large.join()
+    writing = asyncio.create_task(large.write(b"abcd"))
+    assert not await large.settled(PATIENCE_S)
+    writing.cancel()
