@@ -1,0 +1,224 @@
+"""How fast requests are replayed, beside libCacheSim: `python tests/bench/replay_speed.py`.
+
+A trace of the shape in `SHAPE` is generated. Each policy gets the parameter with which a tenth of the requests are
+contacts; then all engines replay it in turns, several rounds in one run, so that what else the machine does falls on
+all of them. Figures are medians, and asserted nowhere. `--libcachesim PYTHON` names an interpreter that has that
+package; `--trace DIR` measures one long replay of the trace there; `--out FILE` writes the page of results.
+"""
+
+import argparse
+import datetime as dt
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+from generated_trace import Shape, write
+
+from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.replay import plain
+from bestbefore.replay.fast import FastReplay
+from bestbefore.replay.kernels import compiled, vectorised
+from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns import Requests
+from bestbefore.replay.traces.files import read_requests, read_updates
+
+SHAPE = Shape(requests=10_000_000, objects=50_000, clients=100_000, updates=2_000_000, days=30, spread=0.5)
+PLAIN_REQUESTS = 100_000
+CONTACTS = 0.1
+SPECS = (
+    "ttl:alpha={}", "indhist:theta={}", "agghist:theta={}", "indagg:theta={}", "indttl:theta={},alpha={}",
+    "indttl:theta={},alpha={},max_ttl=1d,fallback=ttl+group,history_window=28d",
+)
+EACH_A_CONTACT = ("indhist:theta=0.1,max_ttl=0", "agghist:theta=0.1,max_ttl=0", "indttl:theta=0.1,max_ttl=0")
+"""Their expiries are computed before they are bounded."""
+
+LONG = (("ttl:alpha=0.2", "shared"), ("indhist:theta=0.1", "shared"), ("indttl", "client"))
+
+Times = defaultdict[tuple[str, str], list[tuple[float, float]]]
+"""By policy and engine: the seconds of each round, of the clock and of the processor."""
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    began_s, began_cpu_s = time.perf_counter(), time.process_time()
+    work()
+    return time.perf_counter() - began_s, time.process_time() - began_cpu_s
+
+
+def share_of_contacts(engine: FastReplay, spec: str) -> float:
+    counts = engine.replay(parse_spec(spec))
+    return (counts.misses + counts.validations) / counts.requests
+
+
+def with_contacts(engine: FastReplay, pattern: str) -> str:
+    """The SPEC whose parameter makes a tenth of the requests contacts, or as near as it can."""
+    low, high = 1e-6, 1e3
+    for _ in range(12):
+        middle = (low * high) ** 0.5
+        share = share_of_contacts(engine, pattern.replace("{}", repr(middle)))
+        if abs(share - CONTACTS) < CONTACTS / 20:
+            break
+        low, high = (middle, high) if share > CONTACTS else (low, middle)
+    return pattern.replace("{}", f"{middle:.3g}")
+
+
+def for_libcachesim(requests: Requests, path: Path) -> None:
+    """Its format oracleGeneral; each object has the size 1, and no next access is told, for which LRU does not ask."""
+    rows = np.zeros(len(requests), dtype=[("time", "<u4"), ("object", "<u8"), ("size", "<u4"), ("next", "<i8")])
+    rows["time"], rows["object"] = requests.times_s - requests.times_s[0], requests.object_ids
+    rows["size"], rows["next"] = 1, -1
+    rows.tofile(path)
+
+
+def lru(python: str, trace: Path) -> tuple[float, float]:
+    script = Path(__file__).parent / "libcachesim_lru.py"
+    command = [python, str(script), str(trace), str(SHAPE.objects // 10)]
+    wall_s, cpu_s, _ = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    return float(wall_s), float(cpu_s)
+
+
+@dataclass
+class Replayed:
+    """What `bestbefore replay` took."""
+
+    seconds: float
+    most_bytes: int = 0
+    """The most memory that it held, pages of mapped files among it, which the system takes back if it needs them."""
+    most_own_bytes: int = 0
+    """Without those."""
+    said: str = ""
+
+
+def replayed(arguments: list[str]) -> Replayed:
+    """`bestbefore replay` with these arguments, looked at while it runs: what the system says of the memory of a child
+    that has ended may be its parent's.
+    """
+    began_s = time.perf_counter()
+    main = "from bestbefore.addon.cli import main; main()"
+    found = Replayed(0.0)
+    command = [sys.executable, "-c", main, "replay", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
+        while child.poll() is None:
+            status = Path(f"/proc/{child.pid}/status").read_text()
+            kib = {line.split()[0]: int(line.split()[1]) for line in status.splitlines() if line.endswith(" kB")}
+            found.most_bytes = max(found.most_bytes, kib.get("VmHWM:", 0) * 1024)
+            found.most_own_bytes = max(found.most_own_bytes, kib.get("RssAnon:", 0) * 1024)
+            time.sleep(0.02)
+        found.seconds = time.perf_counter() - began_s
+        found.said = child.stdout.read() if child.stdout else ""
+    if child.returncode:
+        raise RuntimeError(f"bestbefore replay {' '.join(arguments)}: exit {child.returncode}")
+    return found
+
+
+def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
+    """The lines of the page."""
+    files = write(folder, SHAPE)
+    load_s = timed(lambda: read_requests(files[1], print))
+    updates, requests = read_updates(files[0], print), read_requests(files[1], print)
+    scenario = Scenario.of(updates, requests, cache=Cache.SHARED, warn=print)
+    sort_s = timed(lambda: FastReplay(scenario))
+    part = Scenario.of(
+        updates, requests.before(float(requests.times_s[PLAIN_REQUESTS])), cache=Cache.SHARED, warn=print
+    )
+    part.known  # noqa: B018  made once, for all policies
+    kernels = {"numba": compiled.replay, "numpy": vectorised.replay}
+    engines = {name: FastReplay(scenario, kernel=kernel) for name, kernel in kernels.items()}
+    for engine in engines.values():
+        engine.prepare([parse_spec("agghist"), parse_spec("ttl")])
+    specs = [*(with_contacts(engines["numba"], pattern) for pattern in SPECS), *EACH_A_CONTACT]
+    if python is not None:
+        for_libcachesim(requests, folder / "lru.bin")
+    times: Times = defaultdict(list)
+    for _ in range(rounds):
+        for spec in specs:
+            policy = parse_spec(spec)
+            for name, engine in engines.items():
+                times[spec, name].append(timed(lambda e=engine, p=policy: e.replay(p)))
+            times[spec, "plain"].append(timed(lambda p=policy: plain.replay(part, p)))
+        if python is not None:
+            times["lru", "libcachesim"].append(lru(python, folder / "lru.bin"))
+    n = len(requests)
+    yield f"Reading {n:,} requests from `.npz`: {load_s[0]:.1f} s ({load_s[1]:.1f} s of the processor)."
+    yield f"Sorting them: {sort_s[0]:.1f} s ({sort_s[1]:.1f} s).\n"
+    yield "| policy | contacts | numba | numpy | plain | numba, expiries | numpy, expiries |"
+    yield "|---|---|---|---|---|---|---|"
+    for spec in specs:
+        share = share_of_contacts(engines["numba"], spec)
+        numba, numpy = (rate(times[spec, name], n) for name in engines)
+        expiries = (rate(times[spec, name], n * share) for name in engines)
+        yield (
+            f"| `{spec}` | {share:.1%} | {numba} | {numpy} | {rate(times[spec, 'plain'], len(part.requests))} | "
+            f"{' | '.join(expiries)} |"
+        )
+    if python is not None:
+        yield f"| libCacheSim, LRU | | {rate(times['lru', 'libcachesim'], n)} | | | | |"
+    arguments = ["--updates", str(files[0]), "--requests", str(files[1]), "--cache", "shared", "--policy", specs[1]]
+    most_bytes = replayed(arguments).most_bytes
+    with tempfile.TemporaryDirectory() as other:
+        few = write(Path(other), Shape(1000, SHAPE.objects, SHAPE.clients, SHAPE.updates, SHAPE.days, SHAPE.spread))
+        least_bytes = replayed(["--updates", str(few[0]), "--requests", str(few[1]), *arguments[4:]]).most_bytes
+    yield (
+        f"\nMemory of `bestbefore replay` with `{specs[1]}`: at most {most_bytes / 1e6:,.0f} MB, and "
+        f"{least_bytes / 1e6:,.0f} MB with the same updates and names and 1,000 requests: "
+        f"{(most_bytes - least_bytes) / n:.1f} bytes a request."
+    )
+
+
+def long_replays(folder: Path) -> Iterator[str]:
+    """The lines on the trace in a folder."""
+    yield "| policy | cache | requests | contacts | seconds in all | memory, MB | without mapped pages, MB |"
+    yield "|---|---|---|---|---|---|---|"
+    for spec, cache in LONG:
+        arguments = ["--updates", str(folder / "updates.npz"), "--requests", str(folder / "requests.npz")]
+        found = replayed([*arguments, "--cache", cache, "--policy", spec, "--json"])
+        counts = json.loads(found.said)
+        contacts = (counts["misses"] + counts["validations"]) / counts["requests"]
+        yield (
+            f"| `{spec}` | {cache} | {counts['requests']:,} | {contacts:.1%} | {found.seconds:.0f} | "
+            f"{found.most_bytes / 1e6:,.0f} | {found.most_own_bytes / 1e6:,.0f} |"
+        )
+
+
+def rate(seconds: list[tuple[float, float]], things: float) -> str:
+    """Millions a second: of the clock, and of one processor's time."""
+    wall_s, cpu_s = (median(column) for column in zip(*seconds, strict=True))
+    return f"{things / wall_s / 1e6:.2f} ({things / cpu_s / 1e6:.2f})"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--libcachesim", metavar="PYTHON")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--trace", type=Path, metavar="DIR")
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    if given.trace is not None:
+        for line in long_replays(given.trace):
+            print(line, flush=True)
+        return
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        lines = list(measured(given.libcachesim, given.rounds, Path(folder)))
+    today = dt.datetime.now(dt.UTC).date()
+    command = "python tests/bench/replay_speed.py" + (" --libcachesim PYTHON" if given.libcachesim else "")
+    lines.insert(0, (
+        f"{today}, {os.cpu_count()} cores, load {load:.1f} before and {os.getloadavg()[0]:.1f} after, median of "
+        f"{given.rounds} rounds: `{command} --rounds {given.rounds}`. `{SHAPE}`, one cache for all.\n"
+    ))
+    text = "\n".join(lines) + "\n"
+    print(text)
+    if given.out is not None:
+        given.out.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
