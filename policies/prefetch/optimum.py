@@ -121,7 +121,7 @@ def excess(total: float, budget: float) -> float:
 def solve_bins(objects: Objects, curve: Curve, budget: float, start: float, most: float) -> Root:
     """The x <= most at which the refreshes of the bins add up to the budget, searched for from `start`."""
     return falling_root(
-        lambda x: excess(objects.refresh_bins(curve, x), budget), [start], curve.slope, BINS_TOLERANCE, most
+        lambda x: excess(objects.refresh_bins(curve, x), budget), start, curve.slope, BINS_TOLERANCE, most
     )
 
 
@@ -134,9 +134,9 @@ def solve(objects: Objects, curve: Curve, budget: float, of_bins: Root, most: fl
     refreshes = np.zeros(len(objects.rates))
     before, after = objects.refresh_bins(curve, of_bins.low - STEP), objects.refresh_bins(curve, of_bins.low + STEP)
     slope = min(-excess(before, after) / (2.0 * STEP), -1e-3)
-    guesses = [of_bins.low] if of_bins.low == of_bins.high else [of_bins.low, of_bins.high]
     root = falling_root(
-        lambda x: excess(objects.refresh(curve, x, refreshes), budget), guesses, slope, TOLERANCE, most
+        lambda x: excess(objects.refresh(curve, x, refreshes), budget), of_bins.low, slope, TOLERANCE, most,
+        second_guess=of_bins.high if of_bins.low < of_bins.high else None,
     )
     if root.low < root.high:
         above, below = budget * math.exp(root.low_value), budget * math.exp(root.high_value)

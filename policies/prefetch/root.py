@@ -1,7 +1,7 @@
 """The root of a falling function of one number, when each evaluation is a pass over millions of objects."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 EVALUATIONS = 400
@@ -22,18 +22,19 @@ class Root(NamedTuple):
 
 def falling_root(
     function: Callable[[float], float],
-    guesses: Sequence[float],
+    guess: float,
     slope: float,
     tolerance: float,
     most: float = math.inf,
+    second_guess: float | None = None,
 ) -> Root:
-    """Secant steps from the last of the guesses, none of which leaves the bracket; a bisection wherever they are slow.
+    """Secant steps from the guess, or a second one, none of which leaves the bracket; bisection wherever they are slow.
 
     `slope` < 0 is that of the first step. The root must not lie above `most`. The last call of `function` is at `high`.
     """
     low, high = -math.inf, math.inf
     low_value, high_value = math.inf, -math.inf
-    x, before, value_before = min(guesses[0], most), math.nan, math.nan
+    x, before, value_before = min(guess, most), math.nan, math.nan
     widths = [math.inf] * 3
     for evaluation in range(1, EVALUATIONS):
         value = function(x)
@@ -47,7 +48,7 @@ def falling_root(
             secant = (value - value_before) / (x - before)
             slope = secant if secant < 0.0 else slope
         before, value_before = x, value
-        x = guesses[evaluation] if evaluation < len(guesses) else x - value / slope
+        x = second_guess if evaluation == 1 and second_guess is not None else x - value / slope
         if x == before:
             x += math.copysign(4.0 * math.ulp(before), value)
         x = min(x, most)
