@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
+READ_AT_MOST = 100_000
+"""How many items of one document are read at all: its first ones."""
 ITEMS_AT_MOST = 1024
 """How many items of one document are looked at: the latest, then those without a time in their order."""
 

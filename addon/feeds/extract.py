@@ -12,7 +12,7 @@ from bestbefore.addon.feeds.document import Document
 
 DOCUMENT_BYTES = 8 << 20
 """The largest document that is read, once decoded."""
-MARKS_AT_MOST = 1_000_000
+MARKS_AT_MOST = 600_000
 """Each tag, attribute, list and member takes some hundred bytes of memory once it is read."""
 START_BYTES = 4096
 """So much of a document shows what it is, unless a long comment stands before it."""

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from bestbefore.addon.feeds.document import Document, Item, digest, told_apart
+from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Item, digest, told_apart
 from bestbefore.addon.feeds.times import parse_time
 
 
@@ -16,7 +16,8 @@ def read(text: bytes) -> Document | None:
     if not isinstance(feed, dict) or "jsonfeed.org/version" not in str(feed.get("version")):
         return None
     listed = feed.get("items")
-    entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    given = listed[:READ_AT_MOST] if isinstance(listed, list) else []
+    entries = [entry for entry in given if isinstance(entry, dict)]
     try:
         items = told_apart([_item(entry) for entry in entries], [_words(entry) for entry in entries])
         version = digest(_written(feed))

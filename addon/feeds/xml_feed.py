@@ -5,12 +5,13 @@ Entities are never resolved, and nothing is fetched. What is malformed is read a
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from typing import Any
 
 from lxml import etree
 
 from bestbefore.addon.feeds import hints
-from bestbefore.addon.feeds.document import Document, Hints, Item, digest, told_apart
+from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Hints, Item, digest, told_apart
 from bestbefore.addon.feeds.times import parse_time
 
 _KINDS = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
@@ -29,7 +30,7 @@ def read(text: bytes) -> Document | None:
     kind = _KINDS.get(_local(root))
     if kind is None:
         return None
-    nodes = list(_item_nodes(root, kind))
+    nodes = list(islice(_item_nodes(root, kind), READ_AT_MOST))
     children = [_Children(node) for node in nodes]
     items = told_apart(
         [_item(node, child) for node, child in zip(nodes, children, strict=True)], [c.words for c in children]

@@ -10,7 +10,9 @@ from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, START_BYTES, extract,
 from bestbefore.addon.rfc9111.message import Head
 
 AT_A_TIME = 2
-"""How many feeds are read at the same time: the largest takes some hundred MB of memory meanwhile."""
+"""How many feeds are read at the same time, and beside them one of more than `LARGE_BYTES`: a document that is made
+for it takes seconds, and some hundred MB of memory."""
+LARGE_BYTES = 256 * 1024
 
 _NEVER = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript",
           "application/pdf", "application/zip", "application/wasm")  # fmt: skip
@@ -43,19 +45,22 @@ class FeedReader:
     """Reads feeds, a few at a time."""
 
     def __init__(self) -> None:
-        self._reading = asyncio.Semaphore(AT_A_TIME)
+        self._reading, self._reading_large = asyncio.Semaphore(AT_A_TIME), asyncio.Semaphore(1)
+
+    def _turn(self, content: bytes) -> asyncio.Semaphore:
+        return self._reading_large if len(content) > LARGE_BYTES else self._reading
 
     async def read(self, head: Head, content: bytes) -> Document | None:
         """The feed that complete content is, as it was transferred; None if it is none."""
         if begins_feed(head, content) is not True:
             return None
-        async with self._reading:
+        async with self._turn(content):
             return await asyncio.to_thread(_document, content, head.fields.get("content-encoding") or "")
 
 
     async def less(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
         """The feed without its coding and the items that were seen; None if it cannot be cut."""
-        async with self._reading:
+        async with self._turn(content):
             return await asyncio.to_thread(_less, content, head.fields.get("content-encoding") or "", is_seen)
 
 

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.addon.feeds import json_feed, xml_feed
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MARKS_AT_MOST, START_BYTES, extract, looks_like_feed
 
 RSS = b'<rss version="2.0"><channel><title>t</title><item><guid>1</guid></item></channel></rss>'
@@ -136,3 +137,15 @@ def test_fifty_thousand_items_are_read() -> None:
     assert document is not None
     assert len(document.items) == 50_000
     assert len(document.latest) == 1024
+
+
+def test_of_endless_items_the_first_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (xml_feed, json_feed):
+        monkeypatch.setattr(module, "READ_AT_MOST", 3)
+    for body in (
+        b"<rss><channel>" + b"".join(b"<item><guid>%d</guid></item>" % n for n in range(9)) + b"</channel></rss>",
+        JSON.replace(b'{"id": "1"}', b",".join(b'{"id": %d}' % n for n in range(9))),
+    ):
+        document = extract(body)
+        assert document is not None
+        assert [item.name for item in document.items] == ["0", "1", "2"]
