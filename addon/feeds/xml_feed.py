@@ -18,8 +18,8 @@ _KINDS = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
 _HOLDS_ITEMS = frozenset(("rss", "channel", "rdf"))
 _TIMES = ("pubdate", "published", "issued", "created", "date", "updated", "modified")
 """Where the time of an item is looked for: of its publication before that of its last change."""
-_MADE = frozenset(("lastbuilddate", "pubdate", "updated", "date", "generator", "modified"))
-"""Children of the feed itself that change although it says nothing new."""
+_APART = frozenset(("lastbuilddate", "pubdate", "updated", "date", "generator", "modified", "item", "entry"))
+"""Children of the feed itself that change although it says nothing new; and its items, which have their own digests."""
 
 
 def read(text: bytes) -> Document | None:
@@ -37,7 +37,7 @@ def read(text: bytes) -> Document | None:
     )
     if not items and not _is_certain(root, kind):
         return None
-    return Document(kind, items, _hints(root), _version(root, nodes, items))
+    return Document(kind, items, _hints(root), _version(root, items))
 
 
 def _parsed(text: bytes) -> Any:
@@ -149,12 +149,11 @@ def _hints(root: Any) -> Hints:
     )
 
 
-def _version(root: Any, nodes: list[Any], items: tuple[Item, ...]) -> int:
+def _version(root: Any, items: tuple[Item, ...]) -> int:
     """A digest of all that the feed says but when it was made."""
-    own = set(nodes)
     said = [
         etree.tostring(node, encoding="utf-8", with_tail=False)
         for node in _feed_nodes(root)
-        if node not in own and _local(node) not in _MADE
+        if _local(node) not in _APART
     ]
     return digest(repr((said, [(item.name, item.content) for item in items])))
