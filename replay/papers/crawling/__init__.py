@@ -1,0 +1,1 @@
+"""Wolf, Squillante, Yu, Sethuraman, Ozsen, "Optimal crawling strategies for Web search engines": its figures."""
