@@ -61,7 +61,7 @@ def _parsed(text: bytes) -> Any:
 def _is_certain(root: Any, kind: str) -> bool:
     """Whether a document without items is a feed nevertheless: the names alone occur elsewhere too."""
     if kind == "atom":
-        return "atom" in str(etree.QName(root).namespace).lower()
+        return "atom" in str(root.tag).rpartition("}")[0].lower()
     return any(_local(child) == "channel" for child in root)
 
 

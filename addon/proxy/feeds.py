@@ -1,13 +1,17 @@
 """Finds the feed in complete content. Decoding and reading it is done in a thread: it may take a second."""
 
 import asyncio
+import logging
 from collections.abc import Callable
+from typing import Concatenate
 
 from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.document import Document, Item
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, START_BYTES, extract, looks_like_feed
 from bestbefore.addon.rfc9111.message import Head
+
+logger = logging.getLogger(__name__)
 
 AT_A_TIME = 2
 """How many feeds are read at the same time, and beside them one of more than `LARGE_BYTES`: a document that is made
@@ -47,21 +51,28 @@ class FeedReader:
     def __init__(self) -> None:
         self._reading, self._reading_large = asyncio.Semaphore(AT_A_TIME), asyncio.Semaphore(1)
 
-    def _turn(self, content: bytes) -> asyncio.Semaphore:
-        return self._reading_large if len(content) > LARGE_BYTES else self._reading
-
     async def read(self, head: Head, content: bytes) -> Document | None:
         """The feed that complete content is, as it was transferred; None if it is none."""
         if begins_feed(head, content) is not True:
             return None
-        async with self._turn(content):
-            return await asyncio.to_thread(_document, content, head.fields.get("content-encoding") or "")
+        return await self._read(content, _document, head.fields.get("content-encoding") or "")
 
 
     async def less(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
         """The feed without its coding and the items that were seen; None if it cannot be cut."""
-        async with self._turn(content):
-            return await asyncio.to_thread(_less, content, head.fields.get("content-encoding") or "", is_seen)
+        return await self._read(content, _less, head.fields.get("content-encoding") or "", is_seen)
+
+    async def _read[T, **P](
+        self, content: bytes, read: Callable[Concatenate[bytes, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """Read content in a thread; None if that fails by a fault of ours, for the client is to get it all the same."""
+        large = len(content) > LARGE_BYTES
+        async with self._reading_large if large else self._reading:
+            try:
+                return await asyncio.to_thread(read, content, *args, **kwargs)
+            except Exception:
+                logger.exception("a feed could not be read: this is a fault in bestbefore")
+                return None
 
 
 def _less(content: bytes, content_encoding: str, is_seen: Callable[[Item], bool]) -> bytes | None:

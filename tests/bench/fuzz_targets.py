@@ -1,12 +1,15 @@
 """What reads text or bytes that others have written: with examples, and the errors by which it refuses."""
 
+import gzip
 import io
 import tempfile
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+import brotli
 from mitmproxy.io import FlowWriter
 from mitmproxy.test import tflow
 
@@ -17,10 +20,15 @@ from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.learning import Record, Seen, Update
+from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint
 from bestbefore.addon.engine.request import Ask, Serve, on_request
 from bestbefore.addon.engine.response import Relay, Times, completed, observed, on_response
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.feeds.coding import decoded, start_of
+from bestbefore.addon.feeds.delta import reduced
+from bestbefore.addon.feeds.document import digest
+from bestbefore.addon.feeds.extract import extract
 from bestbefore.addon.proxy.access import read_credentials
 from bestbefore.addon.rfc9111 import cache_status, ranges, vary
 from bestbefore.addon.rfc9111.age import age_value_s
@@ -221,6 +229,25 @@ _EXCHANGES = (
     b"HEAD http://e.org/c\nVia: 1.1 other\nAuthorization: Basic eA==\n\n404\nCache-Control: public, must-understand",
 )
 
+def _feed(body: bytes) -> object:
+    """Read, and cut to every other item. What is left must be a feed of the others."""
+    document = extract(body)
+    rest = reduced(body, lambda item: digest(item.name) % 2 == 0)
+    if document is None or rest is None:
+        return None
+    left = extract(rest)
+    wanted = [item.name for item in document.items if digest(item.name) % 2]
+    found = [] if left is None else [item.name for item in left.items]  # without items it may be no feed to us
+    if found != wanted:
+        raise AssertionError(f"{wanted} expected after cutting, {found} found")
+    return Listing.of(document, "")
+
+
+def _decoded(body: bytes) -> object:
+    coding = {b"g": "gzip", b"d": "deflate", b"b": "br"}.get(body[:1], "")
+    return start_of(body[1:], coding, 100), decoded(body[1:], coding, 1 << 16)
+
+
 TARGETS = {
     "date": FuzzTarget(_text(_date), [
         b"Sun, 06 Nov 1994 08:49:37 GMT", b"Sunday, 06-Nov-94 08:49:37 GMT", b"Sun Nov  6 08:49:37 1994",
@@ -243,6 +270,15 @@ TARGETS = {
         b"1706227238, 1706230000;since=1706140800", b"1;since=0",
     ]),
     "want-update-history": FuzzTarget(_field(piggyback.WANT, piggyback.wanted), [b"?1", b"?0;a=b"]),
+    "feed": FuzzTarget(_feed, [
+        b'<?xml version="1.0"?><rss version="2.0"><channel><ttl>5</ttl><skipHours><hour>3</hour></skipHours>'
+        b"<item><guid>1</guid><pubDate>Fri, 20 Nov 2026 08:00:00 GMT</pubDate></item><item/></channel></rss>",
+        b"<feed xmlns='http://www.w3.org/2005/Atom'><entry><id>1</id><updated>2026-11-20T08:00:00Z</updated></entry></feed>",
+        b'{"version": "https://jsonfeed.org/version/1", "items": [{"id": 1, "date_published": "2026-11-20"}]}',
+    ]),
+    "feed-coding": FuzzTarget(_decoded, [
+        b"g" + gzip.compress(b"<rss/>", mtime=0), b"d" + zlib.compress(b"<rss/>"), b"b" + brotli.compress(b"<rss/>"),
+    ]),
     "url": FuzzTarget(_text(_target), [
         b"http://example.org/a?b#c", b"HTTPS://user:pw@[2001:db8::1]:8443/%7Ea", b"http://b\xfccher.example/",
     ], (ValueError,)),

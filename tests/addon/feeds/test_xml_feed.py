@@ -73,6 +73,11 @@ def test_hints_are_read_from_the_channel() -> None:
     assert found.hints == Hints(least_s=7200.0, skip_hours=(1, 2), skip_days=(6,))
 
 
+def test_a_namespace_of_any_characters_does_no_harm() -> None:
+    assert read(b"<feed xmlns='a}b'><entry><id>1</id></entry></feed>") is not None
+    assert read(b"<feed xmlns='a}b'/>") is None
+
+
 def test_the_items_of_another_vocabulary_are_not_the_feeds() -> None:
     found = rss("<item><guid>1</guid><group xmlns='x'><item><guid>no</guid></item></group></item>")
     assert [item.name for item in found.items] == ["1"]

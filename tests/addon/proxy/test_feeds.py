@@ -4,6 +4,7 @@ import gzip
 
 import pytest
 
+from bestbefore.addon.proxy import feeds
 from bestbefore.addon.proxy.feeds import FeedReader, begins_feed, may_be_feed
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -48,3 +49,14 @@ async def test_what_is_none_is_not_read() -> None:
     assert await reader.read(head(coding="gzip"), RSS) is None
     assert await reader.read(head(coding="gzip"), gzip.compress(RSS)[:-9]) is None
     assert await reader.read(head(), b"") is None
+
+
+async def test_a_fault_in_reading_keeps_nothing_from_the_client(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(_: bytes) -> None:
+        raise ValueError("a fault")
+
+    monkeypatch.setattr(feeds, "extract", fails)
+    assert await FeedReader().read(head(), RSS) is None
+    assert "this is a fault in bestbefore" in caplog.text
