@@ -245,8 +245,8 @@ class Contacts:
             ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=ask.detail or relay.why_not_stored
         )
         head = heads.passed_on(relay.head, self._clock.now(), member, self._present.site)
-        kept = Kept()
-        chunks, release = self._collected(tale, ask.request, rule, fetched, relay, kept), fetched.close
+        result = Kept()
+        chunks, release = self._collected(tale, ask.request, rule, fetched, relay, result), fetched.close
         content: bytes | AsyncGenerator[bytes]
         try:
             if is_awaited(ask.request, relay, rule):
@@ -271,8 +271,8 @@ class Contacts:
         except OriginError as error:
             return await self._failed(tale, ask, rule, error)
         if isinstance(content, bytes):
-            flight.land(None if kept.copy is None or not tale.facts["stored"] else Arrived(kept.copy, content))
-            head, content = as_feed(tale, head, content, kept)
+            flight.land(None if result.copy is None or not tale.facts["stored"] else Arrived(result.copy, content))
+            head, content = as_feed(tale, head, content, result.copy)
         # Who was asked for a part and sends the whole either has no parts or finds the client's out of date: to be seen
         # by the client. And what is not stored may be too long to make anyone wait for a part of it.
         cuttable = stores and "range" not in ask.sent.fields

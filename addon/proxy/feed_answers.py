@@ -8,7 +8,7 @@ from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.own_tag import tag_for
 from bestbefore.addon.engine.response import Relay
 from bestbefore.addon.feeds.document import Document
-from bestbefore.addon.proxy.feeds import begins_feed, may_be_feed
+from bestbefore.addon.proxy.feeds import begins_feed, is_sent_as_feed, may_be_feed
 from bestbefore.addon.proxy.sending import tale_of_feed
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111.copy import Copy
@@ -35,10 +35,11 @@ def teaches_as_feed(relay: Relay) -> bool:
 def is_awaited(request: Request, relay: Relay, rule: Rule) -> bool:
     """Whether the content, if it is a feed, is to be complete before its head is sent.
 
-    It is where the head depends on it: for an entity tag of ours, or a delta.
+    It is where the head depends on it: for an entity tag of ours, or a delta. What is sent as a page of HTML, say, is
+    not: its head may be all that a client waits for. (If it is a feed after all, it is learnt from as any other.)
     """
     draft = relay.draft
-    if draft is None or relay.why_not_stored not in ("", NoStore.NEVER_USABLE) or not may_be_feed(relay.head):
+    if draft is None or relay.why_not_stored not in ("", NoStore.NEVER_USABLE) or not is_sent_as_feed(relay.head):
         return False
     return _wants_tag(draft, rule) or (rule.feed_delta and feed_delta.is_asked_for(request))
 
@@ -57,12 +58,11 @@ def listing_of(copy: Copy, document: Document) -> Listing:
     return Listing.of(document, "" if copy.shown_etag is None else copy.shown_etag.opaque)
 
 
-def as_feed(tale: Tale, head: Head, content: bytes, kept: Kept) -> tuple[Head, bytes]:
+def as_feed(tale: Tale, head: Head, content: bytes, copy: Copy | None) -> tuple[Head, bytes]:
     """The answer to a client, if it is a feed: with our entity tag, or a 304 if the client has it already.
 
     That may be so although the origin has sent the whole: it was asked about another document, or knows no validators.
     """
-    copy = kept.copy
     if copy is None or not copy.is_feed or tale.request.method != "GET":
         return head, content
     if copy.own_etag:

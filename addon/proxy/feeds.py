@@ -22,6 +22,7 @@ _NEVER = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", 
           "application/pdf", "application/zip", "application/wasm")  # fmt: skip
 _LOOKED_AT = 16 * START_BYTES
 _JSON_FEED = "application/feed+json"
+_FEEDS = ("xml", "rss", "atom", "rdf")
 
 
 def media_type(head: Head) -> str:
@@ -32,6 +33,12 @@ def media_type(head: Head) -> str:
 def may_be_feed(head: Head) -> bool:
     """Whether content under this head is worth a look: feeds are sent as HTML, as plain text, as anything."""
     return head.status == 200 and not media_type(head).startswith(_NEVER)
+
+
+def is_sent_as_feed(head: Head) -> bool:
+    """Whether the media type, if there is one, is that of a feed, of XML or of plain text."""
+    sent_as = media_type(head)
+    return may_be_feed(head) and (sent_as in ("", "text/plain", _JSON_FEED) or any(map(sent_as.__contains__, _FEEDS)))
 
 
 def begins_feed(head: Head, start: bytes) -> bool | None:

@@ -5,7 +5,7 @@ import gzip
 import pytest
 
 from bestbefore.addon.proxy import feeds
-from bestbefore.addon.proxy.feeds import FeedReader, begins_feed, may_be_feed
+from bestbefore.addon.proxy.feeds import FeedReader, begins_feed, is_sent_as_feed, may_be_feed
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 RSS = b"<rss><channel><item><guid>1</guid></item></channel></rss>"
@@ -25,6 +25,13 @@ def test_a_feed_may_have_any_type_of_text(content_type: str) -> None:
 def test_what_is_surely_something_else_is_not_looked_at(content_type: str) -> None:
     assert not may_be_feed(head(content_type))
     assert not begins_feed(head(content_type), RSS)
+
+
+def test_what_is_sent_as_a_page_is_not_awaited() -> None:
+    for content_type in ("", "text/xml", "application/rss+xml; charset=x", "text/plain", "application/feed+json"):
+        assert is_sent_as_feed(head(content_type))
+    for content_type in ("text/html", "application/json", "application/octet-stream", "image/svg+xml"):
+        assert not is_sent_as_feed(head(content_type))
 
 
 def test_only_a_200_is_a_feed() -> None:
