@@ -72,8 +72,7 @@ def uniform_points(period_h: float, retrievals: int, first_h: float = 0.0) -> Fl
     """(m,) `retrievals` >= 1 points with equal spacing, the first at `first_h` in [0, period / m)."""
     if retrievals < 1:
         raise ValueError(f"{retrievals} retrievals: a period has 1 or more")
-    points: FloatArray = first_h + np.arange(retrievals) * (period_h / retrievals)
-    return points
+    return first_h + np.arange(retrievals, dtype=np.float64) * (period_h / retrievals)
 
 
 def expected_delay(intensity: Intensity, points_h: ArrayLike) -> FloatArray:
