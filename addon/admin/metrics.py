@@ -11,6 +11,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.admin.status import StoreStatus
 
 DURATION_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -54,6 +55,7 @@ class Metrics:
             buckets=DURATION_BUCKETS_S,
             registry=registry,
         )
+        self.prefetch = PrefetchMetrics(registry)
         registry.register(_StoreCollector(store_status))
         # `labels` takes longer than all else that a hit costs here, so what it returns is kept.
         self._durations = {asked: durations.labels("yes" if asked else "no") for asked in (False, True)}
@@ -62,9 +64,10 @@ class Metrics:
 
     def add(self, answered: Answered) -> None:
         """Count one request."""
-        key = (answered.outcome, answered.reason)
-        (self._requests_by.get(key) or self._requests_child(*key)).inc()
-        self._durations[answered.contact].observe(answered.duration_s)
+        if not answered.background:
+            key = (answered.outcome, answered.reason)
+            (self._requests_by.get(key) or self._requests_child(*key)).inc()
+            self._durations[answered.contact].observe(answered.duration_s)
         if answered.sent_bytes or answered.received_bytes:
             encoding = answered.encoding
             sent, received = self._bytes_by.get(encoding) or self._bytes_children(encoding)

@@ -50,8 +50,8 @@ class Counts:
     """Contacts that `override` would have spared."""
 
     def add(self, answered: Answered) -> None:
-        self.requests += 1
-        self.hits += answered.outcome is Outcome.HIT
+        self.requests += not answered.background
+        self.hits += answered.outcome is Outcome.HIT and not answered.background
         self.validations += answered.validation
         self.unnecessary += answered.unnecessary
         self.updates += answered.update

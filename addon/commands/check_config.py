@@ -8,6 +8,7 @@ import click
 
 from bestbefore.addon.commands.spec import duration_shown, policy_shown
 from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import shown
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.rules import Rule, Rules
@@ -37,7 +38,8 @@ def command(file: Path) -> None:
     click.echo(f"{file}: ok")
     for warning in config.warnings:
         click.echo(f"{file}: warning: {warning}")
-    for line in (*_settings_shown(config.settings), *_rules_shown(config.rules)):
+    prefetch = _prefetch_shown(config.prefetch)
+    for line in (*_settings_shown(config.settings), *_rules_shown(config.rules), *prefetch):
         click.echo(line)
 
 
@@ -49,6 +51,16 @@ def _settings_shown(settings: Settings) -> Iterator[str]:
         if field.name == "mode" and value is not None:
             text = f"reverse:{text}"
         yield f"  {field.name:<16} {text}"
+
+
+def _prefetch_shown(settings: PrefetchSettings) -> Iterator[str]:
+    if not settings.enabled:
+        yield "prefetch: off"
+        return
+    yield "prefetch"
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        yield f"  {field.name:<20} {value if type(value) is int else _setting_shown(value)}"
 
 
 def _setting_shown(value: object) -> str:

@@ -9,22 +9,15 @@ from pathlib import Path
 
 from bestbefore.addon.config.domain_sections import read_rules
 from bestbefore.addon.config.lines import KeyLines
-from bestbefore.addon.config.problems import ConfigError, Problems, Readers, key_shown, unknown
+from bestbefore.addon.config.prefetch_section import PrefetchSettings, read_prefetch
+from bestbefore.addon.config.problems import ConfigError, Problems, key_shown, unknown
 from bestbefore.addon.config.proxy_section import read_settings
 from bestbefore.addon.config.settings import Settings
-from bestbefore.addon.config.values import as_it_is, boolean
 from bestbefore.addon.rules import Rules
 
 MAX_FILE_BYTES = 1 << 20
 
 _SECTIONS = ("proxy", "default", "domain", "prefetch")
-_PREFETCH_READERS: Readers = {
-    "enabled": boolean,
-    **dict.fromkeys(
-        ("budget", "objective", "per_host_interval", "replan", "connections_per_host", "robots", "user_agent"), as_it_is
-    ),
-}
-_NO_PREFETCH = ("[prefetch] enabled = true: this version does not prefetch; the section has no effect",)
 _AT_LINE = re.compile(r"line ([0-9]+), column ([0-9]+)")
 
 
@@ -34,6 +27,7 @@ class Config:
 
     settings: Settings
     rules: Rules
+    prefetch: PrefetchSettings
     warnings: tuple[str, ...] = ()
     """Lines for the user about what is accepted and yet perhaps not what was meant."""
 
@@ -60,10 +54,10 @@ def load_config(
     rules = read_rules(
         _table(document, "default", problems), _tables(document, "domain", problems), settings.stale_if_down, problems
     )
-    prefetch = problems.read_keys(("prefetch",), _table(document, "prefetch", problems), _PREFETCH_READERS)
+    prefetch = read_prefetch(_table(document, "prefetch", problems), problems)
     if problems.found:
         raise ConfigError(problems.found)
-    return Config(settings, rules, _NO_PREFETCH if prefetch.get("enabled") else ())
+    return Config(settings, rules, prefetch)
 
 
 def _read(path: Path) -> str:

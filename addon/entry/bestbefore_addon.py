@@ -3,6 +3,7 @@
 It holds no state: mitmproxy runs it as a module of its own, and again whenever the file changes.
 """
 
+from bestbefore.addon.prefetcher.prefetcher import Prefetcher
 from bestbefore.addon.proxy.hooks import BestBefore
 
-addons = [BestBefore()]
+addons = [BestBefore(companion=Prefetcher)]

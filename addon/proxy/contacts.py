@@ -165,6 +165,7 @@ class Contacts:
         except OriginError as error:
             flight.land(Crashed(error))
             return await self._failed(tale, ask, rule, error)
+        tale.origin_status = fetched.head.status
         tale.encoding = fetched.head.fields.get("content-encoding") or ""
         times = Times(fetched.request_time_s, fetched.response_time_s)
         decision = on_response(ask, fetched.head, times, rule, self._present.site)

@@ -20,7 +20,7 @@ from bestbefore.addon.proxy.deltas import Deltas
 from bestbefore.addon.proxy.feeds import FeedReader
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.origin import OriginError, Source
-from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach
+from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
@@ -38,6 +38,8 @@ class Exchanges:
         self, clock: Clock, store: Store, origin: Source, rules: Rules, site: Site, tell: Callable[[Answered], None]
     ) -> None:
         self._clock = clock
+        self.counts_wants = False
+        """Whether it is counted who asks for what, for prefetching."""
         self._store = store
         self._present = Present(rules, site)
         self._judge = Judge(store, lambda: self._present.rules)
@@ -130,6 +132,8 @@ class Exchanges:
     def _begin(self, request: Request, client: Client, now_s: float) -> Tale:
         self._store.requested(request.target.url)
         address = client.peername[0] if client.peername else ""
+        if self.counts_wants and _is_for_all(request):
+            self._store.planning.want(request.target.url, range_of(address))
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
         return Tale(request, address, reach, self._clock.monotonic(), now_s)
 
@@ -159,6 +163,11 @@ class Exchanges:
             if value is not None:
                 answer.head = replace(answer.head, fields=answer.head.fields.replaced(piggyback.UPDATES, value))
         return answer
+
+
+def _is_for_all(request: Request) -> bool:
+    """Whether it is nobody's in particular: a GET without Cookie and credentials."""
+    return request.method == "GET" and "cookie" not in request.fields and "authorization" not in request.fields
 
 
 def _shown_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:

@@ -20,7 +20,7 @@ from bestbefore.addon.proxy import transports
 from bestbefore.addon.proxy.access import REALM, is_local
 from bestbefore.addon.proxy.forwarded import Passing, sent_fields
 from bestbefore.addon.proxy.layer import OURS, install
-from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.proxy.service import Companion, Service
 from bestbefore.addon.proxy.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.tunnels import Refusals
 from bestbefore.addon.proxy.wait import Work
@@ -42,8 +42,15 @@ class BestBefore:
 
     name = "bestbefore"
 
-    def __init__(self, service: Service | None = None, greet: Callable[[Path], None] = lambda _: None) -> None:
-        """`greet` is called with the path of the CA bundle once requests are answered."""
+    def __init__(
+        self,
+        service: Service | None = None,
+        greet: Callable[[Path], None] = lambda _: None,
+        companion: Callable[[Service], Companion] | None = None,
+    ) -> None:
+        """`greet` is called with the path of the CA bundle once requests are answered. `companion`: of a service that
+        is made here."""
+        self._companion = companion
         self._service = service
         self._greet = greet
         self._stock = service is None
@@ -63,7 +70,7 @@ class BestBefore:
             raise exceptions.OptionsError("the options bestbefore_* take effect at the start only")
         try:
             self._service = Service.from_options(
-                {name: getattr(ctx.options, f"bestbefore_{name}") or None for name in OPTIONS}
+                {name: getattr(ctx.options, f"bestbefore_{name}") or None for name in OPTIONS}, self._companion
             )
         except ValueError as error:
             raise exceptions.OptionsError(str(error)) from None

@@ -161,6 +161,8 @@ class Origin:
         self._clock = clock
         self._upstream = upstream
         self._own: dict[str, Respond] = {}
+        self.heard: Callable[[str, Head], object] = lambda _host, _head: None
+        """Told of the head of each answer."""
         self._tls = _tls(ca_file, verify=verify)
         self._sessions: dict[Reach, aiohttp.ClientSession] = {}
 
@@ -225,6 +227,7 @@ class Origin:
             raise OriginError(Failure.MALFORMED, "the head of the origin's answer is too large")
         fields = Fields((n.decode("latin-1"), v.decode("latin-1")) for n, v in response.raw_headers)
         head = Head(response.status, fields, response.reason or "")
+        self.heard(request.target.host, head)
         # Behind a parent proxy only the name tells.
         peer = response.peer if self._upstream is None and isinstance(response, _Response) else request.target.host
         # Known, so that such an answer is stored before its head, which is all of it, lets the client ask again.

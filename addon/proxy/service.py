@@ -4,11 +4,11 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import mitmproxy.http
 from mitmproxy import ctx
@@ -21,6 +21,7 @@ from bestbefore.addon.admin.server import AdminServer
 from bestbefore.addon.admin.summary import Summary
 from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
+from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
@@ -44,6 +45,7 @@ from bestbefore.addon.rfc9111.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rfc9111.targeted import CDN_CACHE_CONTROL
 from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.store.store import Store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
 
@@ -55,10 +57,31 @@ SUMMARY_EVERY_S = 3600.0
 CA_FILE = "mitmproxy-ca-cert.pem"
 
 
+class Companion(Protocol):
+    """What runs beside the proxy, on its store and origins."""
+
+    async def start(self) -> None:
+        """Begin. Store and origin are there, and requests may come at any time."""
+
+    def reconfigured(self) -> None:
+        """The configuration in force is another one."""
+
+    async def close(self) -> None:
+        """Stop. Store and origin are still there."""
+
+
 class Service:
     """What the layer and the hooks ask. Started before the first request, stopped after the last."""
 
-    def __init__(self, watch: ConfigWatch, clock: Clock, *, log_requests: bool = False, announce: bool = False) -> None:
+    def __init__(
+        self,
+        watch: ConfigWatch,
+        clock: Clock,
+        *,
+        log_requests: bool = False,
+        announce: bool = False,
+        companion: "Callable[[Service], Companion] | None" = None,
+    ) -> None:
         self.clock = clock
         self.ready = False
         self.announce = announce
@@ -72,12 +95,15 @@ class Service:
         self._admin: AdminServer | None = None
         self._closing = AsyncExitStack()
         self._port = 0
+        self._companion = None if companion is None else companion(self)
         self._tunnels: dict[str, Fields] = {}
         """By the connections of their clients: the fields of the CONNECT."""
         self.access = _access(self.settings)
 
     @classmethod
-    def from_options(cls, options: Mapping[str, str | None]) -> Self:
+    def from_options(
+        cls, options: Mapping[str, str | None], companion: "Callable[[Service], Companion] | None" = None
+    ) -> Self:
         """For a stock mitmproxy, from its options; raises ValueError with a message for the user."""
         given = dict(options)
         file = given.pop("config", None)
@@ -85,12 +111,32 @@ class Service:
             watch = ConfigWatch(Path(file) if file else None, given)
         except ConfigError as error:
             raise ValueError(error.message) from None
-        return cls(watch, clock_from_environment(os.environ), announce=True)
+        return cls(watch, clock_from_environment(os.environ), announce=True, companion=companion)
 
     @property
     def settings(self) -> Settings:
         """The settings in force."""
         return self._watch.config.settings
+
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._watch.config
+
+    @property
+    def store(self) -> Store:
+        """Once started."""
+        return self._store
+
+    @property
+    def exchanges(self) -> Exchanges:
+        """Once started."""
+        return self._exchanges
+
+    @property
+    def origin(self) -> Origin:
+        """Once started."""
+        return self._origin
 
     @property
     def admin_url(self) -> str | None:
@@ -142,6 +188,9 @@ class Service:
             self.clock, self._store, self._origin, self._watch.config.rules, site, self._answered
         )
         self._closing.push_async_callback(self._exchanges.close)
+        if self._companion is not None:
+            self._closing.push_async_callback(self._companion.close)
+            await self._companion.start()
         if settings.admin is not None:
             self._admin = await AdminServer.start(
                 settings.admin.host,
@@ -209,6 +258,8 @@ class Service:
                 # may be away, and a later change of the file must not wait for it.
                 forgetting = asyncio.create_task(self._store.forget(pattern.text))
                 self._closing.push_async_callback(_cancelled, forgetting)
+        if self._companion is not None:
+            self._companion.reconfigured()
         logger.info("the configuration has changed")
         if need_restart:
             logger.warning("these take effect at the next start: %s", ", ".join(need_restart))

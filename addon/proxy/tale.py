@@ -28,6 +28,8 @@ class Tale:
     facts: dict[str, bool] = field(default_factory=dict)
     """Those of contact, validation, unnecessary, update, stored and background that are known."""
     would_differ: str = ""
+    origin_status: int | None = None
+    """The status of the origin's answer, if there was one."""
     learnt: Learnt | None = None
     """What the contact taught, if it did."""
     feed: str = ""

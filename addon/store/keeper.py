@@ -29,8 +29,8 @@ class Keeper(Protocol):
     async def add_wants(self, day: int, wants: Mapping[Want, int]) -> None:
         """Add to the counts of a day since the epoch."""
 
-    def wants(self, days: Sequence[int]) -> AsyncIterator[dict[Want, int]]:
-        """What was counted on these days, in parts; a want may be in several."""
+    def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
+        """Days, of these, and what was counted on them, in parts; a day may come several times."""
 
     async def forget_wants(self, matches: Callable[[str], bool]) -> None:
         """Forget the wants of some URLs."""
@@ -45,7 +45,7 @@ class Keeper(Protocol):
         """Replace it."""
 
     async def lead(self, holder: str, lease_s: float) -> bool:
-        """Whether the holder may plan for all, until the lease ends."""
+        """Whether the holder may plan for all, until the lease ends; it may do so again before."""
 
     async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
         """Take the job of fetching an object, due at `due_s`, for the length of a lease.

@@ -29,9 +29,9 @@ class MemoryKeeper:
         for old in [known for known in self._wants if known <= day - WANTS_KEPT_DAYS]:
             del self._wants[old]
 
-    async def wants(self, days: Sequence[int]) -> AsyncIterator[dict[Want, int]]:
+    async def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
         for day in days:
-            yield dict(self._wants.get(day, {}))
+            yield day, dict(self._wants.get(day, {}))
 
     async def forget_wants(self, matches: Callable[[str], bool]) -> None:
         for counts in self._wants.values():

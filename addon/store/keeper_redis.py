@@ -20,6 +20,11 @@ _if_mine = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
 _renew = script(_if_mine + "return redis.call('PEXPIRE', KEYS[1], ARGV[2])")
 _finish = script(_if_mine + "redis.call('SET', KEYS[1], 'done ' .. ARGV[2], 'PX', ARGV[3]) return 1")
 _release = script(_if_mine + "return redis.call('DEL', KEYS[1])")
+_lead = script("""
+local leader = redis.call('GET', KEYS[1])
+if leader and leader ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return 1""")
 _pause = script("""
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], 'paused', 'PX', ARGV[1]) end
 return 1""")
@@ -50,11 +55,12 @@ class RedisKeeper:
     def _wanted(self, domain: str, day: int) -> str:
         return f"{self._names.of_domain(domain, 'wanted')}:{day}"
 
-    async def wants(self, days: Sequence[int]) -> AsyncIterator[dict[Want, int]]:
+    async def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
         for domain in await self._connection.ask("SMEMBERS", keys.DOMAINS):
             names = [self._wanted(domain.decode(), day) for day in days]
-            for found in await self._connection.ask_all([("ZRANGE", name, 0, -1, "WITHSCORES") for name in names]):
-                yield {_want(member): int(n) for member, n in pairs(found)}
+            counts = await self._connection.ask_all([("ZRANGE", name, 0, -1, "WITHSCORES") for name in names])
+            for day, found in zip(days, counts, strict=True):
+                yield day, {_want(member): int(n) for member, n in pairs(found)}
 
     async def forget_wants(self, matches: Callable[[str], bool]) -> None:
         async for part in self._connection.scan(f"bb{keys.SCHEMA}:{{*}}:wanted:*"):
@@ -82,8 +88,7 @@ class RedisKeeper:
         ])
 
     async def lead(self, holder: str, lease_s: float) -> bool:
-        answer = await self._connection.ask("SET", keys.PLANNER, holder, "NX", "PX", _ms(lease_s))
-        return answer is not None and answer is not False
+        return bool(await self._connection.ask(*_lead([keys.PLANNER], [holder, max(_ms(lease_s), 1)])))
 
     # Jobs
 

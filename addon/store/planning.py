@@ -6,6 +6,7 @@ with the plan it has, and politeness and budget hold for it alone.
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.interface import AwayError, Backend, UnwritableError
@@ -22,6 +23,15 @@ DONE_KEPT_S = 2 * DAY_S
 """For how long a job that was done is remembered, in policy time: longer than any plan reaches."""
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was wanted, and since when that is counted."""
+
+    counts: Counter[Want]
+    since_s: float
+    """The start of the first day on which anything was."""
+
+
 class Planning:
     """A part of the store."""
 
@@ -32,6 +42,9 @@ class Planning:
         self._alone = MemoryKeeper(clock, domain_of)
         self._wants: Counter[Want] = Counter()
         self._plan: Plan | None = None
+        self._planned: frozenset[str] = frozenset()
+        """The objects in it."""
+        self._news: Counter[str] = Counter()
 
     # Wants; a part that is written behind.
 
@@ -39,6 +52,13 @@ class Planning:
         """Count a request without Cookie and credentials, by the range of addresses that it came from."""
         if len(self._wants) < WAITING_WANTS:
             self._wants[Want(url, asked_from)] += 1
+        if url not in self._planned and len(self._news) < WAITING_WANTS:
+            self._news[url] += 1
+
+    @property
+    def news(self) -> int:
+        """How many objects that are not in the plan were wanted here at least twice since it was made."""
+        return sum(n > 1 for n in self._news.values())
 
     @property
     def waiting(self) -> int:
@@ -54,15 +74,16 @@ class Planning:
             self._wants.update(wants)
             raise
 
-    async def wanted(self) -> Counter[Want] | None:
+    async def wanted(self) -> Wanted | None:
         """The wants of the last `WANTS_KEPT_DAYS` days; None if the backend is away."""
         today = int(self._clock.now() // DAY_S)
-        counts = Counter(self._wants)
 
-        async def read(keeper: Keeper) -> Counter[Want]:
-            async for part in keeper.wants(range(today - WANTS_KEPT_DAYS + 1, today + 1)):
+        async def read(keeper: Keeper) -> Wanted:
+            counts, first = Counter(self._wants), today
+            async for day, part in keeper.wants(range(today - WANTS_KEPT_DAYS + 1, today + 1)):
                 counts.update(part)
-            return counts
+                first = min(first, day) if part else first
+            return Wanted(counts, first * DAY_S)
 
         return await self._ask(read)
 
@@ -84,16 +105,21 @@ class Planning:
             return self._plan
         encoded = await self._ask(lambda keeper: keeper.plan())
         try:
-            self._plan = None if encoded is None else decode(encoded)
+            self._know(None if encoded is None else decode(encoded))
         except ValueError as e:
             self._notices.holds("plan", str(e))
-            self._plan = None
+            self._know(None)
         return self._plan
 
     async def put_plan(self, plan: Plan) -> None:
         """Let this plan be in force, for all if the backend is there."""
-        self._plan = plan
+        self._know(plan)
         await self._ask(lambda keeper: keeper.put_plan(plan.version, encode(plan)))
+
+    def _know(self, plan: Plan | None) -> None:
+        self._plan = plan
+        self._planned = frozenset(job.url for job in plan.jobs) if plan is not None else frozenset()
+        self._news.clear()
 
     async def lead(self, holder: str, lease_s: float) -> bool:
         """Whether the holder may plan for all now."""

@@ -28,7 +28,7 @@ async def known(backend, keeper):
 
 async def total(keeper, days):
     counts = Counter()
-    async for part in keeper.wants(days):
+    async for _, part in keeper.wants(days):
         counts.update(part)
     return dict(counts)
 
@@ -44,6 +44,7 @@ async def test_wants_are_added_up_by_day_and_by_where_they_come_from(known):
         Want(OTHER, "10.0.0.0/8"): 1,
     }
     assert await total(known, [19_999]) == {}
+    assert {day async for day, part in known.wants(range(19_990, 20_010)) if part} == {20_000, 20_001}
 
 
 async def test_wants_are_forgotten(known):

@@ -8,6 +8,7 @@ import pytest
 
 from bestbefore.addon.config.domain_sections import BOUNDS, PARAMETERS
 from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.rules import OVERRIDABLE, Rule
@@ -49,6 +50,10 @@ def test_each_setting_is_documented() -> None:
 def test_each_key_of_a_rule_is_documented() -> None:
     of_rules = {field.name for field in fields(Rule) if field.init} - {"stale_if_down_s"}
     assert documented_keys("[default] and [[domain]]") == of_rules | PARAMETERS | BOUNDS
+
+
+def test_each_key_of_prefetching_is_documented() -> None:
+    assert documented_keys("[prefetch]") == {field.name for field in fields(PrefetchSettings)}
 
 
 def test_each_policy_directive_and_hot_key_is_named() -> None:

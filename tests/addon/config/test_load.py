@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.config.load import Config, load_config
+from bestbefore.addon.config.prefetch_section import Budget
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.policies.validation.agghist import AggHist
@@ -182,11 +183,45 @@ def test_rules_may_stand_in_an_inline_array(load: Load) -> None:
     assert rules.rule_for("a.org", "/").policy.policy == Ttl(alpha=0.5)
 
 
-def test_prefetch_that_is_enabled_is_warned_of(load: Load) -> None:
-    config = load('[prefetch]\nenabled = true\nbudget = "5000/day"')
-    assert len(config.warnings) == 1
-    assert "does not prefetch" in config.warnings[0]
-    assert load("[prefetch]\nenabled = false").warnings == ()
+def test_the_defaults_of_prefetching_are_documented_ones(load: Load) -> None:
+    prefetch = load("").prefetch
+    assert not prefetch.enabled
+    assert prefetch.robots
+    assert (prefetch.budget, prefetch.objective) == (Budget(5000, 86_400.0), "freshness")
+    assert (prefetch.per_host_interval, prefetch.connections_per_host, prefetch.replan) == (2.0, 1, 3600.0)
+    assert prefetch.user_agent.startswith("bestbefore")
+
+
+@pytest.mark.parametrize(
+    ("text", "per_day"), [("24/hour", 576.0), ("5000/day", 5000.0), ("7 / week", 1.0), ("1/day", 1.0)]
+)
+def test_a_budget_is_a_number_in_a_period(load: Load, text: str, per_day: float) -> None:
+    assert load(f'[prefetch]\nenabled = true\nbudget = "{text}"').prefetch.budget.per_day == per_day
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ('budget = "0/day"', 'such as "5000/day"'),
+        ('budget = "5000"', 'such as "5000/day"'),
+        ("budget = 5000", 'such as "5000/day"'),
+        ('budget = "5/fortnight"', 'such as "5000/day"'),
+        ('objective = "fresh"', "did you mean freshness?"),
+        ('per_host_interval = "-1s"', "expected a duration"),
+        ('replan = "10s"', "expected a minute or more"),
+        ("connections_per_host = 0", "from 1 to 16"),
+        ("connections_per_host = true", "from 1 to 16"),
+        ('robots = "yes"', "expected true or false"),
+        ('user_agent = ""', "printable ASCII"),
+        ('user_agent = "a\\r\\nb"', "printable ASCII"),
+    ],
+)
+def test_what_is_wrong_in_prefetch_is_said_with_its_line(load: Load, line: str, expected: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load(f"[prefetch]\n{line}")
+    (problem,) = error.value.problems
+    assert ":2: [prefetch] " in problem
+    assert expected in problem
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "proxy.lan:8080"])
