@@ -1,0 +1,108 @@
+"""[prefetch]: what is refreshed before it is asked for, and how politely."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from bestbefore.addon.config import values
+from bestbefore.addon.config.problems import Problems
+from bestbefore.addon.config.values import Reader
+from bestbefore.policies.prefetch.table import OBJECTIVES
+
+HOUR_S = 3600.0
+DAY_S = 24 * HOUR_S
+MOST_CONNECTIONS = 16
+LEAST_REPLAN_S = 60.0
+
+_PERIODS_S = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S}
+_BUDGET = re.compile(r"([0-9]{1,9}) ?/ ?(hour|day|week)", re.ASCII)
+_FIELD_VALUE = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]{0,254}[\x21-\x7e])?")
+
+
+def _own_user_agent() -> str:
+    try:
+        name = f"bestbefore/{version('bestbefore')}"
+    except PackageNotFoundError:
+        name = "bestbefore"
+    return f"{name} (prefetching for the users of a cache)"
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Fetches in a period."""
+
+    fetches: int
+    period_s: float
+
+    @property
+    def per_day(self) -> float:
+        return self.fetches * DAY_S / self.period_s
+
+    def __str__(self) -> str:
+        return f"{self.fetches}/{next(name for name, seconds in _PERIODS_S.items() if seconds == self.period_s)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrefetchSettings:
+    """Each field is the key of [prefetch] of the same name; the values here are the defaults. All change while the
+    proxy runs."""
+
+    enabled: bool = False
+    budget: Budget = Budget(5000, DAY_S)
+    objective: str = "freshness"
+    """A name of `policies.prefetch.table.OBJECTIVES`."""
+    per_host_interval: float = 2.0
+    """Between the beginnings of two fetches from one registrable domain, seconds."""
+    connections_per_host: int = 1
+    """How many fetches from one registrable domain may be under way."""
+    replan: float = HOUR_S
+    """How often a plan is made, seconds."""
+    robots: bool = True
+    """Whether robots.txt is obeyed."""
+    user_agent: str = _own_user_agent()
+    """The User-Agent of fetches."""
+
+
+def read_prefetch(table: Mapping[str, object], problems: Problems) -> PrefetchSettings:
+    """The settings; what is wrong takes the default."""
+    return PrefetchSettings(**problems.read_keys(("prefetch",), table, _READERS))
+
+
+def _budget(value: object) -> Budget:
+    match = _BUDGET.fullmatch(value) if isinstance(value, str) else None
+    if match is None or not int(match[1]):
+        raise ValueError('expected a number of fetches, 1 or more, in an hour, a day or a week, such as "5000/day"')
+    return Budget(int(match[1]), _PERIODS_S[match[2]])
+
+
+def _replan_s(value: object) -> float:
+    seconds = values.duration_s(value)
+    if seconds < LEAST_REPLAN_S:
+        raise ValueError("expected a minute or more")
+    return seconds
+
+
+def _connections(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CONNECTIONS:
+        return value
+    raise ValueError(f"expected a whole number from 1 to {MOST_CONNECTIONS}")
+
+
+def _field_value(value: object) -> str:
+    if isinstance(value, str) and _FIELD_VALUE.fullmatch(value):
+        return value
+    raise ValueError("expected up to 256 printable ASCII characters, the first and last of them no spaces")
+
+
+_READERS: Mapping[str, Reader[Any]] = {
+    "enabled": values.boolean,
+    "budget": _budget,
+    "objective": values.one_of(tuple(OBJECTIVES)),
+    "per_host_interval": values.duration_s,
+    "connections_per_host": _connections,
+    "replan": _replan_s,
+    "robots": values.boolean,
+    "user_agent": _field_value,
+}

@@ -1,0 +1,39 @@
+"""What the record of an object shows of its rate of change and of its hours of the day."""
+
+import numpy as np
+
+from bestbefore.addon.engine.learning import Record
+from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.rates import Seen
+
+PATTERN_S = 2 * HOUR_S
+"""An update of which only a longer interval is known says nothing of the hour of the day."""
+LEAST_H = 1.0 / 3600.0
+
+
+def seen_of(record: Record) -> Seen:
+    """What contacts have shown up to the last one.
+
+    A feed lists its postings, so nothing is missed between its contacts. Of other objects a contact tells at most the
+    last update, and others may hide before it: an update dated by Last-Modified counts like one of which only the
+    interval between two contacts is known. The record does not keep that interval; the mean one stands for it.
+    """
+    hours = (record.last_contact_s - record.since_s) / HOUR_S
+    if hours <= 0.0:
+        return Seen()
+    vague_h = [max((u.by_s - u.after_s) / HOUR_S, LEAST_H) for u in record.updates if not u.exact]
+    exact = record.n_updates - len(vague_h)
+    if record.feed is not None:
+        return Seen(exact, max(hours - sum(vague_h), LEAST_H), np.array(vague_h))
+    between_h = max(hours / max(record.contacts - 1, 1), LEAST_H)
+    changed_h = np.array([*vague_h, *[between_h] * exact])
+    return Seen(0, max(hours - float(changed_h.sum()), 0.0), changed_h)
+
+
+def hours_of_updates(record: Record) -> FloatArray:
+    """(24,) the updates in each UTC hour of the day, as far as their hours are known."""
+    known_s = [u.point_s for u in record.updates if u.by_s - u.after_s <= PATTERN_S]
+    counts = np.bincount((np.array(known_s) % DAY_S // HOUR_S).astype(np.intp), minlength=BINS).astype(np.float64)
+    for hour, n in record.folded:
+        counts[hour % BINS] += n
+    return counts

@@ -1,0 +1,93 @@
+"""The objects that may be fetched unasked, with what is known of each: from the store to what a plan is made of."""
+
+from collections import Counter
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.seen import hours_of_updates, seen_of
+from bestbefore.addon.prefetcher.eligibility import LEAST_WANTS, refused_url
+from bestbefore.addon.rfc9111.message import Target
+from bestbefore.addon.store.planning import Wanted
+from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.history import HOUR_S, FloatArray
+from bestbefore.policies.models.rates import Seen
+
+MOST_OBJECTS = 10_000
+"""A plan is made of so many objects, those most wanted: 2 to 3 seconds of work for each thousand."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """One object."""
+
+    url: str
+    domain: str
+    """The registrable domain, to which politeness is owed."""
+    group: str
+    seen: Seen
+    hours: FloatArray
+    """(24,) updates in each hour of the day."""
+    requests_per_hour: float
+    last_contact_s: float
+    asked_from: tuple[str, ...]
+    """The ranges of private addresses from which it was asked for."""
+
+
+def wanted_urls(wanted: Wanted, excluded: Collection[str]) -> list[tuple[str, int, tuple[str, ...]]]:
+    """The URLs that were asked for often enough and may be fetched, with their requests and where these came from.
+
+    At most `MOST_OBJECTS`, those with most requests.
+    """
+    requests: Counter[str] = Counter()
+    ranges: dict[str, set[str]] = {}
+    for want, n in wanted.counts.items():
+        requests[want.url] += n
+        if want.asked_from:
+            ranges.setdefault(want.url, set()).add(want.asked_from)
+    urls = (
+        (url, n, tuple(sorted(ranges.get(url, ()))))
+        for url, n in sorted(requests.items(), key=lambda pair: (-pair[1], pair[0]))
+        if n >= LEAST_WANTS and url not in excluded and refused_url(url) is None
+    )
+    return [found for found, _ in zip(urls, range(MOST_OBJECTS), strict=False)]
+
+
+async def candidates(
+    store: Store,
+    clock: Clock,
+    group_of: Callable[[str, str], str],
+    is_passthrough: Callable[[str], bool],
+    excluded: Collection[str],
+) -> list[Candidate] | None:
+    """The candidates now; None if the store cannot be asked. `group_of`: host, path -> group."""
+    wanted = await store.planning.wanted()
+    if wanted is None:
+        return None
+    hours = max((clock.now() - wanted.since_s) / HOUR_S, 1.0)
+    found = []
+    for url, n, asked_from in wanted_urls(wanted, excluded):
+        target = Target.parse(url)
+        record = await store.record(url)
+        if is_passthrough(target.host) or record is None or not _teaches(record):
+            continue
+        found.append(
+            Candidate(
+                url,
+                registrable_domain(target.host),
+                group_of(target.host, target.path),
+                seen_of(record),
+                hours_of_updates(record),
+                n / hours,
+                record.last_contact_s,
+                asked_from,
+            )
+        )
+    return found
+
+
+def _teaches(record: Record) -> bool:
+    """Whether its contacts tell of changes: it has a validator, or lists its items. One contact tells nothing yet."""
+    return record.counted or record.contacts == 1

@@ -1,0 +1,107 @@
+"""What may be fetched unasked. A GET should be safe, and yet one can log out, unsubscribe or confirm somebody.
+
+So only what is stored, has a validator, and was asked for at least twice by requests without Cookie and credentials;
+no URL that looks like a secret or a deed; nothing that a client alone may see or reach.
+"""
+
+import re
+from enum import StrEnum
+from urllib.parse import unquote_plus, urlsplit
+
+from bestbefore.addon.proxy.reach import LOOPBACK, PUBLIC, Reach
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Fields, Request, Target
+
+LEAST_WANTS = 2
+"""Requests of an object without Cookie and credentials before it is fetched unasked."""
+LONGEST_URL = 4096
+TOO_MANY_KEYS = 64
+
+
+class Refusal(StrEnum):
+    """Why an object is not fetched: log field and metric label."""
+
+    USERINFO = "userinfo"
+    SECRET = "secret-in-query"  # noqa: S105 - no password, but the name of a reason
+    DEED = "deed"
+    """Path or query name something that is done rather than shown."""
+    TOO_LONG = "too-long"
+    NO_COPY = "no-copy"
+    """Nothing is stored that could be asked about: evicted, without validator, or not a 200."""
+    PERSONAL = "personal"
+    """Fetched with Cookie or credentials, sets a cookie, or is bound to one."""
+    PRIVATE_ADDRESS = "private-address"
+    """It came from a private range in which no client has asked for it."""
+
+
+_SECRETS = frozenset((
+    "auth", "authorization", "code", "credential", "credentials", "hash", "hmac", "jwt", "key", "nonce", "otp", "pass",
+    "passwd", "password", "pin", "pwd", "secret", "session", "sessionid", "sid", "sig", "sign", "signature", "state",
+    "ticket", "token",
+))  # fmt: skip
+"""Words that a key of a query may consist of, or end with as `access_token`, `X-Amz-Signature` and `apiKey` do."""
+_SECRET_ENDINGS = ("token", "secret", "password", "passwd", "signature", "apikey", "authkey", "sessionid", "session")
+"""Those that also count without a seam before them."""
+_DEEDS = frozenset((
+    "activate", "approve", "buy", "cancel", "checkout", "confirm", "delete", "destroy", "disable", "enable", "logoff",
+    "logon", "login", "logout", "optout", "purchase", "remove", "reset", "revoke", "signin", "signoff", "signout",
+    "subscribe", "unsubscribe", "verify", "vote",
+))  # fmt: skip
+"""Whole segments of a path and values or keys of a query, spelt without `-`, `_`, `.` and case."""
+_SEAM = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
+_NOT_A_LETTER = re.compile(r"[^a-z0-9]+")
+
+
+def refused_url(url: str) -> Refusal | None:
+    """Why this URL is not fetched unasked; None if nothing speaks against it."""
+    if len(url) > LONGEST_URL:
+        return Refusal.TOO_LONG
+    parts = urlsplit(url)
+    if "@" in parts.netloc:
+        return Refusal.USERINFO
+    pairs = [pair.partition("=") for pair in re.split("[&;]", parts.query) if pair]
+    if len(pairs) > TOO_MANY_KEYS:
+        return Refusal.TOO_LONG
+    if any(_is_secret(unquote_plus(key)) for key, _, _ in pairs):
+        return Refusal.SECRET
+    segments = [unquote_plus(segment) for segment in parts.path.split("/")]
+    words = [*segments, *(segment.partition(".")[0] for segment in segments)]
+    words += [unquote_plus(text) for key, _, value in pairs for text in (key, value)]
+    if any(_NOT_A_LETTER.sub("", word.lower()) in _DEEDS for word in words):
+        return Refusal.DEED
+    return None
+
+
+def _is_secret(key: str) -> bool:
+    words = [word.lower() for word in _SEAM.split(key) if word]
+    return any(word in _SECRETS or word.endswith(_SECRET_ENDINGS) for word in words)
+
+
+def fetch_of(copies: tuple[Copy, ...], asked_from: tuple[str, ...], user_agent: str) -> tuple[Request, Reach] | Refusal:
+    """How to ask for an object unasked, and where that may lead; or why not.
+
+    Of several variants it is the one validated last, which is what a client asked for last. `asked_from`: the ranges of
+    private addresses from which clients have asked for it. The request has the fields that Vary names, as a client sent
+    them up to what means the same; the User-Agent too, if Vary names it: any other one would bring what nobody has
+    asked for. (Who we are still stands in Via.)
+    """
+    usable = [copy for copy in copies if copy.has_validator and copy.head.status == 200 and not copy.partition]
+    if not usable:
+        return Refusal.NO_COPY
+    usable = [copy for copy in usable if not _is_personal(copy)]
+    if not usable:
+        return Refusal.PERSONAL
+    copy = max(usable, key=lambda copy: copy.response_time_s)
+    if copy.range and copy.range not in asked_from and LOOPBACK not in asked_from:
+        return Refusal.PRIVATE_ADDRESS
+    selecting = [(name.title(), value) for name, value in copy.selecting if value is not None]
+    fields = Fields(selecting)
+    if "user-agent" not in dict(copy.selecting):
+        fields = Fields([("User-Agent", user_agent), *selecting])
+    return Request("GET", Target.parse(copy.url), fields), Reach(frozenset({copy.range})) if copy.range else PUBLIC
+
+
+def _is_personal(copy: Copy) -> bool:
+    selects_by_credentials = any(name in ("cookie", "authorization") for name, _ in copy.selecting)
+    fetched_with = copy.fetched_with_cookie or copy.fetched_with_authorization
+    return bool(copy.personal) or fetched_with or copy.sets_cookie or selects_by_credentials

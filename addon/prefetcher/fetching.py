@@ -1,0 +1,152 @@
+"""One fetch that nobody waits for, through the same engine, cache and histories as those of clients."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from cachetools import LRUCache
+
+from bestbefore.addon.admin.event import Outcome
+from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
+from bestbefore.addon.prefetcher.politeness import Politeness
+from bestbefore.addon.prefetcher.robots import EVERYTHING, MOST_BYTES, NOTHING, Robots
+from bestbefore.addon.prefetcher.runner import Done
+from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.origin import Origin, OriginError
+from bestbefore.addon.proxy.reach import Reach
+from bestbefore.addon.proxy.tale import Tale
+from bestbefore.addon.rfc9111.message import Fields, Request, Target
+from bestbefore.addon.store.plan import Job
+from bestbefore.addon.store.store import Store
+
+DAY_S = 86_400.0
+ROBOTS_KEPT_S = DAY_S
+"""RFC 9309 2.4."""
+ROBOTS_RETRY_S = 3600.0
+"""After a robots.txt that could not be had: until then nothing is fetched (RFC 9309 2.3.1.4)."""
+ORIGINS_KEPT = 4096
+EXCLUDED_KEPT = 16_384
+EXCLUDED_S = DAY_S
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What a robots.txt says, and until when that holds."""
+
+    robots: Robots
+    until_s: float
+
+
+class Fetcher:
+    """Does single jobs."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        store: Store,
+        exchanges: Exchanges,
+        origin: Origin,
+        politeness: Politeness,
+        settings: PrefetchSettings,
+        metrics: PrefetchMetrics,
+    ) -> None:
+        self._clock = clock
+        self._store = store
+        self._exchanges = exchanges
+        self._origin = origin
+        self._politeness = politeness
+        self._settings = settings
+        self._metrics = metrics
+        self._robots: LRUCache[str, _Read] = LRUCache(ORIGINS_KEPT)
+        """By scheme and authority."""
+        self._excluded: LRUCache[str, float] = LRUCache(EXCLUDED_KEPT)
+        """Objects that turned out not to be for us, and until when that is believed."""
+
+    def excluded(self) -> frozenset[str]:
+        """The objects that need not be planned for."""
+        now_s = self._clock.now()
+        return frozenset(url for url, until_s in self._excluded.items() if now_s < until_s <= now_s + EXCLUDED_S)
+
+    async def fetch(self, job: Job) -> Done:
+        """Do a job that is ours."""
+        found = await self._store.copies(job.url)
+        request = fetch_of(found.copies, job.asked_from, self._settings.user_agent)
+        if isinstance(request, Refusal):
+            return self._not_ours(job.url, request)
+        asked, reach = request
+        if self._settings.robots:
+            robots = self._known_robots(asked.target)
+            if robots is None:
+                await self._read_robots(asked, reach)
+                return Done("robots-read", again_s=self._settings.per_host_interval)
+            if not robots.allows(asked.target.path):
+                return self._not_ours(job.url, "robots")
+        before = await self._store.record(job.url)
+        since_s = self._clock.now() if before is None else before.last_contact_s
+        try:
+            tale = await self._exchanges.prefetch(asked, reach)
+        except OriginError:
+            return Done("broken-off")
+        if tale is None:
+            return Done("under-way")
+        if tale.learnt is not None:
+            self._metrics.found(_delays_s(tale.learnt, since_s))
+        if tale.origin_status is None:
+            self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
+        return Done(_outcome(tale))
+
+    def _not_ours(self, url: str, why: str) -> Done:
+        self._excluded[url] = self._clock.now() + EXCLUDED_S
+        return Done(why)
+
+    def _known_robots(self, target: Target) -> Robots | None:
+        read = self._robots.get(_origin_of(target))
+        now_s = self._clock.now()
+        return read.robots if read is not None and now_s < read.until_s <= now_s + ROBOTS_KEPT_S else None
+
+    async def _read_robots(self, asked: Request, reach: Reach) -> None:
+        """Read an origin's robots.txt. A redirect is not followed, it may lead anywhere: like 4xx it says nothing."""
+        target = Target.of(asked.target.scheme, asked.target.host, asked.target.port, "/robots.txt")
+        request = Request("GET", target, Fields([("User-Agent", self._settings.user_agent)]))
+        robots, kept_s = NOTHING, ROBOTS_RETRY_S
+        try:
+            fetched = await self._origin.fetch(request, reach=reach)
+            if fetched.head.status == 200:
+                content = b""
+                async for chunk in fetched.chunks:
+                    content += chunk
+                    if len(content) > MOST_BYTES:
+                        break
+                robots, kept_s = Robots.parse(content), ROBOTS_KEPT_S
+            elif 300 <= fetched.head.status < 500 and fetched.head.status != 429:
+                robots, kept_s = EVERYTHING, ROBOTS_KEPT_S
+            fetched.close()
+        except OriginError:
+            self._politeness.unanswered(registrable_domain(target.host), self._clock.now())
+        self._robots[_origin_of(target)] = _Read(robots, self._clock.now() + kept_s)
+
+
+def _origin_of(target: Target) -> str:
+    return f"{target.scheme}://{target.authority}"
+
+
+def _outcome(tale: Tale) -> str:
+    """One of a closed set of words."""
+    if tale.origin_status is None:
+        return "unanswered"
+    if tale.origin_status >= 400 and tale.origin_status not in (404, 410):
+        return "refused-by-origin"
+    if tale.learnt is not None and tale.learnt.changed:
+        return "updated"
+    return "unchanged" if tale.outcome is Outcome.VALIDATED or tale.learnt is not None else "replaced"
+
+
+def _delays_s(learnt: Learnt, since_s: float) -> Iterable[float]:
+    """From each update that this contact was the first to show, and whose time is known, to the contact."""
+    new = set(learnt.new_updates_s)
+    seen_s = learnt.record.last_contact_s
+    return [seen_s - u.by_s for u in learnt.record.updates if u.exact and u.by_s in new and u.by_s > since_s]

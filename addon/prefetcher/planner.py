@@ -1,0 +1,57 @@
+"""From candidates to a plan. Pure: the time is an argument."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.prefetcher.candidates import Candidate
+from bestbefore.addon.store.plan import Job, Plan
+from bestbefore.policies.models.borrowing import believed_profiles, believed_rates, group_priors
+from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.prefetch.cuts import IntArray
+from bestbefore.policies.prefetch.visits import Objects, Terms, plan_visits
+
+MOST_JOBS = 50_000
+"""A plan reaches less far rather than being longer: it is read and kept as a whole."""
+
+
+def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s: float) -> Plan:
+    """The fetches of the next day, in any case those until the planning after next."""
+    until_s = now_s + max(DAY_S, 2.0 * settings.replan)
+    budget = settings.budget
+    plan = Plan(now_s, until_s, budget.per_day, settings.objective, len(candidates))
+    if not candidates:
+        return plan
+    group = _numbered(candidate.group for candidate in candidates)
+    seen = [candidate.seen for candidate in candidates]
+    objects = Objects(
+        rates_per_hour=believed_rates(seen, group, group_priors(seen, group)),
+        profiles=believed_profiles(np.stack([candidate.hours for candidate in candidates]), group),
+        weights_per_hour=np.array([candidate.requests_per_hour for candidate in candidates]),
+        last_s=np.minimum([candidate.last_contact_s for candidate in candidates], now_s),
+        owner=_numbered(candidate.domain for candidate in candidates),
+    )
+    terms = Terms(budget.per_day, settings.objective, settings.per_host_interval)
+    visits = plan_visits(objects, terms, now_s, until_s)
+    jobs = tuple(
+        Job(
+            url=candidates[i].url,
+            due_s=due_s,
+            gain=gain,
+            per_day=float(visits.per_day[i]),
+            rate_per_hour=float(objects.rates_per_hour[i]),
+            requests_per_hour=candidates[i].requests_per_hour,
+            asked_from=candidates[i].asked_from,
+        )
+        for i, due_s, gain in zip(visits.number.tolist(), visits.due_s.tolist(), visits.gain.tolist(), strict=True)
+    )
+    if len(jobs) > MOST_JOBS:
+        jobs, until_s = jobs[:MOST_JOBS], jobs[MOST_JOBS].due_s
+    return Plan(now_s, until_s, budget.per_day, settings.objective, len(candidates), jobs)
+
+
+def _numbered(names: Iterable[str]) -> IntArray:
+    """Names as numbers from 0, in the order in which they first come."""
+    numbers: dict[str, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)

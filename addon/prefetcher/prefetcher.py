@@ -1,0 +1,138 @@
+"""Plans and runs, beside the proxy whose cache it refreshes, as the configuration says."""
+
+import asyncio
+import logging
+import secrets
+
+import numpy as np
+
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.prefetcher.candidates import candidates
+from bestbefore.addon.prefetcher.fetching import Fetcher
+from bestbefore.addon.prefetcher.planner import make_plan
+from bestbefore.addon.prefetcher.politeness import Politeness
+from bestbefore.addon.prefetcher.runner import Runner
+from bestbefore.addon.proxy import pages
+from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.store.plan import Plan
+
+logger = logging.getLogger(__name__)
+
+LOOK_S = 1.0
+"""How often it is looked whether to plan anew."""
+LEAD_S = 60.0
+"""For how long nobody else plans. Both in real seconds."""
+SOONEST = 1.0 / 60.0
+"""The part of `replan` that lies between two plannings at least, however much has changed."""
+MUCH = 0.2
+"""So many newly wanted objects, as a part of those planned for, are much."""
+
+
+class Prefetcher:
+    """See `Service.companion`."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._holder = secrets.token_hex(8)
+        self._settings = PrefetchSettings()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._stopping: asyncio.Task[None] | None = None
+        self._anew = False
+        """Whether the plan in force is of other rules or terms than the configuration has now."""
+        self._politeness = Politeness(
+            self._settings.per_host_interval, 1, np.random.default_rng(secrets.randbits(64))
+        )
+
+    async def start(self) -> None:
+        """Begin, if the configuration says so."""
+        settings = self._settings = self._service.config.prefetch
+        service, clock = self._service, self._service.clock
+        service.exchanges.counts_wants = settings.enabled
+        service.metrics.prefetch.enabled(settings.budget.per_day if settings.enabled else 0.0)
+        if not settings.enabled:
+            return
+        politeness = self._politeness  # which is kept over a change of the configuration
+        politeness.interval_s, politeness.connections = settings.per_host_interval, settings.connections_per_host
+        service.origin.heard = self._heard
+        metrics = service.metrics.prefetch
+        fetcher = Fetcher(clock, service.store, service.exchanges, service.origin, politeness, settings, metrics)
+        runner = Runner(
+            clock, service.store.planning, politeness, settings.budget, metrics, self._holder, fetcher.fetch
+        )
+        self._tasks = [asyncio.create_task(self._plan_on(fetcher)), asyncio.create_task(runner.run())]
+        for task in self._tasks:
+            task.add_done_callback(_log_fault)
+
+    def _heard(self, host: str, head: Head) -> None:
+        """Of every answer, also of those to clients."""
+        retry_after = head.fields.first("retry-after")
+        self._politeness.answered(registrable_domain(host), head.status, retry_after, self._service.clock.now())
+
+    async def close(self) -> None:
+        """Stop, and give back the jobs that are under way."""
+        if self._stopping is not None:
+            await self._stopping
+        await self._stop()
+
+    async def _stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+
+    def reconfigured(self) -> None:
+        """Go on as the configuration says now; what is under way is done again later."""
+        self._anew = True  # the rules may be others, and with them the groups
+        if self._service.config.prefetch != self._settings:
+            self._stopping = asyncio.create_task(self._restart(self._stopping))
+
+    async def _restart(self, before: asyncio.Task[None] | None) -> None:
+        if before is not None:
+            await before
+        await self._stop()
+        await self.start()
+
+    async def _plan_on(self, fetcher: Fetcher) -> None:
+        planning, holder = self._service.store.planning, self._holder
+        plan = await planning.plan()
+        self._anew = self._anew or (plan is not None and not self._fits(plan))
+        while True:
+            if self._is_time(await planning.plan()) and await planning.lead(holder, LEAD_S):
+                await self._plan(fetcher)
+            await asyncio.sleep(LOOK_S)
+
+    def _is_time(self, plan: Plan | None) -> bool:
+        """Whether there is no plan, or it is old, or of other terms, or much has changed since it was made."""
+        if plan is None or self._anew:
+            return True
+        passed_s = self._service.clock.now() - plan.made_s
+        if not 0.0 <= passed_s < self._settings.replan:  # below 0: the clock was set back
+            return True
+        news = self._service.store.planning.news
+        return passed_s >= SOONEST * self._settings.replan and news >= max(1.0, MUCH * plan.objects)
+
+    def _fits(self, plan: Plan) -> bool:
+        return plan.budget_per_day == self._settings.budget.per_day and plan.objective == self._settings.objective
+
+    async def _plan(self, fetcher: Fetcher) -> None:
+        service = self._service
+        found = await candidates(
+            service.store,
+            service.clock,
+            service.config.rules.group_of,
+            lambda host: host == pages.HOST or service.settings.is_passthrough(host),
+            fetcher.excluded(),
+        )
+        if found is None:
+            return
+        plan = await asyncio.to_thread(make_plan, found, self._settings, service.clock.now())
+        self._anew = False
+        await service.store.planning.put_plan(plan)
+        logger.debug("planned %d fetches of %d objects", len(plan.jobs), plan.objects)
+
+
+def _log_fault(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and task.exception() is not None:
+        logger.error("prefetching has stopped: this is a fault in bestbefore", exc_info=task.exception())

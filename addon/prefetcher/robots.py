@@ -1,0 +1,97 @@
+"""What a site asks of programs that fetch unasked (RFC 9309).
+
+Our own reading: the standard library's `urllib.robotparser` knows neither `*` and `$` in paths nor that the longest
+rule wins, and so would fetch what sites have ruled out.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+from urllib.parse import quote
+
+TOKEN = "bestbefore"  # noqa: S105 - our name in robots.txt
+MOST_BYTES = 500 * 1024
+"""RFC 9309 2.5: more is not read."""
+_ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: str
+    allows: bool
+
+    def matches(self, path: str) -> bool:
+        """In time linear in the path for each `*`: sites choose the patterns, so there is no backtracking."""
+        pattern = self.pattern
+        ends = pattern.endswith("$")
+        first, *pieces = (pattern[:-1] if ends else pattern).split("*")
+        if not path.startswith(first):
+            return False
+        at = len(first)
+        last = pieces.pop() if ends and pieces else None
+        for piece in pieces:
+            found = path.find(piece, at)
+            if found < 0:
+                return False
+            at = found + len(piece)
+        if last is not None:
+            return len(path) - len(last) >= at and path.endswith(last)
+        return not ends or at == len(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Robots:
+    """The rules of one origin that concern us."""
+
+    rules: Sequence[_Rule] = ()
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """The rules of the groups for us or, without any, of those for all. What cannot be read is skipped."""
+        ours: list[_Rule] = []
+        everybodys: list[_Rule] = []
+        named = False
+        agents: list[str] = []
+        in_rules = False
+        for line in content[:MOST_BYTES].decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
+            name, colon, value = line.partition("#")[0].partition(":")
+            key, value = name.strip().lower(), value.strip()
+            if not colon:
+                continue
+            if key == "user-agent":
+                agents = [value.lower()] if in_rules else [*agents, value.lower()]
+                in_rules = False
+                named = named or _is_us(value.lower())
+            elif key in ("allow", "disallow"):
+                in_rules = True
+                if value:
+                    rule = _Rule(_normalised(value), key == "allow")
+                    ours += [rule] if any(map(_is_us, agents)) else []
+                    everybodys += [rule] if "*" in agents else []
+        return cls(tuple(ours if named else everybodys))
+
+    def allows(self, path: str) -> bool:
+        """Whether a path, with its query, may be fetched: the longest rule that matches says so; of equals `allow`."""
+        path = _normalised(path)
+        matching = [(len(rule.pattern), rule.allows) for rule in self.rules if rule.matches(path)]
+        return path == "/robots.txt" or not matching or max(matching)[1]
+
+
+EVERYTHING = Robots()
+NOTHING = Robots((_Rule("/", allows=False),))
+
+
+def _is_us(agent: str) -> bool:
+    return re.split(r"[^a-z_-]", agent, maxsplit=1)[0] == TOKEN
+
+
+def _normalised(path: str) -> str:
+    """With the same octets spelt in the same way (RFC 9309 2.2.2)."""
+    quoted = quote(path, safe="!#$%&'()*+,/:;=?@[]~._-")
+    return _ESCAPED.sub(lambda match: _spelt(int(match[1], 16)), quoted)
+
+
+def _spelt(octet: int) -> str:
+    character = chr(octet)
+    return character if octet < 128 and (character.isalnum() or character in "-._~") else f"%{octet:02X}"

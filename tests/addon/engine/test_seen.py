@@ -1,0 +1,56 @@
+"""What records show of rates and hours."""
+
+import pytest
+
+from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.listing import Feed
+from bestbefore.addon.engine.seen import hours_of_updates, seen_of
+
+HOUR_S = 3600.0
+
+
+def record(hours: float, *updates: Update, contacts: int = 11, **known: object) -> Record:
+    return Record("http://a/", 0.0, hours * HOUR_S, contacts, updates=updates, **known)  # type: ignore[arg-type]
+
+
+def at(hour: float) -> Update:
+    return Update(hour * HOUR_S, hour * HOUR_S)
+
+
+def test_of_a_feed_every_posting_is_known() -> None:
+    seen = seen_of(record(100.0, at(3.0), at(50.5), feed=Feed(0.0)))
+    assert (seen.updates, seen.open_h, seen.changed_h.size) == (2, 100.0, 0)
+
+
+def test_of_a_feed_an_item_without_time_is_somewhere_between_two_contacts() -> None:
+    seen = seen_of(record(100.0, at(3.0), Update(10 * HOUR_S, 14 * HOUR_S), feed=Feed(0.0)))
+    assert (seen.updates, seen.open_h, seen.changed_h.tolist()) == (1, 96.0, [4.0])
+
+
+def test_of_another_object_only_the_last_update_before_each_contact_shows() -> None:
+    seen = seen_of(record(100.0, at(33.0), Update(70 * HOUR_S, 75 * HOUR_S)))
+    assert seen.updates == 0
+    assert seen.changed_h.tolist() == [5.0, 10.0]
+    assert seen.open_h == 85.0
+
+
+def test_folded_updates_count() -> None:
+    assert seen_of(record(100.0, at(90.0), folded=((3, 7),), feed=Feed(0.0))).updates == 8
+
+
+def test_one_contact_shows_nothing() -> None:
+    assert seen_of(record(0.0, contacts=1)).nothing
+
+
+@pytest.mark.parametrize("contacts", [1, 2])
+def test_more_updates_than_time_are_no_error(contacts: int) -> None:
+    seen_of(record(1.0, at(0.2), at(0.5), at(0.9), contacts=contacts))
+    seen_of(record(1e-9, at(1e-10), contacts=contacts))
+
+
+def test_hours_are_those_of_updates_whose_hour_is_known() -> None:
+    counts = hours_of_updates(
+        record(100.0, at(3.5), at(27.9), Update(40 * HOUR_S, 41 * HOUR_S), Update(50 * HOUR_S, 60 * HOUR_S),
+               folded=((25, 2),))
+    )
+    assert {hour: n for hour, n in enumerate(counts.tolist()) if n} == {1: 2.0, 3: 2.0, 16: 1.0}

@@ -1,0 +1,78 @@
+"""RFC 9309, with its own examples."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bestbefore.addon.prefetcher.robots import EVERYTHING, NOTHING, Robots
+
+
+def rules(*lines: str) -> Robots:
+    return Robots.parse("\n".join(lines).encode())
+
+
+@pytest.mark.parametrize(
+    ("rule", "path", "allowed"),
+    [
+        ("Disallow: /foo", "/foobar", False),
+        ("Disallow: /foo/", "/foo", True),
+        ("Disallow:", "/x", True),
+        ("disallow : /x # a comment", "/x", False),
+        ("Disallow: /*.gif$", "/a/b.gif", False),
+        ("Disallow: /*.gif$", "/a/b.gif?x", True),
+        ("Disallow: /a$", "/a", False),
+        ("Disallow: /a$", "/ab", True),
+        ("Disallow: /*?", "/page?x=1", False),
+        ("Disallow: /*a*b$", "/xaxab", False),
+        ("Disallow: /*ab*b$", "/ab", True),
+        ("Disallow: /path/file-with-a-%2A.html", "/path/file-with-a-%2a.html", False),
+        ("Disallow: /foo/bar/\u30c4", "/foo/bar/%E3%83%84", False),
+        ("Disallow: /foo/bar/%62%61%7A", "/foo/bar/baz", False),
+        ("Disallow: /", "/robots.txt", True),
+        ("Nonsense", "/x", True),
+    ],
+)
+def test_one_rule(rule: str, path: str, allowed: bool) -> None:
+    assert rules("User-agent: *", rule).allows(path) is allowed
+
+
+def test_the_longest_rule_wins_and_of_equals_allow() -> None:
+    robots = rules("User-Agent: *", "Disallow: /example/page/", "Allow: /example/page.html",
+                   "Allow: /example/page/", "Disallow: /example/page/disallowed.gif")
+    assert robots.allows("/example/page/x")
+    assert not robots.allows("/example/page/disallowed.gif")
+
+
+def test_a_group_for_us_stands_in_for_the_one_for_all() -> None:
+    robots = rules("User-agent: *", "Disallow: /", "", "User-agent: other", "User-agent: BestBefore/1.0",
+                   "Disallow: /private", "User-agent: third", "Disallow: /third")
+    assert robots.allows("/page")
+    assert not robots.allows("/private/x")
+    assert robots.allows("/third")
+
+
+def test_an_empty_group_for_us_allows_everything() -> None:
+    assert rules("User-agent: *", "Disallow: /", "User-agent: bestbefore", "Disallow:").allows("/x")
+
+
+def test_others_with_a_longer_name_are_not_us() -> None:
+    assert rules("User-agent: bestbeforex", "Disallow: /").allows("/x")
+
+
+def test_everything_and_nothing() -> None:
+    assert EVERYTHING.allows("/x")
+    assert not NOTHING.allows("/x")
+
+
+@given(st.binary(max_size=300), st.text(max_size=50))
+def test_any_bytes_are_read(content: bytes, path: str) -> None:
+    Robots.parse(b"User-agent: *\n" + content).allows("/" + path)
+
+
+def test_patterns_cannot_make_it_slow() -> None:
+    robots = rules("User-agent: *", "Disallow: /" + "*a" * 2000 + "$")
+    started = time.perf_counter()
+    robots.allows("/" + "a" * 4000 + "b")
+    assert time.perf_counter() - started < 1.0
