@@ -201,8 +201,10 @@ def remembered(relay: Relay, *, was_feed: bool) -> Relay:
     So a permanent redirect, or that it is gone, costs a contact a day (`PERMANENT_S`). Without the feed having been
     seen there before it is as with any other object.
     """
-    kept = was_feed and relay.head.status in PERMANENT and relay.why_not_stored == NoStore.NEVER_USABLE
-    return replace(relay, why_not_stored="") if kept else relay
+    if not was_feed or relay.draft is None or relay.head.status not in PERMANENT:
+        return relay
+    why = "" if relay.why_not_stored == NoStore.NEVER_USABLE else relay.why_not_stored
+    return replace(relay, why_not_stored=why, draft=replace(relay.draft, for_good=True))
 
 
 def observed(

@@ -10,7 +10,6 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.response import PERMANENT_S
 from bestbefore.addon.feeds.hints import bounded
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.freshness import PERMANENT
 from bestbefore.addon.rules import Rule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
@@ -40,7 +39,7 @@ class Judge:
         """The copy with the verdict of the rule's policy at the moment at which the copy was current."""
         if record is None:
             return copy.with_verdict(None, "", rule.key)
-        if record.feed is not None and copy.head.status in PERMANENT:
+        if copy.for_good:
             lifetime_s = min(PERMANENT_S, rule.policy.max_ttl_s)
             return copy.with_verdict(copy.current_s + lifetime_s, PERMANENTLY, rule.key)
         host = urlsplit(copy.url).hostname or ""

@@ -60,6 +60,8 @@ class Copy:
     own_etag: str = ""
     """The opaque part, with its quotes, of a weak entity tag of ours, where the origin has no validator."""
     is_feed: bool = False
+    for_good: bool = False
+    """It says that what was a feed has moved or is gone for good: believed for a while also without a validator."""
     outdated: bool = False
     """A HEAD has shown that the origin now has something else (RFC 9111 4.3.5)."""
     expiry_s: float | None = None

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.directives import CacheControl
-from bestbefore.addon.rfc9111.freshness import PERMANENT, forbids_stale, heuristics_allowed
+from bestbefore.addon.rfc9111.freshness import forbids_stale, heuristics_allowed
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rfc9111.personal import may_use_learned_freshness
 
@@ -145,7 +145,7 @@ def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
     With other terms it says what `shorten` or `override` would do with the same verdict.
     """
     cache_control, lifetime = copy.cache_control, copy.lifetime
-    learns = copy.has_validator or terms.learn_without_validator or copy.head.status in PERMANENT
+    learns = copy.has_validator or terms.learn_without_validator or copy.for_good
     learned_s = copy.expiry_s if learns else None
     may_lengthen = learned_s is not None and may_use_learned_freshness(request, copy)
     overriding = terms.obey == "override" and may_lengthen

@@ -17,6 +17,7 @@ from bestbefore.addon.engine.response import (
     observed,
     observed_unchanged,
     on_response,
+    remembered,
 )
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
@@ -258,3 +259,25 @@ def test_a_refusal_of_what_no_client_asked_is_neither_stored_nor_the_end_of_the_
     relay = on_response(ask, answer, TIMES, rule, site)
     assert isinstance(relay, Relay)
     assert (relay.why_not_stored == "", relay.drops) == (kept, False)
+
+
+@pytest.mark.parametrize("status", [301, 308, 410])
+def test_what_a_feed_says_for_good_is_stored_without_a_validator(
+    request_for: MakeRequest, rule: Rule, site: Site, status: int
+) -> None:
+    relay = relayed(request_for(), head(status), rule, site)
+    assert remembered(relay, was_feed=False) is relay
+    kept = remembered(relay, was_feed=True)
+    copy = completed(kept, BodyRef("abcd", 4), complete=True)
+    assert copy is not None
+    assert copy.for_good
+
+
+@pytest.mark.parametrize(
+    "answer", [head(302), head(404), head(200), head(301, ("Cache-Control", "no-store")), head(410, ("Vary", "*"))]
+)
+def test_nothing_else_that_stands_in_place_of_a_feed_is(
+    request_for: MakeRequest, rule: Rule, site: Site, answer: Head
+) -> None:
+    relay = remembered(relayed(request_for(), answer, rule, site), was_feed=True)
+    assert relay.why_not_stored

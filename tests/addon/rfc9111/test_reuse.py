@@ -340,3 +340,10 @@ def test_whatever_is_said_what_rfc_9111_forbids_is_not_done(
     in_need = without_origin(request, directives, copy, now_s, rule)
     if in_need is not None and not http_fresh and cache_control.must_revalidate:
         assert in_need.action is Action.FRESH
+
+
+def test_what_a_feed_says_for_good_is_believed_without_a_validator(stored: Stored, reused: Deciding) -> None:
+    copy = learned(stored(status=301), 3600)
+    assert reused(copy, 60).action is Action.VALIDATE
+    assert reused(replace(copy, for_good=True), 60).action is Action.FRESH
+    assert reused(replace(copy, for_good=True), 3600).action is Action.VALIDATE
