@@ -27,18 +27,24 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An axis: what it says, and whether equal distances are equal ratios; of positive values only then."""
+    """An axis."""
 
     title: str
     logarithmic: bool = False
+    """Whether equal distances are equal ratios; then all values are positive."""
+    with_zero: bool = True
+    """Whether a linear one has 0 too, where there are no values."""
 
     def axis(self, values: Iterable[float], start_px: float, end_px: float) -> Axis:
-        """One on which all these values have their place; a linear one has 0 too."""
+        """One on which all these values have their place."""
         given = list(values)
         least, most = min(given), max(given)
         if self.logarithmic:
-            margin = (most / least) ** (MARGIN / 2)
+            margin = (most / least) ** (MARGIN / 2) if most > least else 2.0
             return Axis(start_px, end_px, least / margin, most * margin, logarithmic=True, has_zero=False)
+        if not self.with_zero:
+            margin = (most - least) * MARGIN / 2
+            return Axis(start_px, end_px, least - margin, most + margin, logarithmic=False, has_zero=False)
         low, high = min(least, 0.0) * (1.0 + MARGIN), max(most, 0.0) * (1.0 + MARGIN)
         return Axis(start_px, end_px, low, high or 1.0, logarithmic=False, has_zero=low == 0.0)
 

@@ -114,7 +114,7 @@ def _show(page: Page, name: str, title: str, x: str, curves: Curves) -> None:
         ],
     )
     lines = [Line(scheme, points, marked=True) for scheme, points in curves.items()]
-    page.figure(f"7_{name}", title, drawn(lines, Scale(x), Scale("embarrassment")))
+    page.figure(f"7_{name}", title, drawn(lines, Scale(x, with_zero=False), Scale("embarrassment")))
 
 
 def held(curves: Curves) -> list[str]:
@@ -144,9 +144,9 @@ def _statements_left(page: Page, curves: Mapping[str, Curves]) -> None:
     )
     page.text(
         """That both heuristics do better without weights, so that uniform is the best of them, **we do not find**. With
-        independent weights the weighted ones are better by far, whatever the standard deviation (.3 to 1000 tried). The
-        paper's finding for proportional needs weights that rise with the rates, that for uniform weights that fall with
-        them; it speaks of "the correlation of the weights and the update frequencies" without saying what it was. That
+        independent weights the weighted ones are better, whatever the standard deviation (.3 to 1000 tried). The
+        finding for proportional needs weights that rise with the rates, that for uniform weights that fall with them;
+        the paper speaks of "the correlation of the weights and the update frequencies" without saying what it was. That
         uniform does better than proportional, and what it says of the optimum, is as printed."""
     )
 

@@ -69,7 +69,7 @@ def write(page: Page) -> None:
             ],
         )
         lines = [Line(scheme, points, marked=True) for scheme, points in curves.items()]
-        drawing = drawn(lines, Scale("crawls per page"), Scale("average staleness"))
+        drawing = drawn(lines, Scale("crawls per page", with_zero=False), Scale("average staleness"))
         page.figure(f"8_{name.partition('-')[0].lower()}", f"Figure 8: average staleness, {name}", drawing)
     _statements(page, found)
     _sizes(page)

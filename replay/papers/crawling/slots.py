@@ -20,10 +20,14 @@ RELEASED = 0.2
 SEED = 2002
 WITHIN = (1, 2, 5, 10, 20, 50, 100, 200)
 DAYS = (1, 2, 4, 8, 16)
+DAYS_DRAWN = (1, 4, 16)
 MOST_PER_DAY = 4
 FREE = (0.001, 0.01, 0.05)
+FREE_DRAWN = 0.01
 LAST_RELEASE = 5
 """Slots before the end of the day; what would be released later is released then, lest it find no slot."""
+NEAR = 30
+"""Slots to both sides that the figure shows."""
 ROUNDING = 1e-6
 
 
@@ -46,6 +50,23 @@ class Deviations:
         early = int(np.sum(self.slots[self.released] < -ROUNDING))
         shares = (f"{100 * self.within(slots):.1f}" for slots in WITHIN)
         return name, f"{len(self.slots):,}", *shares, f"{100 * late:.1f}", str(early), f"{self.seconds:.1f}"
+
+    def curve(self, name: str) -> Line:
+        """The share of the crawls within 1 to 1000 slots."""
+        within = np.geomspace(1.0, 1000.0, 61)
+        ascending = np.sort(np.abs(self.slots))
+        shares = np.searchsorted(ascending, within + ROUNDING) / len(ascending)
+        return Line(name, list(zip(within.tolist(), shares.tolist(), strict=True)))
+
+    def histogram(self) -> list[Line]:
+        """For both kinds of crawls the share of each slot around the ideal time."""
+        edges = np.arange(-NEAR - 0.5, NEAR + 1.5)
+        lines = []
+        for kind, some in (("without a release time", ~self.released), ("with a release time", self.released)):
+            shares = np.histogram(self.slots[some], edges)[0] / max(int(some.sum()), 1)
+            points = zip((edges[:-1] + 0.5).tolist(), shares.tolist(), strict=True)
+            lines.append(Line(kind, list(points), marked=True))
+        return lines
 
 
 HEADS = (
@@ -119,17 +140,13 @@ def write(page: Page) -> None:
         crawls in per cent:"""
     )
     rng = np.random.default_rng(SEED)
-    whole = CRAWLERS * SLOTS_EACH
-    full = {}
-    for name, draw in (("independent", independent), ("even", even)):
-        found = deviations(*draw(whole, SLOTS_EACH, rng), SLOTS_EACH)
-        full[name] = (found.row(name), _lines(name, found))
-    page.table(HEADS, [row for row, _ in full.values()])
-    drawing = drawn(
-        [line for _, lines in full.values() for line in lines],
-        Scale("slots after the ideal time"), Scale("share of the crawls"),
-    )
-    page.figure("10", f"Figure 10: {whole:,} crawls, how far from their ideal times, of each kind", drawing)
+    curves = []
+    rows = []
+    for name, draw in (("even", even), ("independent", independent)):
+        found = deviations(*draw(CRAWLERS * SLOTS_EACH, SLOTS_EACH, rng), SLOTS_EACH)
+        rows.append(found.row(name))
+        curves.append(found.curve(f"{name}, {len(found.slots):,} crawls"))
+    page.table(HEADS, rows)
     page.text(
         """*Even*: the day in as many equal parts as crawls, an ideal time anywhere in each; all crawls are within the
         paper's window, and more. With *independent* ideal times the surplus of crawls is a random walk over ten
@@ -147,18 +164,15 @@ def write(page: Page) -> None:
         crawls = round((1.0 - free) * CRAWLERS * FEWER_SLOTS)
         found = deviations(*independent(crawls, FEWER_SLOTS, rng), FEWER_SLOTS)
         rows.append(found.row(f"independent, {100 * free:g} % free"))
+        if free == FREE_DRAWN:
+            curves.append(found.curve(f"independent, {100 * free:g} % free, {crawls:,} crawls"))
     for day, found in enumerate(carried_on(FEWER_SLOTS, DAYS[-1], rng), start=1):
         if day in DAYS:
             rows.append(found.row(f"day {day}"))
+        if day in DAYS_DRAWN:
+            curves.append(found.curve(f"day {day}, {len(found.slots):,} crawls"))
     page.table(HEADS, rows)
-
-
-def _lines(name: str, found: Deviations) -> list[Line]:
-    """The share of the crawls of each kind in each slot around the ideal time, up to 30 away."""
-    edges = np.arange(-30.5, 31.5)
-    middles = np.arange(-30.0, 31.0).tolist()
-    lines = []
-    for kind, some in (("without a release time", ~found.released), ("with a release time", found.released)):
-        shares = np.histogram(found.slots[some], edges)[0] / max(int(some.sum()), 1)
-        lines.append(Line(f"{name}, {kind}", list(zip(middles, shares.tolist(), strict=True))))
-    return lines
+    drawing = drawn(curves, Scale("slots", logarithmic=True), Scale("share of the crawls no further from ideal"))
+    page.figure("10_within", "Figure 10, summed up: crawls within so many slots of their ideal times", drawing)
+    drawing = drawn(found.histogram(), Scale("slots after the ideal time"), Scale("share of the crawls of the kind"))
+    page.figure("10", f"Figure 10: how far crawls are from their ideal times on day {DAYS[-1]}", drawing)

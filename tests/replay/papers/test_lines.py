@@ -30,6 +30,12 @@ def test_a_linear_axis_begins_at_0_or_below() -> None:
     assert both.ticks(5) == [-40.0, -20.0, 0.0, 20.0, 40.0]
 
 
+def test_a_linear_axis_may_begin_where_the_values_do() -> None:
+    axis = Scale("x", with_zero=False).axis([1.5, 5.0], 0.0, 106.0)
+    assert [axis.at(1.5), axis.at(5.0)] == pytest.approx([3.0, 103.0])
+    assert axis.ticks(8) == [1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0]
+
+
 def test_a_logarithmic_axis_is_asked_for_and_not_chosen() -> None:
     axis = Scale("x", logarithmic=True).axis([1.0, 4.0], 0.0, 100.0)
     assert axis.logarithmic
