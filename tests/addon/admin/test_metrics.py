@@ -118,6 +118,15 @@ def test_tunnels_refused_reloads_and_broken_answers_are_counted(metrics: Metrics
     assert value(samples, "cut_short_responses_total") == 1
 
 
+def test_what_readers_of_feeds_got_and_were_spared_is_counted(metrics: Metrics) -> None:
+    for got, spared in (("full", 0), ("not-modified", 900), ("delta", 800), ("delta", 700), ("", 0)):
+        metrics.add(replace(HIT, feed=got, spared_bytes=spared))
+    samples = scraped(metrics)
+    for got, answers, spared in (("full", 1, 0), ("not-modified", 1, 900), ("delta", 2, 1500)):
+        assert value(samples, "feed_answers_total", got=got) == answers
+        assert value(samples, "feed_spared_bytes_total", got=got) == spared
+
+
 def test_neither_reasons_nor_codings_can_grow_without_bound(metrics: Metrics) -> None:
     for i in range(2 * REASONS_LIMIT):
         metrics.add(replace(HIT, reason=f"invented-{i}", encoding=f"invented-{i}"))
