@@ -10,7 +10,7 @@ from bestbefore.policies.models.renewal import RenewalLaw
 from bestbefore.policies.prefetch.checked import FloatArray, IntArray, RowError, checked, checked_numbers
 from bestbefore.policies.prefetch.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.curves import NOTHING_LEFT
-from bestbefore.policies.prefetch.quasideterministic import Boundary
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.policies.prefetch.ratio import freshness_curve
 from bestbefore.policies.prefetch.staleness import staleness_table
 
@@ -133,7 +133,12 @@ class TabulatedGains:
 
     @classmethod
     def of_laws(
-        cls, laws: Sequence[RenewalLaw], weights: ArrayLike, period: float, boundary: Boundary, most: int
+        cls,
+        laws: Sequence[RenewalLaw | PotentialUpdates],
+        weights: ArrayLike,
+        period: float,
+        boundary: Boundary,
+        most: int,
     ) -> Self:
         """From one law for each object, up to `most` visits in a period; the period is in the unit of the laws."""
         return cls.of_table(staleness_table(laws, most, period, boundary), weights)

@@ -9,14 +9,14 @@ from bestbefore.policies.models.renewal import Poisson, RenewalLaw
 from bestbefore.policies.prefetch.checked import IntArray, checked_bounds, checked_numbers
 from bestbefore.policies.prefetch.discrete import UNBOUNDED, best_visits
 from bestbefore.policies.prefetch.gains import Gains, MixedGains, PoissonGains, TabulatedGains
-from bestbefore.policies.prefetch.quasideterministic import Boundary
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates
 
 FIRST_WIDTH = 8
 """So many visits are tabulated at first; four times as many for objects that are visited so often."""
 
 
 def best_visits_of_laws(
-    laws: Sequence[RenewalLaw],
+    laws: Sequence[RenewalLaw | PotentialUpdates],
     weights: ArrayLike,
     budget: int,
     period: float,
@@ -27,14 +27,16 @@ def best_visits_of_laws(
     """As `discrete.best_visits`, for objects of one law each; the period is in the unit of the laws.
 
     Poisson laws need no table. Of the others A is tabulated as far as it is needed: where an object uses its table up,
-    the table grows and the visits are divided again. What no object uses up cannot change the answer.
+    the table grows and the visits are divided again. What no object uses up cannot change the answer. With as many
+    visits as potential updates, which have the same period, there is nothing left to gain.
     """
     checked_weights = checked_numbers(weights, "the weight")
     if len(laws) != len(checked_weights):
         raise ValueError(f"{len(laws)} laws but {len(checked_weights)} weights, expected as many")
     least, most = checked_bounds(minimum, maximum, len(laws))
     random = np.array([isinstance(law, Poisson) for law in laws], dtype=np.bool_)
-    widths = np.where(random, 0, np.maximum(least + 1, FIRST_WIDTH))
+    moments = np.array([law.times.size if isinstance(law, PotentialUpdates) else 0 for law in laws], dtype=np.int64)
+    widths = np.where(random, 0, np.where(moments > 0, moments, np.maximum(least + 1, FIRST_WIDTH)))
     parts: dict[int, tuple[IntArray, Gains]] = {}
     changed = set(widths.tolist())
     while True:
@@ -48,7 +50,7 @@ def best_visits_of_laws(
                 some = [laws[i] for i in objects.tolist()]
                 parts[width] = objects, TabulatedGains.of_laws(some, own, period, boundary, width)
         visits = best_visits(MixedGains(list(parts.values())), budget, least, most)
-        used_up = ~random & (visits >= widths) & (visits < most)
+        used_up = ~random & (moments == 0) & (visits >= widths) & (visits < most)
         if not used_up.any():
             return visits
         before = set(widths[used_up].tolist())

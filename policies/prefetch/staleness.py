@@ -22,7 +22,7 @@ from bestbefore.policies.models.renewal import (
     weibull_stale_time,
 )
 from bestbefore.policies.prefetch.cubics import FloatArray
-from bestbefore.policies.prefetch.quasideterministic import Boundary
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, least_staleness
 
 
 def staleness(law: RenewalLaw, visits: ArrayLike, period: float, boundary: Boundary) -> FloatArray:
@@ -32,17 +32,28 @@ def staleness(law: RenewalLaw, visits: ArrayLike, period: float, boundary: Bound
     return np.where(intervals >= 1.0, some * law.stale_time(period / some) / period, 1.0)
 
 
-def staleness_table(laws: Sequence[RenewalLaw], most: int, period: float, boundary: Boundary) -> FloatArray:
-    """(n, most+1): A(0) ... A(most) of each law, all laws of one kind at once."""
-    table = np.empty((len(laws), most + 1))
+def staleness_table(
+    laws: Sequence[RenewalLaw | PotentialUpdates], most: int, period: float, boundary: Boundary
+) -> FloatArray:
+    """(n, most+1): A(0) ... A(most) of each law, all laws of one kind at once.
+
+    Potential updates have the same period; visited at all of them, a copy is never stale.
+    """
+    table = np.zeros((len(laws), most + 1))
     intervals = np.arange(most + 1) + (1.0 if boundary == "interval" else 0.0)
     some = np.maximum(intervals, 1.0)
     tau = period / some
-    kinds: dict[type[RenewalLaw], list[int]] = {}
+    kinds: dict[type[RenewalLaw], dict[int, RenewalLaw]] = {}
+    known: dict[PotentialUpdates, FloatArray] = {}
     for row, law in enumerate(laws):
-        kinds.setdefault(type(law), []).append(row)
-    for kind, rows in kinds.items():
-        table[rows] = _stale_times(kind, [laws[row] for row in rows], tau) * (some / period)
+        if isinstance(law, PotentialUpdates):
+            if law not in known:
+                known[law] = least_staleness(law, boundary)[: most + 1]
+            table[row, : len(known[law])] = known[law]
+        else:
+            kinds.setdefault(type(law), {})[row] = law
+    for kind, same in kinds.items():
+        table[list(same)] = _stale_times(kind, list(same.values()), tau) * (some / period)
     table[:, intervals == 0.0] = 1.0
     return table
 

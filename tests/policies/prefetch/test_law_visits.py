@@ -5,6 +5,8 @@ from bestbefore.policies.models.renewal import Empirical, Pareto, Poisson, Renew
 from bestbefore.policies.prefetch.discrete import best_visits
 from bestbefore.policies.prefetch.gains import TabulatedGains
 from bestbefore.policies.prefetch.law_visits import best_visits_of_laws
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, least_staleness
+from bestbefore.policies.prefetch.staleness import staleness
 
 
 def laws() -> list[RenewalLaw]:
@@ -39,3 +41,22 @@ def test_bounds_hold_also_beyond_the_first_tables() -> None:
 def test_laws_and_weights_must_be_as_many() -> None:
     with pytest.raises(ValueError, match="1 laws but 2 weights"):
         best_visits_of_laws([Poisson(1.0)], [1.0, 2.0], 3, 1.0, "periodic")
+
+
+@pytest.mark.parametrize("boundary", ["interval", "periodic"])
+def test_pages_with_potential_updates_are_visited_as_the_greedy_rule_would(boundary: Boundary) -> None:
+    updates = [PotentialUpdates.of([0.0, 0.3, 0.5], [0.9, 0.2, 0.5], 1.0), PotentialUpdates.of([0.1], [1.0], 1.0)]
+    tables = [[*least_staleness(one, boundary), *([0.0] * 9)] for one in updates]
+    tables.append(staleness(Poisson(3.0), np.arange(20), 1.0, boundary).tolist())
+    for budget in range(1, 9):
+        greedy = [0, 0, 0]
+        for _ in range(budget):
+            gained = [table[x] - table[x + 1] for table, x in zip(tables, greedy, strict=True)]
+            greedy[int(np.argmax(gained))] += 1
+        given = [*updates, Poisson(3.0)]
+        assert best_visits_of_laws(given, np.ones(3), budget, 1.0, boundary).tolist() == greedy
+
+
+def test_visits_beyond_the_potential_updates_are_not_made() -> None:
+    once = PotentialUpdates.of([0.1], [1.0], 1.0)
+    assert best_visits_of_laws([once, once], np.ones(2), 9, 1.0, "periodic", [0, 3]).tolist() == [1, 3]
