@@ -34,6 +34,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay recorded updates and requests under policies."),
     "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the policy for each domain of a trace."),
     "convert": LazyCommand("bestbefore.replay.commands.convert", "Convert a log or another trace to columns."),
+    "plan": LazyCommand("bestbefore.replay.commands.plan", "Divide a budget of contacts among objects."),
     "papers": LazyCommand("bestbefore.replay.commands.papers", "Make the tables and figures of the papers anew."),
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt of a URL, or of the most requested."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies: of a URL, a host or a pattern."),

@@ -1,0 +1,87 @@
+"""What a trace of updates tells of its objects: rates, laws of the intervals, and the hours of the day.
+
+An object is taken to be observed from its first update on, as a feed is from its oldest item, and up to the end of the
+trace. Its rate is the posterior mean under what is believed of all objects together (a Gamma prior fitted to them), so
+that an object with a single update has a rate too.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.rates import Seen
+from bestbefore.policies.models.rates_prior import fitted_prior
+from bestbefore.policies.models.renewal import Empirical, Poisson, RenewalLaw
+from bestbefore.policies.models.renewal_fit import fit_best
+from bestbefore.replay.planning.ids import Ids
+from bestbefore.replay.planning.objects import Objects
+from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.watching import Bar, no_bar
+
+MOST_MEMBERS = 2000
+"""Objects, evenly among all, to which the prior is fitted."""
+LEAST_UPDATES = 3
+"""From so many on there are two intervals, to which a law can be fitted."""
+
+
+def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_bar) -> Objects:
+    """The objects of a trace with one update or more, all of the weight 1; with laws if that is asked for.
+
+    Raises ValueError if no object has two updates.
+    """
+    order = updates.object_ids.argsort(kind="stable")
+    times_s = updates.times_s[order]
+    present, starts = np.unique(updates.object_ids[order], return_index=True)
+    ends = np.append(starts[1:], times_s.size)
+    known = ends - starts - 1
+    observed_h = (updates.times_s[-1] - times_s[starts]) / HOUR_S
+    rates = _rates_per_hour(known, observed_h) * (period_s / HOUR_S)
+    laws: dict[int, RenewalLaw] = {}
+    misfit = None
+    if with_laws:
+        histories = [times_s[start:end] for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
+        laws, misfit = _laws(histories, float(updates.times_s[-1]), period_s, bar)
+        for row, law in laws.items():
+            rates[row] = 1.0 / law.mean
+    hours = np.repeat(np.arange(present.size), ends - starts) * BINS + (times_s % DAY_S // HOUR_S).astype(np.intp)
+    return Objects(
+        Ids.of(updates.objects[i] for i in present.tolist()),
+        rates,
+        np.ones(present.size),
+        laws=laws,
+        misfit=misfit,
+        hourly=np.bincount(hours, minlength=present.size * BINS).reshape(-1, BINS),
+    )
+
+
+def _rates_per_hour(known: np.ndarray, observed_h: FloatArray) -> FloatArray:
+    """(n,) from the updates after the first, and the hours since it."""
+    if not known.any():
+        raise ValueError("no object has two updates, expected some that show how often objects change")
+    seen_again = np.flatnonzero(observed_h > 0.0)
+    members = seen_again[:: -(-seen_again.size // MOST_MEMBERS)]
+    if not known[members].any():
+        members = np.flatnonzero(known)[:MOST_MEMBERS]
+    prior = fitted_prior([Seen(int(known[i]), float(observed_h[i])) for i in members.tolist()])
+    return np.asarray((prior.shape + known) / (prior.hours + observed_h))
+
+
+def _laws(
+    histories: Sequence[FloatArray], end_s: float, period_s: float, bar: Bar
+) -> tuple[dict[int, RenewalLaw], FloatArray]:
+    """By row the law that fits best, unless it is Poisson, and how far the intervals lie from it."""
+    laws: dict[int, RenewalLaw] = {}
+    misfit = np.full(len(histories), np.nan)
+    rows = [row for row, times_s in enumerate(histories) if times_s.size >= LEAST_UPDATES]
+    with bar("laws", len(rows)) as watch:
+        for row in watch(iter(rows)):
+            intervals, open_ = np.diff(histories[row]) / period_s, (end_s - float(histories[row][-1])) / period_s
+            fit = fit_best(intervals, open_)
+            misfit[row] = fit.anderson_darling
+            if isinstance(fit.law, Empirical) and open_ > float(intervals.max()):
+                # Longer than any before: the interval that has not ended tells that the object changes less often now.
+                laws[row] = Empirical.of(np.append(intervals, open_))
+            elif not isinstance(fit.law, Poisson):
+                laws[row] = fit.law
+    return laws, misfit

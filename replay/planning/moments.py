@@ -1,0 +1,127 @@
+"""At which moments of the period each object is contacted."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.models.patterns import profiles
+from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
+from bestbefore.policies.prefetch.timing import Intensity, expected_delay
+from bestbefore.policies.prefetch.timing_exact import retrieval_points_of_all
+from bestbefore.replay.planning.plan import Plan
+from bestbefore.replay.watching import Bar, no_bar
+
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
+"""Multiples of the golden section, less their whole parts, spread more evenly than random numbers, however many."""
+STRENGTH = 5.0
+"""As so many postings counts the pattern of all objects for each of them."""
+AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crawls:
+    """The m contacts of one period, by object and time."""
+
+    rows: NDArray[np.intp]
+    """(m,) the object of each, ascending."""
+    at_s: FloatArray
+    """(m,) its best moment from the start of the period on, ascending within an object."""
+    released: NDArray[np.bool_]
+    """(m,) whether it is of no use earlier: of potential updates."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """The first two contacts of each object from the start of the plan on, in seconds; NaN where there is none."""
+
+    first_s: FloatArray
+    next_s: FloatArray
+
+    @classmethod
+    def spaced(cls, plan: Plan) -> Self:
+        """At regular intervals, whose beginnings are spread so that the contacts of all objects are."""
+        interval_s = np.where(plan.contacts > 0.0, plan.interval_s, np.nan)
+        first_s = interval_s * phases(len(interval_s))
+        return cls(first_s, first_s + interval_s)
+
+    @classmethod
+    def of(cls, crawls: Crawls, at_s: FloatArray, objects: int, period_s: float) -> Self:
+        """From the contacts of a period that repeats; `at_s` (m,) is when each is made."""
+        first_s, next_s = np.full(objects, np.nan), np.full(objects, np.nan)
+        order = np.lexsort((at_s, crawls.rows))
+        rows, times_s = crawls.rows[order], at_s[order]
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        first_s[rows[begins]] = times_s[begins]
+        next_s[rows[begins]] = times_s[begins] + period_s
+        more = begins[np.diff(begins, append=rows.size) > 1]
+        next_s[rows[more]] = times_s[more + 1]
+        return cls(first_s, next_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Punctuality:
+    """What contacts at the hours at which objects are updated gain: mean delays of an update, in hours."""
+
+    evenly_h: float
+    """At even spacing."""
+    at_points_h: float
+
+
+def phases(n: int) -> FloatArray:
+    """(n,) in [0, 1)."""
+    return np.asarray(np.arange(1, n + 1) * GOLDEN % 1.0, dtype=np.float64)
+
+
+def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Crawls:
+    """Each object at regular intervals. `interval`: visits cut the period; `periodic`: with a phase of their own."""
+    rows = np.repeat(np.arange(visits.size), visits)
+    number = np.arange(rows.size) - np.repeat(np.cumsum(visits) - visits, visits)
+    earlier, parts = (1.0, visits + 1) if boundary == "interval" else (phases(visits.size)[rows], visits)
+    return Crawls(rows, (number + earlier) / parts[rows] * period_s, np.zeros(rows.size, dtype=np.bool_))
+
+
+def crawls_of(plan: Plan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality | None]:
+    """The contacts of a discrete plan, and what the hours of updates gain, if they are known and used.
+
+    They are used in a plan that repeats each day. Quasi-deterministic objects are contacted at their potential updates.
+    """
+    aim, objects = plan.aim, plan.objects
+    visits = plan.contacts.astype(np.int64)
+    crawls = evenly(visits, aim.period_s, aim.boundary)
+    starts = np.concatenate(([0], np.cumsum(visits)))
+    for row, law in objects.laws.items():
+        if isinstance(law, PotentialUpdates) and 0 < visits[row] <= law.times.size:
+            crawled = optimal_crawls(law, int(visits[row]), aim.boundary)
+            here = slice(int(starts[row]), int(starts[row + 1]))
+            crawls.at_s[here] = law.times[crawled] * aim.period_s
+            crawls.released[here] = True
+    if objects.hourly is None or aim.period_s != DAY_S or aim.boundary != "periodic":
+        return crawls, None
+    return crawls, _at_hours_of_updates(plan, objects.hourly, crawls, bar)
+
+
+def _at_hours_of_updates(plan: Plan, hourly: NDArray[np.intp], crawls: Crawls, bar: Bar) -> Punctuality | None:
+    visits = plan.contacts.astype(np.int64)
+    rows = np.flatnonzero((visits > 0) & (plan.objects.rates > 0.0))
+    if not rows.size:
+        return None
+    common = profiles(hourly.sum(axis=0, keepdims=True))[0]
+    starts = np.concatenate(([0], np.cumsum(visits)))
+    evenly_h, at_points_h = 0.0, 0.0
+    with bar("moments", -(-rows.size // AT_ONCE)) as watch:
+        for first in watch(iter(range(0, rows.size, AT_ONCE))):
+            some = rows[first : first + AT_ONCE]
+            patterns = profiles(hourly[some], common, STRENGTH)
+            schedules = retrieval_points_of_all(patterns, visits[some])
+            for row, pattern, points_h in zip(some.tolist(), patterns, schedules, strict=True):
+                here = slice(int(starts[row]), int(starts[row + 1]))
+                intensity, rate = Intensity.hourly(pattern), float(plan.objects.rates[row])
+                evenly_h += rate * float(expected_delay(intensity, crawls.at_s[here] / HOUR_S))
+                at_points_h += rate * float(expected_delay(intensity, points_h))
+                crawls.at_s[here] = points_h * HOUR_S
+    updates = float(plan.objects.rates[rows].sum())
+    return Punctuality(evenly_h / updates, at_points_h / updates)

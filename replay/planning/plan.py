@@ -1,0 +1,149 @@
+"""How often each object is contacted: the best plan for an objective, and the two plain ones it is compared with."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestbefore.policies.models.renewal import Poisson
+from bestbefore.policies.prefetch.bounded import within_bounds
+from bestbefore.policies.prefetch.checked import IntArray, RowError, checked_bounds
+from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.policies.prefetch.discrete import UNBOUNDED, best_visits
+from bestbefore.policies.prefetch.gains import Gains, PoissonGains
+from bestbefore.policies.prefetch.law_visits import best_visits_of_laws
+from bestbefore.policies.prefetch.quasideterministic import Boundary
+from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
+from bestbefore.policies.prefetch.waiting_gains import WaitingGains
+from bestbefore.replay.planning.objects import Objects
+from bestbefore.replay.planning.worth import MEASURES, weighted_mean
+
+RIVALS = ("uniform", "proportional")
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What a plan is for."""
+
+    objective: str
+    """freshness, age or delay."""
+    budget: float
+    """Contacts per period, > 0."""
+    period_s: float
+    discrete: bool = False
+    """Whether contacts are whole numbers in each period."""
+    boundary: Boundary = "periodic"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Contacts per period for each object."""
+
+    objects: Objects
+    aim: Aim
+    contacts: FloatArray
+    """(n,) whole numbers where the aim is discrete."""
+
+    def values(self, measure: str) -> FloatArray:
+        """(n,) what each object has of it by this measure; ages and delays in periods."""
+        return MEASURES[measure](self.objects, self.contacts, self.aim.boundary)
+
+    def mean(self, measure: str) -> float:
+        """sum(w m) / sum(w). Raises ValueError if no object has a weight above 0."""
+        return weighted_mean(self.values(measure), self.objects.weights)
+
+    @property
+    def interval_s(self) -> FloatArray:
+        """(n,) the mean time between two contacts; infinite where there is none."""
+        with np.errstate(divide="ignore"):
+            return self.aim.period_s / self.contacts
+
+
+def best_plan(objects: Objects, aim: Aim) -> Plan:
+    """The best for the aim.
+
+    Raises ValueError for an impossible budget, and a `RowError` for an object that the aim does not suit.
+    """
+    _refuse_unsuited_laws(objects, aim)
+    if not aim.discrete:
+        return Plan(objects, aim, _frequencies(ALLOCATIONS[aim.objective], objects, aim.budget))
+    return Plan(objects, aim, _visits(objects, aim).astype(np.float64))
+
+
+def rival(name: str, plan: Plan) -> Plan:
+    """The plan by this name of RIVALS for the same objects, budget and bounds."""
+    contacts = _frequencies(ALLOCATIONS[name], plan.objects, plan.aim.budget)
+    if plan.aim.discrete:
+        contacts = in_whole_numbers(contacts)
+    return Plan(plan.objects, plan.aim, contacts)
+
+
+def in_whole_numbers(contacts: FloatArray) -> FloatArray:
+    """The same total, as far as it is whole: each rounded down, those with the largest remainders up."""
+    whole = np.floor(contacts)
+    left = round(float(contacts.sum())) - int(whole.sum())
+    if left > 0:
+        largest = np.argsort(whole - contacts, kind="stable")[:left]
+        whole[largest] += contacts[largest] > whole[largest]
+    return whole
+
+
+def _refuse_unsuited_laws(objects: Objects, aim: Aim) -> None:
+    if not objects.laws or aim.objective == "delay":  # which is the same under all laws with a mean
+        return
+    if not aim.discrete:
+        raise RowError(min(objects.laws), "a model other than poisson needs --discrete")
+    if aim.objective == "age":
+        raise RowError(min(objects.laws), "a model other than poisson is planned for freshness or delay, not for age")
+
+
+def _frequencies(allocate: Allocate, objects: Objects, budget: float) -> FloatArray:
+    if objects.minimum is None and objects.maximum is None:
+        return allocate(objects.rates, objects.weights, budget)
+    return within_bounds(allocate, objects.rates, objects.weights, budget, *objects.bounds())
+
+
+def _visits(objects: Objects, aim: Aim) -> IntArray:
+    if aim.budget != math.floor(aim.budget):
+        raise ValueError(f"the budget is {aim.budget:g}, expected a whole number of contacts per period (--discrete)")
+    minimum, maximum = objects.bounds()
+    least, most = checked_bounds(minimum, np.minimum(maximum, UNBOUNDED), len(objects))
+    budget = int(aim.budget)
+    if aim.objective == "freshness":
+        return _freshest_visits(objects, budget, aim.boundary, least, most)
+    make = WaitingGains.of_age if aim.objective == "age" else WaitingGains.of_delay
+    if aim.boundary == "periodic":
+        least = _at_least_one(objects, least, most, aim)
+    gains: Gains = make(objects.rates, objects.weights, aim.boundary)
+    return best_visits(gains, budget, least, most)
+
+
+def _freshest_visits(
+    objects: Objects, budget: int, boundary: Boundary, least: IntArray, most: IntArray
+) -> IntArray:
+    if not objects.laws:
+        return best_visits(PoissonGains(objects.rates, objects.weights, boundary), budget, least, most)
+    # an object that is never updated has no law, and gets its minimum
+    updated = np.flatnonzero(objects.rates > 0.0)
+    visits = least.copy()
+    left = budget - int(least.sum()) + int(least[updated].sum())
+    if left < int(least[updated].sum()) or not left:
+        raise ValueError(f"the budget is {budget} visits, but the least numbers of visits add up to {least.sum()}")
+    laws = [objects.laws.get(row) or Poisson(float(objects.rates[row])) for row in updated.tolist()]
+    visits[updated] = best_visits_of_laws(
+        laws, objects.weights[updated], left, 1.0, boundary, least[updated], most[updated]
+    )
+    return visits
+
+
+def _at_least_one(objects: Objects, least: IntArray, most: IntArray, aim: Aim) -> IntArray:
+    """The minimum where no visit in a period that repeats means an endless age or delay."""
+    needing = (objects.rates > 0.0) & (objects.weights > 0.0)
+    raised = np.where(needing, np.minimum(np.maximum(least, 1), most), least)
+    if int(raised.sum()) > aim.budget:
+        raise ValueError(
+            f"the budget is {aim.budget:g}, but for the objective {aim.objective} each of the {needing.sum():,} "
+            f"objects that change needs a contact in each period (with the minimums {raised.sum():,} contacts): "
+            "expected a larger budget or a longer --period, --boundary interval, or no --discrete"
+        )
+    return raised

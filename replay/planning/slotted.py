@@ -1,0 +1,66 @@
+"""Which crawler makes each contact of a plan, and in which of its slots."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bestbefore.policies.prefetch.checked import RowError
+from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.policies.prefetch.slots import Assignment, Slots, assign
+from bestbefore.replay.planning.ids import Ids
+from bestbefore.replay.planning.moments import Crawls
+
+COLUMNS = ("id", "crawler", "slot", "start_s", "ideal_s")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slotted:
+    """The contacts of one period in their slots."""
+
+    crawls: Crawls
+    assignment: Assignment
+    crawlers: int
+    slots: int
+    """Of each crawler in a period."""
+    period_s: float
+
+    @property
+    def slot_s(self) -> float:
+        return self.period_s / self.slots
+
+    @property
+    def late_slots(self) -> FloatArray:
+        """(m,) by how many slots each contact begins after its best moment; below 0: before."""
+        return (self.assignment.start_s - self.crawls.at_s) / self.slot_s
+
+    def rows(self, ids: Ids) -> Iterator[tuple[str, int, int, float, float]]:
+        """`COLUMNS` of each contact, in order of time, then crawler; crawlers and their slots count from 0."""
+        names = [name for _, part in ids.parts() for name in part]
+        order = np.lexsort((self.assignment.crawler, self.assignment.start_s))
+        start_s = self.assignment.start_s[order]
+        yield from zip(
+            map(names.__getitem__, self.crawls.rows[order].tolist()),
+            self.assignment.crawler[order].tolist(),
+            np.rint(start_s / self.slot_s).astype(np.int64).tolist(),
+            start_s.tolist(),
+            self.crawls.at_s[order].tolist(),
+            strict=True,
+        )
+
+
+def slotted(crawls: Crawls, ids: Ids, crawlers: int, slots: int, period_s: float) -> Slotted:
+    """Each contact in the slot that makes the sum of the distances from the best moments least.
+
+    Raises ValueError where there are fewer slots than contacts, or too few after potential updates.
+    """
+    if crawls.rows.size > crawlers * slots:
+        raise ValueError(
+            f"{crawls.rows.size:,} contacts in a period for {crawlers:,} x {slots:,} slots: expected as many slots at "
+            "least (--crawlers, --slots)"
+        )
+    try:
+        assignment = assign(Slots.of(period_s, [slots] * crawlers), crawls.at_s, crawls.released)
+    except RowError as error:
+        raise ValueError(f"object {ids[int(crawls.rows[error.row])]!r}: {error.problem}") from None
+    return Slotted(crawls, assignment, crawlers, slots, period_s)

@@ -1,0 +1,223 @@
+"""A plan in words and tables for people."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from bestbefore.addon.admin.units import span
+from bestbefore.policies.prefetch import objectives
+from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.replay.planning.laws import name_of
+from bestbefore.replay.planning.moments import Punctuality
+from bestbefore.replay.planning.plan import RIVALS, Plan, rival
+from bestbefore.replay.planning.slotted import Slotted
+from bestbefore.replay.planning.worth import weighted_mean
+from bestbefore.replay.report.words import percent
+from bestbefore.replay.traces.summary import counted
+
+SHOWN = 5
+"""Objects that gain most, and as many that lose most."""
+ID_CHARACTERS = 48
+SLOTS_AWAY = (1, 5, 20, 100)
+ACCURATE = 2.492
+"""The A^2 beyond which a law is rejected at five per cent, as in `renewal_fit`."""
+NEVER = "without end"
+
+
+def summary(plan: Plan, punctuality: Punctuality | None, slotted: Slotted | None) -> str:
+    """What the plan gives, compared with uniform and proportional ones; what is given up; what changes; when."""
+    blocks = [_heading(plan), _laws(plan), _measures(plan), _given_up(plan), _changes(plan)]
+    if punctuality is not None:
+        blocks.append([
+            f"At the hours at which each object is updated an update waits {span(3600.0 * punctuality.at_points_h)} "
+            f"on average, at even spacing {span(3600.0 * punctuality.evenly_h)}."
+        ])
+    if slotted is not None:
+        blocks.append(_slots(slotted))
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def period_shown(period_s: float) -> str:
+    """The period as a unit: `day`, or as a duration."""
+    names = {60.0: "minute", 3600.0: "hour", 86400.0: "day", 604800.0: "week"}
+    return names.get(period_s, span(period_s))
+
+
+def _heading(plan: Plan) -> list[str]:
+    objects, aim, period = plan.objects, plan.aim, period_shown(plan.aim.period_s)
+    spent = float(plan.contacts.sum())
+    unused = f", of which {aim.budget - spent:,.6g} would gain nothing" if spent < aim.budget * (1.0 - 1e-6) else ""
+    whole = f" in whole numbers, boundary {aim.boundary}" if aim.discrete else ""
+    return [
+        f"{counted(len(objects), 'object')} with {objects.rates.sum():,.6g} updates per {period}; "
+        f"{aim.budget:,.6g} contacts per {period}{unused}; planned for {aim.objective}{whole}"
+    ]
+
+
+def _laws(plan: Plan) -> list[str]:
+    objects = plan.objects
+    if not objects.laws and objects.misfit is None:
+        return []
+    names = [name_of(law) for law in objects.laws.values()]
+    kinds = {name: names.count(name) for name in sorted(set(names), key=names.count, reverse=True)}
+    kinds = {"poisson": len(objects) - len(names), **kinds}
+    told = [f"laws of updates: {', '.join(f'{number:,} {name}' for name, number in kinds.items() if number)}"]
+    if objects.misfit is not None:
+        judged = objects.misfit[np.isfinite(objects.misfit)]
+        told.append(
+            f"  fitted to {counted(judged.size, 'object')} with three updates or more; {(judged > ACCURATE).sum():,} "
+            f"lie far from their law (A^2 of Anderson and Darling above {ACCURATE}); empirical: as the intervals seen, "
+            "where no other law comes near"
+        )
+    return told
+
+
+def _measures(plan: Plan) -> list[str]:
+    """A table of this plan and its rivals by all measures, and by how much it is better."""
+    period_s, aim = plan.aim.period_s, plan.aim
+    plans = {"this plan": plan, **{name: rival(name, plan) for name in RIVALS}}
+    means = {name: _means(one) for name, one in plans.items()}
+    rows = [
+        [name, f"{mean['freshness']:.4g}", _waited(mean["age"] * period_s), _waited(mean["delay"] * period_s)]
+        for name, mean in means.items()
+    ]
+    lines = _table(["", "freshness", "age", "delay"], rows, words=1)
+    own = means["this plan"][aim.objective]
+    told = [_better(aim.objective, own, means[name][aim.objective], name) for name in RIVALS]
+    lines += ["", f"{aim.objective}: {', '.join(told)}"]
+    if any(math.isinf(value) for mean in means.values() for value in mean.values()):
+        lines.append(f"({NEVER}: an object that changes is never contacted, and its copy grows ever older)")
+    return lines
+
+
+def _means(plan: Plan) -> Mapping[str, float]:
+    """Weighted means over the objects; the delay is that of an update, the others are those of an object."""
+    weights, rates = plan.objects.weights, plan.objects.rates
+    changing = weighted_mean(rates, weights)
+    delays = plan.mean("delay")
+    return {
+        "freshness": plan.mean("freshness"),
+        "age": plan.mean("age"),
+        "delay": delays / changing if changing > 0.0 else 0.0,
+    }
+
+
+def _waited(seconds: float) -> str:
+    return "unknown" if math.isnan(seconds) else NEVER if math.isinf(seconds) else span(seconds)
+
+
+def _better(objective: str, own: float, other: float, name: str) -> str:
+    if math.isnan(own) or math.isnan(other) or own == other:
+        return f"as {name}" if own == other else f"{name} cannot be compared"
+    if math.isinf(own) or math.isinf(other) or not other:
+        return f"{_waited(other)} under {name}"
+    gain = own / other - 1.0 if objective == "freshness" else 1.0 - own / other
+    more, less = ("higher", "lower") if objective == "freshness" else ("less", "more")
+    return f"{percent(abs(gain))} {more if gain >= 0.0 else less} than {name}"
+
+
+def _given_up(plan: Plan) -> list[str]:
+    """Which objects get nothing, and why."""
+    objects, period = plan.objects, period_shown(plan.aim.period_s)
+    nothing = plan.contacts == 0.0
+    if not nothing.any():
+        return ["no object is without a contact"]
+    unchanging, weightless = objects.rates == 0.0, objects.weights == 0.0
+    barred = np.zeros(len(objects), dtype=np.bool_) if objects.maximum is None else objects.maximum == 0.0
+    rest = nothing & ~(unchanging | weightless | barred)
+    fresh_anyway = rest & (_without_contacts(plan) >= 0.5)
+    given_up = rest & ~fresh_anyway
+    lines = [f"{nothing.sum():,} of {counted(len(objects), 'object')} without a contact:"]
+    for which, why in (
+        (unchanging, "never change"),
+        (weightless & ~unchanging, "have the weight 0"),
+        (barred & ~unchanging & ~weightless, "have the maximum 0"),
+        (fresh_anyway, f"are mostly current to the end of the {period} without a contact"),
+    ):
+        if number := int((which & nothing).sum()):
+            lines.append(f"  {number:,} {why}")
+    if number := int(given_up.sum()):
+        share = float(objects.rates[given_up].sum()) / float(objects.rates.sum())
+        least = float((objects.rates[given_up] / objects.weights[given_up]).min())
+        lines.append(
+            f"  {number:,}, with {percent(share)} of all updates, change too often for their weight: a copy would be "
+            "outdated so soon that"
+        )
+        lines.append(f"    a contact gains more elsewhere (from {least:.4g} updates per {period} and unit of weight)")
+    return lines
+
+
+def _without_contacts(plan: Plan) -> FloatArray:
+    """(n,) the freshness of objects that are never contacted."""
+    if plan.aim.boundary == "periodic":
+        return np.zeros(len(plan.objects))
+    return objectives.freshness(plan.objects.rates, np.ones(len(plan.objects)))
+
+
+def _changes(plan: Plan) -> list[str]:
+    """The objects whose weighted objective differs most from that under a uniform plan."""
+    objects, aim = plan.objects, plan.aim
+    uniform = rival("uniform", plan)
+    own, other = plan.values(aim.objective), uniform.values(aim.objective)
+    with np.errstate(invalid="ignore"):
+        gains = objects.weights * (own - other if aim.objective == "freshness" else other - own)
+    gains = np.nan_to_num(gains, nan=0.0)
+    number = min(SHOWN, len(gains) // 2)
+    if not number or not gains.any():
+        return []
+    ends = np.argpartition(gains, [number - 1, len(gains) - number])
+    best = sorted(ends[len(gains) - number :].tolist(), key=lambda row: -gains[row])
+    worst = sorted(ends[:number].tolist(), key=lambda row: gains[row])
+    period = period_shown(aim.period_s)
+    head = ["id", f"updates per {period}", "weight", "contacts: uniform", "plan", f"{aim.objective}: uniform", "plan"]
+    lines: list[str] = []
+    for what, rows in (("gain most over a uniform plan", best), ("lose most", worst)):
+        cells = [
+            [_short(objects.ids[row]), _number(objects.rates[row]), _number(objects.weights[row]),
+             _number(uniform.contacts[row]), _number(plan.contacts[row]),
+             *(_value(aim.objective, values[row], aim.period_s) for values in (other, own))]
+            for row in rows if (gains[row] > 0.0 if rows is best else gains[row] < 0.0)
+        ]
+        if cells:
+            lines += [f"those that {what}", *(f"  {line}" for line in _table(head, cells, words=1))]
+    return lines
+
+
+def _slots(slotted: Slotted) -> list[str]:
+    away = np.abs(slotted.late_slots)
+    lines = [
+        f"{away.size:,} contacts in {slotted.crawlers:,} x {slotted.slots:,} slots of {span(slotted.slot_s)}"
+        + (f"; from the best moment: mean {away.mean():.3g} slots, largest {away.max():,.3g}" if away.size else "")
+    ]
+    if away.size:
+        shares = [f"{percent(float((away <= slots).mean()))} within {slots}" for slots in SLOTS_AWAY]
+        lines.append(f"  {', '.join(shares)} slots")
+    return lines
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= ID_CHARACTERS else f"{name[: ID_CHARACTERS - 3]}..."
+
+
+def _number(value: float) -> str:
+    return f"{value:,.4g}" if value < 1e5 else f"{value:,.0f}"
+
+
+def _value(objective: str, value: float, period_s: float) -> str:
+    return f"{value:.4g}" if objective == "freshness" else _waited(value * period_s)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> list[str]:
+    """The first so many columns to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    return list(_aligned([head, *rows], widths, words))
+
+
+def _aligned(lines: Sequence[Sequence[str]], widths: Sequence[int], words: int) -> Iterator[str]:
+    for line in lines:
+        cells = [
+            cell.ljust(width) if place < words else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ]
+        yield "  ".join(cells).rstrip()

@@ -1,0 +1,121 @@
+"""What each object has of its contacts: its expected freshness, age and delay.
+
+Numbers of contacts may be fractional: the frequencies of a plan in real numbers, or of one to compare with.
+"""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from bestbefore.policies.models.renewal import (
+    Pareto,
+    RenewalLaw,
+    Weibull,
+    pareto_stale_time,
+    weibull_stale_time,
+)
+from bestbefore.policies.prefetch import objectives
+from bestbefore.policies.prefetch.cubics import FloatArray, chunks
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, least_staleness
+from bestbefore.replay.planning.objects import Law, Objects
+
+NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)
+"""Of the mean over an interval, on [-1, 1]."""
+
+
+def freshness(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
+    """(n,) the share of time for which each copy is current."""
+    intervals = _intervals(contacts, boundary)
+    values = _for_all(objectives.freshness, objects.rates, intervals)
+    rows, laws = _renewals(objects.laws)
+    if rows.size:
+        n = intervals[rows]
+        tau = 1.0 / np.where(n > 0.0, n, 1.0)
+        values[rows] = np.where(n > 0.0, 1.0 - _stale_times(laws, tau[:, None])[:, 0] / tau, 0.0)
+    tables: dict[PotentialUpdates, FloatArray] = {}
+    for row, law in objects.laws.items():
+        if isinstance(law, PotentialUpdates):
+            if law not in tables:
+                tables[law] = least_staleness(law, boundary)
+            stale = tables[law]
+            values[row] = 1.0 - np.interp(contacts[row], np.arange(stale.size), stale)
+    return values
+
+
+def age(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
+    """(n,) for how many periods each copy has been outdated, averaged over time; infinite if it is never refreshed.
+
+    A copy refreshed s ago is expected to have been outdated for as long as it was stale since, the law's
+    `stale_time(s)`. NaN for quasi-deterministic updates.
+    """
+    intervals = _intervals(contacts, boundary)
+    values = _for_all(objectives.age, objects.rates, intervals)
+    rows, laws = _renewals(objects.laws)
+    if rows.size:
+        n = intervals[rows]
+        tau = 1.0 / np.where(n > 0.0, n, 1.0)
+        within = tau[:, None] * (NODES + 1.0) / 2.0
+        values[rows] = np.where(n > 0.0, _stale_times(laws, within) @ NODE_WEIGHTS / 2.0, np.inf)
+    for row, law in objects.laws.items():
+        if isinstance(law, PotentialUpdates):
+            values[row] = np.nan
+    return values
+
+
+def delay(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
+    """(n,) the delays of the updates of one period, added up, in periods, at evenly spaced contacts.
+
+    Whatever the law, as an update comes at any moment of an interval with equal probability.
+    """
+    return _for_all(objectives.delay, objects.rates, _intervals(contacts, boundary))
+
+
+MEASURES: Mapping[str, Callable[[Objects, FloatArray, Boundary], FloatArray]] = {
+    "freshness": freshness,
+    "age": age,
+    "delay": delay,
+}
+"""By the names of the objectives."""
+
+
+def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
+    """sum(w v) / sum(w) over the objects that have a weight; infinite if one of these values is.
+
+    Raises ValueError if no object has any.
+    """
+    heaviest = float(weights.max(initial=0.0))
+    if not heaviest > 0.0:
+        raise ValueError("no object has a weight above 0")
+    shares = weights / heaviest  # lest the sum overflow
+    counted = shares > 0.0
+    return float((shares[counted] * values[counted]).sum() / shares.sum())
+
+
+def _intervals(contacts: FloatArray, boundary: Boundary) -> FloatArray:
+    return contacts + 1.0 if boundary == "interval" else contacts
+
+
+def _for_all(measure: objectives.Measure, rates: FloatArray, intervals: FloatArray) -> FloatArray:
+    values = np.empty(len(rates))
+    for part in chunks(len(rates)):
+        values[part] = measure(rates[part], intervals[part])
+    return values
+
+
+def _renewals(laws: Mapping[int, Law]) -> tuple[np.ndarray, list[RenewalLaw]]:
+    found = {row: law for row, law in laws.items() if not isinstance(law, PotentialUpdates)}
+    return np.fromiter(found, np.intp, len(found)), list(found.values())
+
+
+def _stale_times(laws: list[RenewalLaw], tau: FloatArray) -> FloatArray:
+    """(m, k) that of each of m laws after each of its times, tau (m, k)."""
+    values = np.empty(tau.shape)
+    for kind, stale_time in ((Weibull, weibull_stale_time), (Pareto, pareto_stale_time)):
+        rows = [row for row, law in enumerate(laws) if isinstance(law, kind)]
+        shape, scale = (np.array([[getattr(laws[row], name)] for row in rows]) for name in ("shape", "scale"))
+        if rows:
+            values[rows] = stale_time(shape, scale, tau[rows])
+    for row, law in enumerate(laws):
+        if not isinstance(law, Weibull | Pareto):
+            values[row] = law.stale_time(tau[row])
+    return values

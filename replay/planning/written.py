@@ -1,0 +1,112 @@
+"""A plan as files, each whole or not at all, and as the JSON that is printed."""
+
+import csv
+import json
+import math
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.replay.planning.laws import name_of, shape_of
+from bestbefore.replay.planning.moments import Moments
+from bestbefore.replay.planning.plan import Plan
+
+Write = Callable[[TextIO], None]
+
+
+def json_parts(plan: Plan) -> Iterator[str]:
+    """`{"objective": sum(w F)/sum(w), "rates": {id: f}}`, or "visits" in whole numbers, in parts.
+
+    Age and delay are in periods; null where they are infinite.
+    """
+    objective = plan.mean(plan.aim.objective)
+    shown = json.dumps(objective if math.isfinite(objective) else None)
+    yield f'{{"objective": {shown}, "{"visits" if plan.aim.discrete else "rates"}": {{'
+    for rows, names in plan.objects.ids.parts():
+        contacts = plan.contacts[rows]
+        values = (contacts.astype(np.int64) if plan.aim.discrete else contacts).tolist()
+        yield (", " if rows.start else "") + json.dumps(dict(zip(names, values, strict=True)))[1:-1]
+    yield "}}\n"
+
+
+def write_json(plan: Plan, file: TextIO) -> None:
+    """The same."""
+    file.writelines(json_parts(plan))
+
+
+def write_csv(plan: Plan, moments: Moments, file: TextIO) -> None:
+    """A row for each object; what is not known or infinite is left empty. Times are in seconds."""
+    aim, objects = plan.aim, plan.objects
+    period_s = aim.period_s
+    columns: dict[str, FloatArray] = {
+        "rate": objects.rates,
+        "weight": objects.weights,
+        "visits" if aim.discrete else "frequency": plan.contacts,
+        "interval_s": plan.interval_s,
+        "freshness": plan.values("freshness"),
+        "age_s": plan.values("age") * period_s,
+        "delay_s": _each_delay(plan) * period_s,
+        "first_s": moments.first_s,
+        "next_s": moments.next_s,
+    }
+    if objects.misfit is not None:
+        columns["misfit"] = objects.misfit
+    modelled = bool(objects.laws) or objects.misfit is not None
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(["id", *columns, *(("model", "shape") if modelled else ())])
+    for rows, names in objects.ids.parts():
+        numbers = [map(_shown, values[rows].tolist()) for values in columns.values()]
+        laws = [objects.laws.get(row) for row in range(rows.start, rows.stop)] if modelled else []
+        models = [map(name_of, laws), map(_shown, map(shape_of, laws))] if modelled else []
+        writer.writerows(zip(names, *numbers, *models, strict=True))
+
+
+def _each_delay(plan: Plan) -> FloatArray:
+    """(n,) the mean delay of one update of each object, in periods."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(plan.objects.rates > 0.0, plan.values("delay") / plan.objects.rates, np.nan)
+
+
+def _shown(value: float) -> str | float | int:
+    if not math.isfinite(value):
+        return ""
+    return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def write_whole(files: Mapping[Path, Write]) -> None:
+    """Write all files, or none: under other names beside them, until all are complete. Raises OSError."""
+    with ExitStack() as stack:
+        parts = {}
+        for path, write in files.items():
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+            parts[path] = Path(name)
+            stack.callback(_forget, parts[path])
+            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+                write(file)
+        umask = os.umask(0)
+        os.umask(umask)
+        for path, part in parts.items():
+            part.chmod(0o666 & ~umask)  # as a file that is made anew, not the private one that mkstemp makes
+            part.replace(path)
+
+
+def _forget(part: Path) -> None:
+    with suppress(OSError):
+        part.unlink(missing_ok=True)
+
+
+def rows_written(header: Iterable[str], rows: Iterable[Iterable[object]]) -> Write:
+    """What writes a table as CSV."""
+
+    def write(file: TextIO) -> None:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(header)
+        writer.writerows(rows)
+
+    return write

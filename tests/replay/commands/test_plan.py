@@ -1,0 +1,201 @@
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bestbefore.addon.cli import run
+from bestbefore.policies.prefetch import allocation, objectives
+
+FIVE = "id,rate\ne1,1\ne2,2\ne3,3\ne4,4\ne5,5\n"
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: Path) -> Path:
+    """The current folder, with five objects as o.csv and the excerpt as u.csv."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "o.csv").write_text(FIVE)
+    (tmp_path / "u.csv").symlink_to(data / "excerpt.updates.csv")
+    return tmp_path
+
+
+def plan(*options: str, objective: str = "freshness", budget: str = "5", source: str = "--objects=o.csv") -> int:
+    return run(["plan", source, "--budget", budget, "--objective", objective, *options])
+
+
+@pytest.mark.parametrize("objective", ["freshness", "age", "delay"])
+def test_json_is_the_objective_and_the_rates_and_nothing_else(objective: str, capsys: Capture) -> None:
+    assert plan("--json", objective=objective) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    told = json.loads(out)
+    rates = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    expected = getattr(allocation, objective)(rates, None, 5.0)
+    assert list(told) == ["objective", "rates"]
+    assert told["rates"] == dict(zip(["e1", "e2", "e3", "e4", "e5"], expected.tolist(), strict=True))
+    assert told["objective"] == pytest.approx(float(getattr(objectives, objective)(rates, expected).mean()))
+
+
+def test_weights_count_in_the_objective(folder: Path, capsys: Capture) -> None:
+    """One contact for the first: F(1) = 1 - 1/e, the weight 3; the second, without weight, does not count."""
+    (folder / "o.csv").write_text("id,rate,weight\na,1,3\nb,1,0\n")
+    assert plan("--json", budget="1") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["rates"] == {"a": 1.0, "b": 0.0}
+    assert told["objective"] == pytest.approx(1.0 - np.exp(-1.0))
+
+
+def test_whole_numbers_are_visits_within_bounds(folder: Path, capsys: Capture) -> None:
+    (folder / "o.csv").write_text("id,rate,min,max\na,1,0,1\nb,1,2,\nc,1,0,\nd,0,,\n")
+    assert plan("--json", "--discrete", budget="6") == 0
+    assert json.loads(capsys.readouterr().out)["visits"] == {"a": 1, "b": 3, "c": 2, "d": 0}
+
+
+def test_the_boundary_says_how_copies_are_at_the_beginning(folder: Path, capsys: Capture) -> None:
+    """Never visited, a copy that begins current is fresh for (1 - e^-1) / 1 of the period; else it is stale."""
+    (folder / "o.csv").write_text("id,rate,max\na,1,0\nb,1,\n")
+    found = []
+    for boundary in ("interval", "periodic"):
+        assert plan("--json", "--discrete", "--boundary", boundary, budget="1") == 0
+        found.append(json.loads(capsys.readouterr().out)["objective"])
+    once, twice = 1.0 - np.exp(-1.0), 2.0 * (1.0 - np.exp(-0.5))
+    assert found == [pytest.approx((once + twice) / 2), pytest.approx(once / 2)]
+
+
+def test_the_period_is_the_unit_of_rates_and_budget(capsys: Capture) -> None:
+    assert plan("--period", "1h", "--out", "p.csv") == 0
+    assert "5 objects with 15 updates per hour; 5 contacts per hour" in capsys.readouterr().out
+    row = next(csv.DictReader(Path("p.csv").read_text().splitlines()))
+    assert float(row["interval_s"]) == pytest.approx(3600 / float(row["frequency"]))
+
+
+def test_the_plan_and_a_drawing_are_written(capsys: Capture) -> None:
+    assert plan("--out", "p.csv", "--json") == 0
+    out, err = capsys.readouterr()
+    assert err == "bestbefore plan: written: p.csv, p.svg\n"
+    rows = {row["id"]: float(row["frequency"]) for row in csv.DictReader(Path("p.csv").read_text().splitlines())}
+    assert rows == json.loads(out)["rates"]
+    assert Path("p.svg").read_text().startswith("<svg xmlns=")
+    assert Path("p.csv").stat().st_mode & 0o444
+
+
+def test_json_is_written_as_it_is_printed(capsys: Capture) -> None:
+    assert plan("--out", "p.json", "--json") == 0
+    assert Path("p.json").read_text() == capsys.readouterr().out
+
+
+def test_each_contact_has_a_slot(capsys: Capture) -> None:
+    assert plan("--discrete", "--crawlers", "2", "--slots", "3", "--out", "p.csv", budget="6") == 0
+    slots = list(csv.DictReader(Path("p.slots.csv").read_text().splitlines()))
+    assert sorted((row["crawler"], row["slot"]) for row in slots) == [(c, s) for c in "01" for s in "012"]
+    visits = {row["id"]: row for row in csv.DictReader(Path("p.csv").read_text().splitlines())}
+    for name, row in visits.items():
+        starts = sorted(float(slot["start_s"]) for slot in slots if slot["id"] == name)
+        assert len(starts) == int(row["visits"])
+        assert not starts or float(row["first_s"]) == starts[0]
+    assert "6 contacts in 2 x 3 slots of 8h" in capsys.readouterr().out
+
+
+def test_a_trace_tells_rates_and_its_span(capsys: Capture) -> None:
+    assert plan("--json", source="--updates=u.csv", objective="delay", budget="100") == 0
+    out, err = capsys.readouterr()
+    assert err.startswith("bestbefore plan: u.csv: ")
+    assert " from 2024-0" in err
+    assert sum(json.loads(out)["rates"].values()) == pytest.approx(100.0)
+
+
+def test_a_trace_tells_laws_and_hours_too(capsys: Capture) -> None:
+    assert plan("--discrete", "--out", "p.csv", source="--updates=u.csv", budget="100") == 0
+    out = capsys.readouterr().out
+    assert "laws of updates: " in out
+    assert "At the hours at which each object is updated" in out
+    rows = list(csv.DictReader(Path("p.csv").read_text().splitlines()))
+    assert {"misfit", "model", "shape"} <= set(rows[0])
+    assert sum(int(row["visits"]) for row in rows) == 100
+
+
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("", "o.csv: line 1: no header"),
+    ("id,rate\na,1\nb,-2\n", "o.csv: line 3: rate '-2': expected"),
+    ("id,rate,weight\na,1,nan\n", "o.csv: line 2: weight 'nan': expected"),
+    ("id,rate\na,1\na,2\n", "o.csv: line 3: id 'a': expected each id once"),
+    ("id,rate,min,max\na,1,2,1\n", "o.csv: line 2: min 2 above max 1: expected"),
+    ("id,rate,min\na,1,3\nb,1,4\n", "o.csv: the budget is 5, but the minimums add up to 7"),
+    ("id,rate,weight\na,1,0\n", "o.csv: no object has a weight above 0"),
+    ("id,rate,model,shape\na,1,,\nb,1,weibull,2\n", "o.csv: line 3: a model other than poisson needs --discrete"),
+])
+def test_bad_input_is_one_line_and_writes_nothing(folder: Path, text: str, wrong: str, capsys: Capture) -> None:
+    (folder / "o.csv").write_text(text)
+    before = sorted(folder.iterdir())
+    assert plan("--out", "p.csv", "--json") == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"bestbefore: {wrong}")
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.parametrize(("options", "wrong"), [
+    (["--budget", "0"], "--budget 0: expected a number of contacts per period of more than 0"),
+    (["--budget", "-1"], "--budget -1: expected"),
+    (["--budget", "nan"], "--budget nan: expected"),
+    (["--budget", "inf"], "--budget inf: expected"),
+    (["--budget", "5/day"], "--budget 5/day: expected"),
+    (["--budget", "2.5", "--discrete"], "o.csv: the budget is 2.5, expected a whole number"),
+    (["--period", "0"], "--period 0: expected a duration of more than 0"),
+    (["--period", "inf"], "--period inf: expected"),
+    (["--boundary", "interval"], "--boundary is that of whole numbers of contacts: expected --discrete too"),
+    (["--crawlers", "2", "--discrete"], "--crawlers and --slots go together"),
+    (["--crawlers", "2", "--slots", "5"], "--crawlers and --slots take whole numbers of contacts"),
+    (["--crawlers", "2", "--slots", "2", "--discrete"], "o.csv: 5 contacts in a period for 2 x 2 slots"),
+    (["--out", "p.txt"], "--out p.txt: expected a name that ends in .csv or .json"),
+    (["--updates", "u.csv"], "expected either --objects FILE or --updates FILE"),
+    (["--objects", "no.csv"], "no.csv: No such file or directory"),
+])
+def test_a_bad_option_is_one_line(options: list[str], wrong: str, capsys: Capture) -> None:
+    assert plan(*options) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith(f"bestbefore: {wrong}")
+
+
+def test_one_of_the_two_sources_is_needed(capsys: Capture) -> None:
+    assert run(["plan", "--budget", "5", "--objective", "age"]) == 2
+    assert "expected either --objects FILE or --updates FILE" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("object,time\n", "t.csv: no update, expected some that show how often objects change"),
+    ("object,time\na,1\nb,2\n", "t.csv: no object has two updates"),
+    ("object,time\na,x\n", "t.csv: line 2: time 'x'"),
+])
+def test_a_trace_that_tells_nothing_is_refused(folder: Path, text: str, wrong: str, capsys: Capture) -> None:
+    (folder / "t.csv").write_text(text)
+    assert plan("--json", source="--updates=t.csv") == 2
+    assert capsys.readouterr().err.startswith(f"bestbefore: {wrong}")
+
+
+def test_a_folder_that_is_not_there_is_no_fault_of_the_input(capsys: Capture) -> None:
+    assert plan("--out", "nowhere/p.csv") == 1
+    assert capsys.readouterr().err == "bestbefore: nowhere/p.csv: No such file or directory\n"
+
+
+def test_an_interrupted_plan_leaves_nothing(folder: Path) -> None:
+    """It waits for its objects in a pipe that nobody fills."""
+    os.mkfifo(folder / "pipe.csv")
+    command = [Path(sys.executable).parent / "bestbefore", "plan", "--objects", "pipe.csv", "--budget", "5",
+               "--objective", "age", "--out", "p.csv"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with (folder / "pipe.csv").open("w") as pipe:  # which the command has opened too, then
+        pipe.write("id,rate\n")
+        pipe.flush()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate()
+    assert (process.returncode, out) == (130, b"")
+    assert b"Traceback" not in err
+    assert not list(folder.glob("p.*"))

@@ -1,0 +1,38 @@
+import numpy as np
+import pytest
+
+from bestbefore.replay.planning.ids import Ids
+from bestbefore.replay.planning.moments import Crawls
+from bestbefore.replay.planning.slotted import slotted
+
+
+def crawls(at_s: list[float], released: list[bool] | None = None) -> Crawls:
+    released = [False] * len(at_s) if released is None else released
+    return Crawls(np.arange(len(at_s)), np.array(at_s), np.array(released, dtype=np.bool_))
+
+
+def test_contacts_at_one_moment_are_made_by_several_crawlers_and_before_and_after() -> None:
+    """Two crawlers with slots at 0, 10, 20, 30: of three contacts best at 10 two have it, one is 10 s off."""
+    ids = Ids.of(["a", "b", "c"])
+    found = slotted(crawls([10.0, 10.0, 10.0]), ids, 2, 4, 40.0)
+    assert sorted(np.abs(found.late_slots).tolist()) == [0.0, 0.0, 1.0]
+    rows = list(found.rows(ids))
+    assert [(row[3], row[1]) for row in rows] == sorted((row[3], row[1]) for row in rows)
+    assert {row[0] for row in rows} == {"a", "b", "c"}
+    assert all(row[2] == row[3] / 10.0 and row[4] == 10.0 for row in rows)
+    assert found.slot_s == 10.0
+
+
+def test_a_potential_update_is_awaited() -> None:
+    found = slotted(crawls([11.0, 11.0], [True, False]), Ids.of(["a", "b"]), 1, 4, 40.0)
+    assert found.assignment.start_s.tolist() == [20.0, 10.0]
+
+
+def test_more_contacts_than_slots_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"3 contacts in a period for 1 x 2 slots: expected as many slots at least"):
+        slotted(crawls([1.0, 2.0, 3.0]), Ids.of(["a", "b", "c"]), 1, 2, 40.0)
+
+
+def test_a_potential_update_after_the_last_slot_is_named_by_its_object() -> None:
+    with pytest.raises(ValueError, match=r"object 'b': no slot is free at or after its release time 35\.0 s"):
+        slotted(crawls([1.0, 35.0], [False, True]), Ids.of(["a", "b"]), 1, 4, 40.0)

@@ -1,0 +1,92 @@
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+import pytest
+
+from bestbefore.policies.models.renewal import Weibull
+from bestbefore.replay.planning import ids
+from bestbefore.replay.planning.ids import Ids
+from bestbefore.replay.planning.moments import Moments
+from bestbefore.replay.planning.objects import Law, Objects
+from bestbefore.replay.planning.plan import Aim, Plan
+from bestbefore.replay.planning.written import json_parts, rows_written, write_csv, write_whole
+
+
+def plan(objective: str = "freshness", *, discrete: bool = False, laws: dict[int, Law] | None = None) -> Plan:
+    """Of three objects one never changes, and one is given up."""
+    objects = Objects(
+        Ids.of(['a "b"', "ü,c", "d"]), np.array([1.0, 4.0, 0.0]), np.array([1.0, 2.0, 1.0]), laws=laws or {}
+    )
+    return Plan(objects, Aim(objective, 2.0, 100.0, discrete), np.array([2.0, 0.0, 0.0]))
+
+
+def table(some: Plan) -> list[dict[str, str]]:
+    text = StringIO()
+    write_csv(some, Moments.spaced(some), text)
+    return list(csv.DictReader(StringIO(text.getvalue())))
+
+
+def test_the_json_is_the_objective_and_the_rates() -> None:
+    """sum(w F) / sum(w): (1 * F(r = 1/2) + 2 * 0 + 1 * 1) / 4."""
+    told = json.loads("".join(json_parts(plan())))
+    assert list(told) == ["objective", "rates"]
+    assert told["objective"] == pytest.approx((2.0 * (1.0 - np.exp(-0.5)) + 1.0) / 4.0)
+    assert told["rates"] == {'a "b"': 2.0, "ü,c": 0.0, "d": 0.0}
+
+
+def test_whole_numbers_are_visits() -> None:
+    text = "".join(json_parts(plan(discrete=True)))
+    assert json.loads(text)["visits"] == {'a "b"': 2, "ü,c": 0, "d": 0}
+    assert text.endswith('0, "d": 0}}\n')
+
+
+def test_an_endless_age_is_null() -> None:
+    assert json.loads("".join(json_parts(plan("age"))))["objective"] is None
+
+
+def test_json_in_parts_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = "".join(json_parts(plan()))
+    monkeypatch.setattr(ids, "PART", 2)
+    assert "".join(json_parts(plan())) == whole
+
+
+def test_a_row_for_each_object_says_what_it_has() -> None:
+    first, given_up, unchanging = table(plan())
+    assert list(first) == [
+        "id", "rate", "weight", "frequency", "interval_s", "freshness", "age_s", "delay_s", "first_s", "next_s",
+    ]
+    assert (first["id"], first["rate"], first["frequency"], first["interval_s"]) == ('a "b"', "1", "2", "50")
+    assert float(first["freshness"]) == pytest.approx(2.0 * (1.0 - np.exp(-0.5)))
+    assert float(first["delay_s"]) == 25.0
+    assert float(first["next_s"]) - float(first["first_s"]) == pytest.approx(50.0)
+    assert {given_up[name] for name in ("interval_s", "age_s", "delay_s", "first_s", "next_s")} == {""}
+    assert (given_up["freshness"], unchanging["freshness"], unchanging["age_s"]) == ("0", "1", "0")
+
+
+def test_laws_have_columns_where_there_are_any() -> None:
+    first, second, _ = table(plan(discrete=True, laws={0: Weibull(2.0, 1.1)}))
+    assert (first["model"], first["shape"], first["visits"]) == ("weibull", "2", "2")
+    assert (second["model"], second["shape"]) == ("poisson", "")
+
+
+def test_files_are_written_whole(tmp_path: Path) -> None:
+    rows = rows_written(("x", "y"), [(1, "z")])
+    write_whole({tmp_path / "a": rows, tmp_path / "b": lambda file: file.writelines(["b"])})
+    assert (tmp_path / "a").read_text() == "x,y\n1,z\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_no_file_is_written_if_one_cannot_be(tmp_path: Path, error: type[BaseException]) -> None:
+    (tmp_path / "a").write_text("as before")
+
+    def fail(_file: TextIO) -> None:
+        raise error
+
+    with pytest.raises(error):
+        write_whole({tmp_path / "a": lambda file: file.writelines(["new"]), tmp_path / "b": fail})
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "as before")]
