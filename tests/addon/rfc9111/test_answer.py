@@ -33,7 +33,9 @@ def test_the_age_sent_is_within_what_age_can_say(stored: Stored, request_to: Ask
     assert answer(request_to(), copy, -1.0).fields.get("age") == "0"
 
 
-def test_an_entity_tag_of_ours_is_weak_and_stands_in_for_one_that_is_missing(stored: Stored, request_to: Asking) -> None:
+def test_an_entity_tag_of_ours_is_weak_and_stands_in_for_one_that_is_missing(
+    stored: Stored, request_to: Asking
+) -> None:
     copy = replace(stored("Cache-Control: max-age=60"), own_etag='"ours"')
     assert answer(request_to(), copy, 5).fields.values("etag") == ('W/"ours"',)
     head = answer(request_to('If-None-Match: "x", W/"ours"'), copy, 5)
