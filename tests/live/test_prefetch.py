@@ -1,0 +1,117 @@
+"""A real proxy refreshes what its clients will ask for, in compressed time."""
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+START_S = 1_706_227_200.0
+FACTOR = 1200
+HOUR_S = 3600.0
+LAG_S = 60.0
+PATIENCE_S = 20.0
+CONFIG = """
+[default]
+min_ttl = "15m"
+[prefetch]
+enabled = true
+budget = "2000/day"
+per_host_interval = "20s"
+user_agent = "prefetching-test"
+"""
+WANTED = ("/page/0", "/page/1")
+UNWANTED = ("/once", "/page/2?token=x", "/logout", "/private")
+UPDATES = {path: [START_S + n * HOUR_S for n in range(-10, 400)] for path in (*WANTED, *UNWANTED)}
+
+
+def synchronise(origin: Any, proxy: Any) -> None:
+    """Let the origin live in the proxy's policy time, a little behind: clocks differ by milliseconds."""
+    reached_s, at = proxy.policy_time_s() - LAG_S, time.monotonic()
+    origin.now = lambda: reached_s + FACTOR * (time.monotonic() - at)
+
+
+def prefetches(origin: Any) -> list[Any]:
+    return [c for c in origin.contacts if c.fields.get("user-agent") == "prefetching-test" and c.path != "/robots.txt"]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "proxy.toml"
+    path.write_text(CONFIG)
+    return path
+
+
+def test_once_it_is_enabled_clients_hit_what_was_refreshed_before_they_asked(
+    start_proxy: Callable[..., Any], start_origin: Callable[..., Any], config: Path
+) -> None:
+    config.write_text(CONFIG.replace("enabled = true", "enabled = false"))
+    origin = start_origin(UPDATES)
+    proxy = start_proxy("--config", str(config), env={"BESTBEFORE_CLOCK": f"{START_S},{FACTOR}"})
+    synchronise(origin, proxy)
+    assert proxy.metric("bestbefore_prefetch_budget_per_day") == 0.0
+    config.write_text(CONFIG)
+    proxy.hears("the configuration has changed")
+    for _ in range(3):
+        for path in (*WANTED, "/page/2?token=x", "/logout"):
+            assert proxy.get(origin.url + path).status == 200
+        assert proxy.get(origin.url + "/private", {"Cookie": "a=1"}).status == 200
+    assert proxy.get(origin.url + "/once").status == 200
+    wait_for(lambda: len(prefetches(origin)) > 6)
+    fetched = len(prefetches(origin))
+    told: Counter[str] = Counter()
+    end_s = origin.now() + 1.2 * HOUR_S
+    while origin.now() < end_s:
+        for path in WANTED:
+            before_s = origin.now()
+            got = proxy.get(origin.url + path)
+            version = int(got.body.split()[-1])
+            current = sum(t <= before_s - 15 * 60.0 for t in UPDATES[path])
+            told["hits" if got.is_hit else "contacts"] += 1
+            told["current" if version >= current else "outdated"] += 1
+        time.sleep(0.02)
+    assert told["hits"] > 0.95 * told.total() / 2
+    assert told["outdated"] == 0, "what is a quarter of an hour old was fetched"
+    assert {contact.path for contact in prefetches(origin)} == set(WANTED)
+    assert {contact.status for contact in prefetches(origin)} <= {200, 304}
+    assert len(prefetches(origin)) > fetched
+    assert proxy.metric("bestbefore_prefetch_budget_per_day") == 2000.0
+    assert proxy.metric("bestbefore_prefetch_objects") == 2.0
+    assert proxy.metric("bestbefore_prefetch_delay_seconds_count") >= 1.0
+    proxy.stop()
+    assert "(unasked)" in proxy.output()
+
+
+def test_it_goes_on_from_memory_while_the_store_is_away(
+    start_proxy: Callable[..., Any], start_origin: Callable[..., Any], config: Path, valkey: Any
+) -> None:
+    with valkey.client as client:
+        client.flushall()
+    origin = start_origin(UPDATES)
+    proxy = start_proxy(
+        "--config", str(config), "--store", valkey.url, env={"BESTBEFORE_CLOCK": f"{START_S},{FACTOR}"}
+    )
+    synchronise(origin, proxy)
+    for _ in range(2):
+        for path in WANTED:
+            proxy.get(origin.url + path)
+    wait_for(lambda: len(prefetches(origin)) > 3)
+    valkey.kill()
+    try:
+        proxy.hears("the store is away")
+        fetched = len(prefetches(origin))
+        wait_for(lambda: len(prefetches(origin)) > fetched + 4)
+    finally:
+        valkey.start()
+    proxy.hears("the store is back")
