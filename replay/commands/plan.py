@@ -163,7 +163,7 @@ def _write(plan: Plan, moments: Moments, in_slots: Slotted | None, path: Path) -
     """The plan, its drawing, and who makes each contact, beside each other."""
     picture = drawing(plan)
     files: dict[Path, Write] = {
-        path: (lambda file: write_csv(plan, moments, file)) if path.suffix == ".csv"
+        path: (lambda file: write_csv(plan, moments, file, bar)) if path.suffix == ".csv"
         else (lambda file: write_json(plan, file)),
         path.with_suffix(".svg"): lambda file: file.writelines([picture]),
     }

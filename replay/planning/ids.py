@@ -38,6 +38,10 @@ class Ids:
         start = self._ends[part - 1] if part else 0
         return self._parts[part].split(BETWEEN)[row - start]
 
+    @property
+    def number_of_parts(self) -> int:
+        return len(self._parts)
+
     def parts(self) -> Iterator[tuple[slice, list[str]]]:
         """Consecutive rows and their names, some ten thousand at a time."""
         start = 0

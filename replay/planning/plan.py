@@ -72,10 +72,15 @@ def best_plan(objects: Objects, aim: Aim) -> Plan:
 
 def rival(name: str, plan: Plan) -> Plan:
     """The plan by this name of RIVALS for the same objects, budget and bounds."""
-    contacts = _frequencies(ALLOCATIONS[name], plan.objects, plan.aim.budget)
+    contacts = rival_frequencies(name, plan)
     if plan.aim.discrete:
         contacts = in_whole_numbers(contacts)
     return Plan(plan.objects, plan.aim, contacts)
+
+
+def rival_frequencies(name: str, plan: Plan) -> FloatArray:
+    """(n,) its contacts per period before they are whole numbers, if they must be."""
+    return _frequencies(ALLOCATIONS[name], plan.objects, plan.aim.budget)
 
 
 def in_whole_numbers(contacts: FloatArray) -> FloatArray:

@@ -176,7 +176,7 @@ def _changes(plan: Plan) -> list[str]:
         cells = [
             [_short(objects.ids[row]), _number(objects.rates[row]), _number(objects.weights[row]),
              _number(uniform.contacts[row]), _number(plan.contacts[row]),
-             *(_value(aim.objective, values[row], aim.period_s) for values in (other, own))]
+             *(_value(plan, row, values[row]) for values in (other, own))]
             for row in rows if (gains[row] > 0.0 if rows is best else gains[row] < 0.0)
         ]
         if cells:
@@ -204,8 +204,15 @@ def _number(value: float) -> str:
     return f"{value:,.4g}" if value < 1e5 else f"{value:,.0f}"
 
 
-def _value(objective: str, value: float, period_s: float) -> str:
-    return f"{value:.4g}" if objective == "freshness" else _waited(value * period_s)
+def _value(plan: Plan, row: int, value: float) -> str:
+    """What an object has of the objective; of delays, the mean delay of one update."""
+    match plan.aim.objective:
+        case "freshness":
+            return f"{value:.4g}"
+        case "delay":
+            return _waited(value / float(plan.objects.rates[row]) * plan.aim.period_s)
+        case _:
+            return _waited(value * plan.aim.period_s)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> list[str]:

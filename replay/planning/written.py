@@ -16,6 +16,7 @@ from bestbefore.policies.prefetch.cubics import FloatArray
 from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments
 from bestbefore.replay.planning.plan import Plan
+from bestbefore.replay.watching import Bar, no_bar
 
 Write = Callable[[TextIO], None]
 
@@ -40,7 +41,7 @@ def write_json(plan: Plan, file: TextIO) -> None:
     file.writelines(json_parts(plan))
 
 
-def write_csv(plan: Plan, moments: Moments, file: TextIO) -> None:
+def write_csv(plan: Plan, moments: Moments, file: TextIO, bar: Bar = no_bar) -> None:
     """A row for each object; what is not known or infinite is left empty. Times are in seconds."""
     aim, objects = plan.aim, plan.objects
     period_s = aim.period_s
@@ -60,11 +61,12 @@ def write_csv(plan: Plan, moments: Moments, file: TextIO) -> None:
     modelled = bool(objects.laws) or objects.misfit is not None
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(["id", *columns, *(("model", "shape") if modelled else ())])
-    for rows, names in objects.ids.parts():
-        numbers = [map(_shown, values[rows].tolist()) for values in columns.values()]
-        laws = [objects.laws.get(row) for row in range(rows.start, rows.stop)] if modelled else []
-        models = [map(name_of, laws), map(_shown, map(shape_of, laws))] if modelled else []
-        writer.writerows(zip(names, *numbers, *models, strict=True))
+    with bar("writing", objects.ids.number_of_parts) as watch:
+        for rows, names in watch(objects.ids.parts()):
+            numbers = [map(_shown, values[rows].tolist()) for values in columns.values()]
+            laws = [objects.laws.get(row) for row in range(rows.start, rows.stop)] if modelled else []
+            models = [map(name_of, laws), map(_shown, map(shape_of, laws))] if modelled else []
+            writer.writerows(zip(names, *numbers, *models, strict=True))
 
 
 def _each_delay(plan: Plan) -> FloatArray:
