@@ -173,6 +173,11 @@ class Empirical:
         return np.asarray(stale / self._sums[-1])
 
 
+_OVERFLOW = np.errstate(over="ignore", invalid="ignore")
+"""Where the series for little time is not used, its terms may overflow."""
+
+
+@_OVERFLOW
 def poisson_stale_time(rate: FloatArray | float, tau: FloatArray) -> FloatArray:
     """tau - (1 - exp(-rate tau)) / rate, equation 10 for one interval; rates and times of any shapes that fit."""
     r = rate * tau
@@ -181,6 +186,7 @@ def poisson_stale_time(rate: FloatArray | float, tau: FloatArray) -> FloatArray:
     return np.where(r < 0.01, few, tau + np.expm1(-r) / rate)
 
 
+@_OVERFLOW
 def weibull_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau: FloatArray) -> FloatArray:
     """tau P(1/k, z) - (scale Gamma(2/k) / Gamma(1/k)) P(2/k, z), z = (tau/scale)^k, P the incomplete gamma function."""
     with np.errstate(over="ignore"):
@@ -193,6 +199,7 @@ def weibull_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau
     return np.asarray(np.where(z < SMALL_POWER, few, closed))
 
 
+@_OVERFLOW
 def pareto_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau: FloatArray) -> FloatArray:
     """tau - scale l exprel((2 - shape) l), l = ln(1 + tau / scale), exprel(x) = (e^x - 1) / x."""
     x = tau / scale

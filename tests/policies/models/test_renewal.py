@@ -118,3 +118,8 @@ def test_a_law_of_a_mean_has_it() -> None:
 def test_parameters_without_meaning_are_refused(make: object, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         make()  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("law", [Poisson(1.0), Weibull(3.0, 1.0), Pareto(3.0, 1.0)])
+def test_a_copy_that_was_left_for_very_long_is_stale_all_the_time(law: RenewalLaw) -> None:
+    assert law.stale_time(np.array([1e200]))[0] == 1e200
