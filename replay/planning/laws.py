@@ -13,6 +13,8 @@ from bestbefore.policies.models.renewal import Pareto, Weibull
 from bestbefore.policies.prefetch.quasideterministic import PotentialUpdates
 from bestbefore.replay.planning.objects import Law
 
+LEAST_WEIBULL = 0.01
+"""Below, mean and median are hundreds of orders of magnitude apart."""
 MOST_MOMENTS = 96
 """Potential updates in a period: the staleness of many takes seconds to tabulate for each object."""
 
@@ -23,17 +25,17 @@ def poisson(_rate: float, _shape: float) -> None:
 
 
 def weibull(rate: float, shape: float) -> Weibull:
-    """Intervals with the mean 1 / rate and the shape k > 0: below 1 bursts, above 1 regular updates."""
-    if not 0.0 < shape < math.inf:
-        raise ValueError("a number above 0")
-    return Weibull(shape, 1.0 / rate / math.exp(math.lgamma(1.0 + 1.0 / shape)))
+    """Intervals with the mean 1 / rate and the shape k: below 1 bursts, above 1 regular updates."""
+    if not LEAST_WEIBULL <= shape < math.inf:
+        raise ValueError(f"a number from {LEAST_WEIBULL} up")
+    return Weibull.of_mean(shape, 1.0 / rate)
 
 
 def pareto(rate: float, shape: float) -> Pareto:
     """Intervals with the mean 1 / rate and the shape > 1: the nearer to 1, the heavier the tail."""
     if not 1.0 < shape < math.inf:
         raise ValueError("a number above 1, else there is no mean interval")
-    return Pareto(shape, (shape - 1.0) / rate)
+    return Pareto.of_mean(shape, 1.0 / rate)
 
 
 @cache

@@ -29,7 +29,7 @@ def test_potential_updates_are_spread_over_the_period() -> None:
 
 
 @pytest.mark.parametrize(("model", "shape", "expected"), [
-    ("weibull", 0.0, "above 0"), ("weibull", math.nan, "above 0"), ("weibull", math.inf, "above 0"),
+    ("weibull", 0.0, "from 0.01 up"), ("weibull", math.nan, "from 0.01 up"), ("weibull", math.inf, "from 0.01 up"),
     ("pareto", 1.0, "above 1"), ("pareto", math.nan, "above 1"),
     ("quasi-deterministic", 4.5, "whole number"), ("quasi-deterministic", 1.0, "at least its rate 2"),
     ("quasi-deterministic", 97.0, "at most 96"), ("quasi-deterministic", math.nan, "whole number"),
