@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Feed
+from bestbefore.addon.engine.seen import seen_of
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.dates import format_http_date
@@ -17,9 +18,14 @@ from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.rfc9111.reuse import Action, decide, expiry
 from bestbefore.addon.rules import OBEY, Rule
 from bestbefore.policies.models.history import BINS
+from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
+from bestbefore.policies.models.rates_likelihood import most_likely
+from bestbefore.policies.validation.bounds import LEAST_EXPOSURE_H
 from bestbefore.policies.validation.spec import params
 
 UPDATES_REPORTED = 10
+CONFIDENCE = 0.95
+"""That the interval of a rate holds it."""
 
 _NO_DIRECTIVES = of_request(Fields(), honour=True)
 
@@ -47,6 +53,17 @@ class FeedReport:
 
 
 @dataclass(frozen=True, slots=True)
+class RateReport:
+    """How often an object changes, by what its contacts have shown, and between what it may lie (`CONFIDENCE`)."""
+
+    per_hour: float | None
+    """None: every contact found it changed, and any high rate may be."""
+    low_per_hour: float
+    high_per_hour: float | None
+    """None: there is no upper bound."""
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """The history of an object."""
 
@@ -58,10 +75,14 @@ class Observed:
     updates: int
     updates_by_hour: tuple[int, ...]
     """(24,) by the hour of the day, UTC."""
+    rates_by_hour: tuple[float, ...]
+    """(24,) updates per hour in each hour of the day, UTC: the mean where it was observed for less than an hour."""
     last_updates: tuple[UpdateReport, ...]
     """The latest, the oldest of them first."""
     last_modified_s: float | None
     """An update before it was observed."""
+    rate: RateReport | None = None
+    """None after a single contact, which shows nothing of it."""
     feed: FeedReport | None = None
     """If it is a feed."""
 
@@ -99,6 +120,16 @@ class VariantReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedFetch:
+    """The next fetch of an object that is made unasked."""
+
+    due_s: float
+    gain: float
+    """Requests that are expected to be answered as the origin would, instead of with what it had before."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectReport:
     """An object: what applies to it, what was observed of it, what is stored."""
 
@@ -113,6 +144,8 @@ class ObjectReport:
     observed: Observed | None
     """None: no response to it has taught anything."""
     variants: tuple[VariantReport, ...]
+    prefetch: PlannedFetch | None
+    """None: none is planned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +162,14 @@ class ListedObject:
     """From when on a request leads to a contact; None: each does, or nothing is stored."""
 
 
-def object_report(url: str, record: Record | None, copies: Iterable[Copy], rule: Rule, now_s: float) -> ObjectReport:
+def object_report(
+    url: str,
+    record: Record | None,
+    copies: Iterable[Copy],
+    rule: Rule,
+    now_s: float,
+    prefetch: PlannedFetch | None = None,
+) -> ObjectReport:
     """All that is known of the object. The copies bear the verdicts of the rule's policy."""
     return ObjectReport(
         url=url,
@@ -140,6 +180,7 @@ def object_report(url: str, record: Record | None, copies: Iterable[Copy], rule:
         obey=rule.obey,
         observed=None if record is None else _observed(record),
         variants=tuple(_variant_report(copy, rule, now_s) for copy in copies),
+        prefetch=prefetch,
     )
 
 
@@ -162,17 +203,33 @@ def listed_object(
 
 def _observed(record: Record) -> Observed:
     history = record.history()
+    counts = history.counts(-math.inf, math.inf) if record.n_updates else [0] * BINS
+    hours = exposure_h(HOURLY_S, record.since_s, record.last_contact_s)
     return Observed(
         since_s=record.since_s,
         last_contact_s=record.last_contact_s,
         contacts=record.contacts,
         unchanged=record.unchanged,
         updates=record.n_updates,
-        updates_by_hour=tuple(history.counts(-math.inf, math.inf)) if record.n_updates else (0,) * BINS,
+        updates_by_hour=tuple(counts),
+        rates_by_hour=tuple(observed_rates_per_hour(counts, hours, LEAST_EXPOSURE_H)),
         last_updates=tuple(UpdateReport(update.after_s, update.by_s) for update in record.updates[-UPDATES_REPORTED:]),
         last_modified_s=record.last_modified_s,
+        rate=_rate(record),
         feed=None if record.feed is None else _feed(record.feed),
     )
+
+
+def _rate(record: Record) -> RateReport | None:
+    seen = seen_of(record)
+    if seen.nothing:
+        return None
+    rate = most_likely(seen, confidence=CONFIDENCE)
+    return RateReport(_finite(rate.rate_per_hour), rate.low_per_hour, _finite(rate.high_per_hour))
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
 
 
 def _feed(feed: Feed) -> FeedReport:

@@ -1,22 +1,24 @@
 """Reports as text for people: what `bestbefore show` prints."""
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 
+from bestbefore.addon.admin.pattern import pattern_plot
 from bestbefore.addon.admin.plain import plain_text, plain_word
 from bestbefore.addon.admin.report import (
+    CONFIDENCE,
     Expires,
     FeedReport,
     ListedObject,
     ObjectReport,
     Observed,
+    PlannedFetch,
+    RateReport,
     UpdateReport,
     VariantReport,
 )
 from bestbefore.addon.admin.units import FAR_S, size, span, utc
 from bestbefore.addon.rfc9111.reuse import Action
 
-BAR_WIDTH = 24
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _VERDICTS = {
@@ -38,6 +40,8 @@ def object_text(report: ObjectReport) -> str:
         lines.append("  observed    nothing: no response to it has taught anything yet")
     else:
         lines += _observed_lines(report.observed, report.now_s)
+    if report.prefetch is not None:
+        lines += _prefetch_lines(report.prefetch, report.now_s)
     if not report.variants:
         lines.append("  copies      none stored")
     for number, variant in enumerate(report.variants, 1):
@@ -84,9 +88,28 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
     yield f"  updates     {observed.updates}{'; the last ones:' if observed.last_updates else ''}"
     for update in observed.last_updates:
         yield f"    {_moment(update)}"
-    if observed.updates:
-        yield "  updates by hour of the day (UTC)"
-        yield from _histogram(observed.updates_by_hour)
+    if observed.rate is not None:
+        yield f"  rate        {_rate(observed.rate)}"
+    if any(observed.rates_by_hour):
+        yield "  updates per hour, by the hour of the day (UTC)"
+        for line in pattern_plot(observed.rates_by_hour):
+            yield f"  {line}"
+
+
+def _rate(rate: RateReport) -> str:
+    """As the time between two updates, which is what is compared with lifetimes."""
+    shortest = span(3600.0 / rate.high_per_hour) if rate.high_per_hour else "0s"
+    longest = span(3600.0 / rate.low_per_hour) if rate.low_per_hour else "forever"
+    if rate.per_hour is None:
+        return f"every contact found an update: one every {longest} or less ({CONFIDENCE:.0%})"
+    if rate.per_hour == 0.0:
+        return f"no update seen: one every {shortest} or more ({CONFIDENCE:.0%})"
+    return f"an update every {span(3600.0 / rate.per_hour)} ({CONFIDENCE:.0%}: {shortest} to {longest})"
+
+
+def _prefetch_lines(fetch: PlannedFetch, now_s: float) -> Iterator[str]:
+    yield f"  next fetch  unasked at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
+    yield f"              expected to spare {fetch.gain:.2g} outdated answers"
 
 
 def _feed(feed: FeedReport) -> str:
@@ -105,19 +128,6 @@ def _moment(update: UpdateReport) -> str:
     if update.after_s == update.by_s:
         return f"at {utc(update.by_s)}"
     return f"between {utc(update.after_s)} and {utc(update.by_s)} ({span(update.by_s - update.after_s)})"
-
-
-def _histogram(counts: Sequence[int]) -> Iterator[str]:
-    """Twelve lines of two bars each, the morning on the left, scaled to the highest."""
-    highest = max(counts)
-
-    def bar(hour: int) -> str:
-        marks = "#" * math.ceil(counts[hour] / highest * BAR_WIDTH)
-        return f"{hour:02} {marks:<{BAR_WIDTH}} {counts[hour] or '':>5}"
-
-    half = len(counts) // 2
-    for hour in range(half):
-        yield f"    {bar(hour)}    {bar(hour + half)}".rstrip()
 
 
 def _variant_lines(number: int, variant: VariantReport, report: ObjectReport) -> Iterator[str]:

@@ -9,12 +9,13 @@ from pathlib import Path
 import click
 
 from bestbefore.addon.admin.plain import plain_word
-from bestbefore.addon.admin.report import ListedObject, ObjectReport, listed_object, object_report
+from bestbefore.addon.admin.report import ListedObject, ObjectReport, PlannedFetch, listed_object, object_report
 from bestbefore.addon.admin.show import list_text, object_text
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.opened import config_and_clock, opened_store, store_options
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
+from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
@@ -80,7 +81,14 @@ class _View:
         record, copies = await self._store.record(url), await self._copies(url, rule)
         if record is None and not copies:
             raise click.ClickException(await self._unknown(target))
-        return object_report(url, record, copies, rule, self.now_s)
+        return object_report(url, record, copies, rule, self.now_s, await self._planned(url))
+
+    async def _planned(self, url: str) -> PlannedFetch | None:
+        plan = await outlook(self._store, self.now_s, most=1, url=url)
+        if plan is None or not plan.next:
+            return None
+        fetch = plan.next[0]
+        return PlannedFetch(fetch.due_s, fetch.gain, fetch.why)
 
     def _rule(self, target: Target) -> Rule:
         return self._rules.rule_for(target.host, target.path)

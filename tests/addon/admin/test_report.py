@@ -1,9 +1,11 @@
+import math
 from dataclasses import replace
 
 import pytest
 
 from bestbefore.addon.admin.report import UPDATES_REPORTED, Expires, UpdateReport, listed_object, object_report
 from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.rfc9111.reuse import Action
@@ -45,6 +47,47 @@ def test_updates_are_counted_by_the_utc_hour_of_their_points_and_folded_ones_too
     # The interval's middle is at 22:29:48.
     assert {hour: n for hour, n in enumerate(observed.updates_by_hour) if n} == {5: 7, 22: 1, 23: 1}
     assert observed.updates == 9
+
+
+def test_the_pattern_is_that_of_the_hours_observed() -> None:
+    """Two updates in 24 hours and 55 minutes, the bin of 23 h seen for 1 h 55 min, that of 22 h for 1 h."""
+    record = replace(RECORD, since_s=NOW_S - 90_038.0)  # from 23:00
+    observed = object_report(URL, record, (), RULE, NOW_S).observed
+    assert observed is not None
+    rates = {hour: rate for hour, rate in enumerate(observed.rates_by_hour) if rate}
+    assert rates == {22: 1.0, 23: pytest.approx(1.0 / (1.0 + (3600 - 262) / 3600.0), abs=1e-3)}
+
+
+def test_the_rate_is_the_most_likely_one_with_its_interval() -> None:
+    """Of a feed with two postings in a day: n / h, and where the likelihood has fallen by half of 1.96^2."""
+    feed = Feed(NOW_S - 300)
+    times = (Update(NOW_S - 9000, NOW_S - 9000), Update(NOW_S - 600, NOW_S - 600))
+    record = replace(RECORD, since_s=NOW_S - 300 - 86_400, updates=times, feed=feed)
+    observed = object_report(URL, record, (), RULE, NOW_S).observed
+    assert observed is not None
+    assert observed.rate is not None
+    rate = observed.rate
+    assert rate.per_hour == pytest.approx(2 / 24)
+    for bound in (rate.low_per_hour, rate.high_per_hour):
+        assert bound is not None
+        assert 2 * math.log(bound * 12) - 24 * bound + 2 == pytest.approx(-1.9207, abs=1e-3)
+
+
+def test_an_infinite_rate_is_none_and_after_one_contact_there_is_no_rate() -> None:
+    always = Record(
+        URL, since_s=NOW_S - 7200, last_contact_s=NOW_S - 3700, contacts=2,
+        updates=(Update(NOW_S - 7200, NOW_S - 3700),),
+    )
+    observed = object_report(URL, always, (), RULE, NOW_S).observed
+    assert observed is not None
+    assert observed.rate is not None
+    assert (observed.rate.per_hour, observed.rate.high_per_hour) == (None, None)
+    assert observed.rate.low_per_hour > 0.0
+    once = Record(URL, since_s=NOW_S, last_contact_s=NOW_S)
+    observed = object_report(URL, once, (), RULE, NOW_S).observed
+    assert observed is not None
+    assert observed.rate is None
+    assert not any(observed.rates_by_hour)
 
 
 def test_only_the_latest_updates_are_listed() -> None:

@@ -6,6 +6,8 @@ from bestbefore.addon.admin.report import (
     ListedObject,
     ObjectReport,
     Observed,
+    PlannedFetch,
+    RateReport,
     UpdateReport,
     VariantReport,
 )
@@ -45,10 +47,13 @@ REPORT = ObjectReport(
         unchanged=30,
         updates=5,
         updates_by_hour=(1, *[0] * 11, 4, *[0] * 11),
+        rates_by_hour=(1.0, *[0.0] * 11, 4.0, *[0.0] * 11),
         last_updates=(UpdateReport(NOW_S - 7200, NOW_S - 3600), UpdateReport(NOW_S - 600, NOW_S - 600)),
         last_modified_s=NOW_S - 864_000,
+        rate=RateReport(0.2, 0.08, 0.5),
     ),
     variants=(VARIANT,),
+    prefetch=PlannedFetch(NOW_S + 1800, 0.75, "changes 5 times a day"),
 )
 
 EXPECTED = """\
@@ -61,19 +66,18 @@ http://example.org/a?b=1
   updates     5; the last ones:
     between 2024-01-25 22:00:38Z and 2024-01-25 23:00:38Z (60m)
     at 2024-01-25 23:50:38Z
-  updates by hour of the day (UTC)
-    00 ######                       1    12 ########################     4
-    01                                   13
-    02                                   14
-    03                                   15
-    04                                   16
-    05                                   17
-    06                                   18
-    07                                   19
-    08                                   20
-    09                                   21
-    10                                   22
-    11                                   23
+  rate        an update every 5h (95%: 2h to 12h)
+  updates per hour, by the hour of the day (UTC)
+       4/h |                        ##
+           |                        ##
+           |                        ##
+           |                        ##
+           |##                      ##
+           |##                      ##
+         0 +------------------------------------------------
+            00          06          12          18
+  next fetch  unasked at 2024-01-26 00:30:38Z, in 30m: changes 5 times a day
+              expected to spare 0.75 outdated answers
   copy 1
     content     200, 12kB
     stored      2024-01-25 22:53:58Z; known to be current at 2024-01-25 23:55:38Z
@@ -104,16 +108,32 @@ def test_of_a_feed_items_edits_and_hints_are_told() -> None:
 
 
 def test_what_is_not_known_is_said() -> None:
-    text = object_text(replace(REPORT, observed=None, variants=()))
+    text = object_text(replace(REPORT, observed=None, variants=(), prefetch=None))
+    assert "next fetch" not in text
     assert "  observed    nothing: no response to it has taught anything yet\n" in text
     assert text.endswith("  copies      none stored\n")
 
 
-def test_an_object_that_never_changed_has_no_histogram() -> None:
+def test_an_object_that_never_changed_has_no_pattern_and_a_bound_of_its_rate() -> None:
     assert REPORT.observed is not None
-    quiet = replace(REPORT.observed, updates=0, updates_by_hour=(0,) * 24, last_updates=(), last_modified_s=None)
-    text = object_text(replace(REPORT, observed=quiet))
-    assert "  updates     0\n  copy 1\n" in text
+    quiet = replace(
+        REPORT.observed, updates=0, updates_by_hour=(0,) * 24, rates_by_hour=(0.0,) * 24, last_updates=(),
+        last_modified_s=None, rate=RateReport(0.0, 0.0, 0.1),
+    )
+    text = object_text(replace(REPORT, observed=quiet, prefetch=None))
+    assert "  updates     0\n  rate        no update seen: one every 10h or more (95%)\n  copy 1\n" in text
+
+
+def test_of_an_object_that_every_contact_found_changed_only_the_lower_bound_of_the_rate_is_known() -> None:
+    assert REPORT.observed is not None
+    restless = replace(REPORT.observed, rate=RateReport(None, 2.0, None))
+    text = object_text(replace(REPORT, observed=restless))
+    assert "  rate        every contact found an update: one every 30m or less (95%)\n" in text
+
+
+def test_after_one_contact_nothing_is_said_of_the_rate() -> None:
+    assert REPORT.observed is not None
+    assert "  rate  " not in object_text(replace(REPORT, observed=replace(REPORT.observed, rate=None)))
 
 
 def test_a_variant_says_which_requests_it_answers() -> None:

@@ -1,5 +1,6 @@
 import asyncio
 import json
+import math
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,6 +16,7 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.store.plan import Job, Plan
 
 pytestmark = pytest.mark.live
 
@@ -35,6 +37,8 @@ async def fill(state: Path, now_s: float) -> None:
     for url, requests in ((FEED, 9), (PAGE, 2)):
         for _ in range(requests):
             store.requested(url)
+    jobs = (Job(PAGE, now_s - 60.0, 0.5, 4.0, 0.25, 0.5), Job(FEED, now_s + 7210.0, 0.5, 4.0, 0.25, 0.5))
+    await store.planning.put_plan(Plan(now_s - 600.0, now_s + 86_400.0, 100.0, "delay", 2, jobs))
     await store.flush()
     await store.close()
 
@@ -106,6 +110,25 @@ def test_an_object_is_shown_with_history_copies_and_rule(show: Show, state: Path
     assert "  updates     2; the last ones:\n    between " in out
     assert '    validators  ETag "2"\n    now         fresh: expires ' in out
     assert "(max-age)" in out
+
+
+def test_the_rate_the_pattern_and_the_next_fetch_of_an_object_are_shown(show: Show, state: Path) -> None:
+    """Of five intervals of an hour two had an update: 1 - e^-lambda = 2/5, once in 1.96 hours."""
+    _, out, _ = show(FEED, "--state", state)
+    assert f"  rate        an update every 117m (95%: " in out
+    assert "  updates per hour, by the hour of the day (UTC)\n" in out
+    assert ", in 2h: changes 6 times a day, asked for 12 times a day: for delay fetched 4 times a day\n" in out
+    assert "expected to spare 0.5 outdated answers\n" in out
+    report = json.loads(show(FEED, "--state", state, "--json")[1])
+    assert report["observed"]["rate"]["per_hour"] == pytest.approx(-math.log(3 / 5), rel=1e-3)
+    assert len(report["observed"]["rates_by_hour"]) == 24
+    assert report["prefetch"]["gain"] == 0.5
+
+
+def test_an_object_of_which_no_fetch_is_to_come_shows_none(show: Show, state: Path) -> None:
+    _, out, _ = show(PAGE, "--state", state)
+    assert "next fetch" not in out
+    assert json.loads(show(PAGE, "--state", state, "--json")[1])["prefetch"] is None
 
 
 def test_it_works_beside_a_running_proxy(show: Show, held: Path) -> None:
