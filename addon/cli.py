@@ -22,9 +22,12 @@ class LazyCommand:
 
     module: str
     help: str
+    live_module: str | None = None
+    """Where the command is that the same name means with `--live`: one that asks the store of a proxy."""
 
-    def load(self) -> click.Command:
-        loaded = importlib.import_module(self.module).command
+    def load(self, *, live: bool = False) -> click.Command:
+        name = self.live_module if live and self.live_module is not None else self.module
+        loaded = importlib.import_module(name).command
         assert isinstance(loaded, click.Command)
         return loaded
 
@@ -34,7 +37,10 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay recorded updates and requests under policies."),
     "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the policy for each domain of a trace."),
     "convert": LazyCommand("bestbefore.replay.commands.convert", "Convert a log or another trace to columns."),
-    "plan": LazyCommand("bestbefore.replay.commands.plan", "Divide a budget of contacts among objects."),
+    "plan": LazyCommand(
+        "bestbefore.replay.commands.plan", "Divide a budget of contacts; --live: what a proxy plans.",
+        live_module="bestbefore.addon.commands.plan_live",
+    ),
     "papers": LazyCommand("bestbefore.replay.commands.papers", "Make the tables and figures of the papers anew."),
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt of a URL, or of the most requested."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies: of a URL, a host or a pattern."),
@@ -63,6 +69,8 @@ class LazyGroup(click.Group):
             nearest = difflib.get_close_matches(name, COMMANDS, n=1)
             hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(COMMANDS)}"
             raise click.UsageError(f"no such command {name!r}: {hint}", ctx)
+        if "--live" in args[1:] and name in COMMANDS:
+            return name, COMMANDS[name].load(live=True), args[1:]
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

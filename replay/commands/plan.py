@@ -81,7 +81,8 @@ def command(
 ) -> None:
     """Divide a budget of contacts among objects so that their copies are as fresh, or as young, as can be.
 
-    Objects come with their rates of change from a file, or from a trace of their updates.
+    Objects come with their rates of change from a file, or from a trace of their updates. With --live it is another
+    command, which shows what a proxy plans: see `bestbefore plan --live --help`.
     """
     _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=out_path)
     aim = Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")

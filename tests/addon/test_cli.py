@@ -47,6 +47,20 @@ def test_each_command_of_the_table_loads_under_its_own_name(name: str) -> None:
     assert cli.COMMANDS[name].load().name == name
 
 
+@pytest.mark.parametrize("name", [name for name, entry in cli.COMMANDS.items() if entry.live_module is not None])
+def test_a_command_that_is_another_one_with_live_loads_under_the_same_name(name: str) -> None:
+    entry = cli.COMMANDS[name]
+    assert entry.load(live=True).name == name
+    assert entry.load(live=True) is not entry.load()
+
+
+def test_live_is_an_option_of_those_commands_only(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.run(["plan", "--live", "--help"]) == 0
+    assert "--state DIR" in capsys.readouterr().out
+    assert cli.run(["show", "--live"]) == 2
+    assert "No such option '--live'" in capsys.readouterr().err
+
+
 def test_help_lists_each_command_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.run(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()

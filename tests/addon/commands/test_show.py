@@ -115,7 +115,7 @@ def test_an_object_is_shown_with_history_copies_and_rule(show: Show, state: Path
 def test_the_rate_the_pattern_and_the_next_fetch_of_an_object_are_shown(show: Show, state: Path) -> None:
     """Of five intervals of an hour two had an update: 1 - e^-lambda = 2/5, once in 1.96 hours."""
     _, out, _ = show(FEED, "--state", state)
-    assert f"  rate        an update every 117m (95%: " in out
+    assert "  rate        an update every 117m (95%: " in out
     assert "  updates per hour, by the hour of the day (UTC)\n" in out
     assert ", in 2h: changes 6 times a day, asked for 12 times a day: for delay fetched 4 times a day\n" in out
     assert "expected to spare 0.5 outdated answers\n" in out
