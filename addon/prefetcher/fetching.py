@@ -1,6 +1,7 @@
 """One fetch that nobody waits for, through the same engine, cache and histories as those of clients."""
 
-from collections.abc import Iterable
+import asyncio
+from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass
 
 from cachetools import LRUCache
@@ -24,6 +25,8 @@ from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.store import Store
 
 DAY_S = 86_400.0
+FETCH_S = 120.0
+"""The longest that a fetch may take, in real seconds."""
 ROBOTS_KEPT_S = DAY_S
 """RFC 9309 2.4."""
 ROBOTS_RETRY_S = 3600.0
@@ -72,7 +75,14 @@ class Fetcher:
         return frozenset(url for url, until_s in self._excluded.items() if now_s < until_s <= now_s + EXCLUDED_S)
 
     async def fetch(self, job: Job) -> Done:
-        """Do a job that is ours."""
+        """Do a job that is ours. What takes too long is given up, and not tried again for a day."""
+        try:
+            async with asyncio.timeout(FETCH_S):
+                return await self._fetch(job)
+        except TimeoutError:
+            return self._not_ours(job.url, "too-slow")
+
+    async def _fetch(self, job: Job) -> Done:
         found = await self._store.copies(job.url)
         request = fetch_of(found.copies, job.asked_from, self._settings.user_agent)
         if isinstance(request, Refusal):
@@ -87,6 +97,8 @@ class Fetcher:
                 return self._not_ours(job.url, "robots")
         before = await self._store.record(job.url)
         since_s = self._clock.now() if before is None else before.last_contact_s
+        if since_s >= job.due_s and before is not None:
+            return Done("not-needed")
         try:
             tale = await self._exchanges.prefetch(asked, reach)
         except OriginError:
@@ -115,19 +127,26 @@ class Fetcher:
         robots, kept_s = NOTHING, ROBOTS_RETRY_S
         try:
             fetched = await self._origin.fetch(request, reach=reach)
-            if fetched.head.status == 200:
-                content = b""
-                async for chunk in fetched.chunks:
-                    content += chunk
-                    if len(content) > MOST_BYTES:
-                        break
-                robots, kept_s = Robots.parse(content), ROBOTS_KEPT_S
-            elif 300 <= fetched.head.status < 500 and fetched.head.status != 429:
-                robots, kept_s = EVERYTHING, ROBOTS_KEPT_S
-            fetched.close()
+            try:
+                if fetched.head.status == 200:
+                    robots, kept_s = Robots.parse(await _beginning(fetched.chunks)), ROBOTS_KEPT_S
+                elif 300 <= fetched.head.status < 500 and fetched.head.status != 429:
+                    robots, kept_s = EVERYTHING, ROBOTS_KEPT_S
+            finally:
+                fetched.close()
         except OriginError:
             self._politeness.unanswered(registrable_domain(target.host), self._clock.now())
         self._robots[_origin_of(target)] = _Read(robots, self._clock.now() + kept_s)
+
+
+async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
+    """Of content as much as is read of a robots.txt."""
+    content = b""
+    async for chunk in chunks:
+        content += chunk
+        if len(content) > MOST_BYTES:
+            break
+    return content
 
 
 def _origin_of(target: Target) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.prefetcher.candidates import candidates
 from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.planner import make_plan
@@ -108,7 +109,7 @@ class Prefetcher:
         if plan is None or self._anew:
             return True
         passed_s = self._service.clock.now() - plan.made_s
-        if not 0.0 <= passed_s < self._settings.replan:  # below 0: the clock was set back
+        if not -CLOCK_SKEW_S <= passed_s < self._settings.replan:  # far below 0: the clock was set back
             return True
         news = self._service.store.planning.news
         return passed_s >= SOONEST * self._settings.replan and news >= max(1.0, MUCH * plan.objects)

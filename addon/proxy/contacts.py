@@ -132,7 +132,11 @@ class Contacts:
         if (ask.request.partition, ask.request.target.url) in self._flights:
             return False
         tale.facts["background"] = True
-        await _read(await self._contact(tale, ask, rule, Flight()))
+        try:
+            await _read(await self._contact(tale, ask, rule, Flight()))
+        finally:
+            if tale.filling is not None:
+                tale.filling.cancel()  # if it was given up: nobody else reads this
         return True
 
     async def _join(self, tale: Tale, ask: Ask, rule: Rule, flight: Flight) -> Answer | None:
@@ -259,7 +263,7 @@ class Contacts:
             if stores or awaited:
                 spool = Spool(self._present.site.max_cached_body)
                 reader = spool.join()
-                self._spawn(_fill(spool, chunks))
+                tale.filling = self._spawn(_fill(spool, chunks))
                 chunks, release = spool.read(reader), lambda: spool.leave(reader)
                 whole = awaited and await spool.settled(FEED_PATIENCE_S)
                 if stores and relay.draft is not None and not whole:
@@ -352,10 +356,11 @@ class Contacts:
         tale.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
         return learnt
 
-    def _spawn(self, work: Coroutine[None, None, None]) -> None:
+    def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
         task.add_done_callback(self._background.discard)
+        return task
 
 
 def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:

@@ -1,5 +1,6 @@
 """What is gathered of one request while it is answered, to be told when it is over."""
 
+import asyncio
 from dataclasses import dataclass, field
 
 from bestbefore.addon.admin.event import Answered, Outcome
@@ -28,6 +29,8 @@ class Tale:
     facts: dict[str, bool] = field(default_factory=dict)
     """Those of contact, validation, unnecessary, update, stored and background that are known."""
     would_differ: str = ""
+    filling: asyncio.Task[None] | None = None
+    """What reads the content of the origin's answer, if that goes on whether or not the client is still there."""
     origin_status: int | None = None
     """The status of the origin's answer, if there was one."""
     learnt: Learnt | None = None

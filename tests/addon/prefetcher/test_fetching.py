@@ -17,6 +17,7 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.prefetcher import fetching
 from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.proxy.exchange import Exchanges
@@ -42,12 +43,16 @@ class Asked:
     port: int = 0
     heads: list[str] = field(default_factory=list)
     respond: Respond = lambda _: b""
+    hangs: bool = False
+    """Whether it waits for its client to go, after what it answers."""
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).decode()
         self.heads.append(head)
         writer.write(self.respond(head.split(" ")[1]))
         await writer.drain()
+        if self.hangs:
+            await reader.read()
         writer.close()
 
 
@@ -169,6 +174,29 @@ async def test_nobody_there_pauses_the_domain(world: World, site: Asked) -> None
         await world.keep(url)
         assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "unanswered"
     assert world.politeness.wait_s("127.0.0.1", NOW_S) >= 30.0
+
+
+async def test_what_a_client_has_asked_since_need_not_be(world: World, site: Asked) -> None:
+    url = f"http://127.0.0.1:{site.port}/page"
+    await world.keep(url)
+    late = Job(url, NOW_S - 7200.0, 1.0, 1.0, 1.0, 1.0, ("loopback",))
+    assert (await world.fetcher().fetch(late)).outcome == "not-needed"
+    assert site.heads == []
+
+
+async def test_an_answer_that_does_not_end_is_given_up(
+    world: World, site: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "FETCH_S", 0.2)
+    url = f"http://127.0.0.1:{site.port}/page"
+    site.hangs = True
+    site.respond = lambda _: answer("200 OK", 'ETag: "new"').replace(b"Content-Length: 0", b"Content-Length: 9")
+    await world.keep(url)
+    fetcher = world.fetcher()
+    assert (await fetcher.fetch(job(url, "loopback"))).outcome == "too-slow"
+    assert fetcher.excluded() == {url}
+    (copy,) = (await world.store.copies(url)).copies
+    assert copy.head.fields.get("etag") == '"old"'
 
 
 async def test_redirects_are_not_followed(world: World, site: Asked) -> None:
