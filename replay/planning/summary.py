@@ -1,6 +1,7 @@
 """A plan in words and tables for people."""
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
@@ -30,8 +31,8 @@ def summary(plan: Plan, punctuality: Punctuality | None, slotted: Slotted | None
     blocks = [_heading(plan), _laws(plan), _measures(plan), _given_up(plan), _changes(plan)]
     if punctuality is not None:
         blocks.append([
-            f"At the hours at which each object is updated an update waits {span(3600.0 * punctuality.at_points_h)} "
-            f"on average, at even spacing {span(3600.0 * punctuality.evenly_h)}."
+            f"If updates keep to their hours of the day, one waits {span(3600.0 * punctuality.at_points_h)} on average "
+            f"at contacts that follow them, {span(3600.0 * punctuality.evenly_h)} at evenly spaced ones."
         ])
     if slotted is not None:
         blocks.append(_slots(slotted))
@@ -59,10 +60,9 @@ def _laws(plan: Plan) -> list[str]:
     objects = plan.objects
     if not objects.laws and objects.misfit is None:
         return []
-    names = [name_of(law) for law in objects.laws.values()]
-    kinds = {name: names.count(name) for name in sorted(set(names), key=names.count, reverse=True)}
-    kinds = {"poisson": len(objects) - len(names), **kinds}
-    told = [f"laws of updates: {', '.join(f'{number:,} {name}' for name, number in kinds.items() if number)}"]
+    kinds = Counter({name_of(None): len(objects) - len(objects.laws)})
+    kinds.update(map(name_of, objects.laws.values()))
+    told = [f"laws of updates: {', '.join(f'{number:,} {name}' for name, number in kinds.most_common() if number)}"]
     if objects.misfit is not None:
         judged = objects.misfit[np.isfinite(objects.misfit)]
         told.append(
@@ -141,10 +141,9 @@ def _given_up(plan: Plan) -> list[str]:
         share = float(objects.rates[given_up].sum()) / float(objects.rates.sum())
         least = float((objects.rates[given_up] / objects.weights[given_up]).min())
         lines.append(
-            f"  {number:,}, with {percent(share)} of all updates, change too often for their weight: a copy would be "
-            "outdated so soon that"
+            f"  {number:,} given up, with {percent(share)} of all updates: they change so often for their weight that"
         )
-        lines.append(f"    a contact gains more elsewhere (from {least:.4g} updates per {period} and unit of weight)")
+        lines.append(f"    contacts gain more elsewhere (from {least:.4g} updates per {period} and unit of weight on)")
     return lines
 
 

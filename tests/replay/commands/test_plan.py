@@ -114,7 +114,7 @@ def test_a_trace_tells_laws_and_hours_too(capsys: Capture) -> None:
     assert plan("--discrete", "--out", "p.csv", source="--updates=u.csv", budget="100") == 0
     out = capsys.readouterr().out
     assert "laws of updates: " in out
-    assert "At the hours at which each object is updated" in out
+    assert "If updates keep to their hours of the day" in out
     rows = list(csv.DictReader(Path("p.csv").read_text().splitlines()))
     assert {"misfit", "model", "shape"} <= set(rows[0])
     assert sum(int(row["visits"]) for row in rows) == 100

@@ -37,8 +37,8 @@ def test_what_is_given_up_is_said_with_its_reason() -> None:
     text = told([1.0, 9.0, 0.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.0, 1.0], [9.0, 9.0, 9.0, 9.0, 0.0], budget=1.0)
     assert "4 of 5 objects without a contact:\n" in text
     assert "  1 never change\n  1 have the weight 0\n  1 have the maximum 0\n" in text
-    assert "  1, with 75 % of all updates, change too often" in text
-    assert "(from 9 updates per day and unit of weight)" in text
+    assert "  1 given up, with 75 % of all updates: they change so often" in text
+    assert "(from 9 updates per day and unit of weight on)" in text
 
 
 def test_what_is_current_anyway_is_not_given_up_for_changing_often() -> None:
@@ -76,7 +76,7 @@ def test_laws_moments_and_slots_are_told() -> None:
     crawls = Crawls(np.array([0, 1]), np.array([43200.0, 43200.0]), np.zeros(2, dtype=np.bool_))
     text = summary(plan, Punctuality(6.0, 5.5), slotted(crawls, objects.ids, 1, 24, 86400.0))
     assert "laws of updates: 1 poisson, 1 weibull\n  fitted to 1 object with three updates or more; 1 lie far" in text
-    assert "an update waits 5.5h on average, at even spacing 6h" in text
+    assert "one waits 5.5h on average at contacts that follow them, 6h at evenly spaced ones" in text
     assert "2 contacts in 1 x 24 slots of 60m; from the best moment: mean 0.5 slots, largest 1\n  100 % wit" in text
 
 
