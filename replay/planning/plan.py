@@ -12,7 +12,7 @@ from bestbefore.policies.prefetch.cubics import FloatArray
 from bestbefore.policies.prefetch.discrete import UNBOUNDED, best_visits
 from bestbefore.policies.prefetch.gains import Gains, PoissonGains
 from bestbefore.policies.prefetch.law_visits import best_visits_of_laws
-from bestbefore.policies.prefetch.quasideterministic import Boundary
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
 from bestbefore.policies.prefetch.waiting_gains import WaitingGains
 from bestbefore.replay.planning.objects import Objects
@@ -94,7 +94,11 @@ def in_whole_numbers(contacts: FloatArray) -> FloatArray:
 
 
 def _refuse_unsuited_laws(objects: Objects, aim: Aim) -> None:
-    if not objects.laws or aim.objective == "delay":  # which is the same under all laws with a mean
+    potential = [row for row, law in objects.laws.items() if isinstance(law, PotentialUpdates)]
+    if potential and aim.objective != "freshness":
+        problem = f"the model quasi-deterministic is planned for freshness, not for {aim.objective}"
+        raise RowError(min(potential), problem)
+    if not objects.laws or aim.objective == "delay":  # which is the same under all laws of intervals with a mean
         return
     if not aim.discrete:
         raise RowError(min(objects.laws), "a model other than poisson needs --discrete")

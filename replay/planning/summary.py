@@ -104,12 +104,12 @@ def _means(plan: Plan) -> Mapping[str, float]:
 
 
 def _waited(seconds: float) -> str:
-    return "unknown" if math.isnan(seconds) else NEVER if math.isinf(seconds) else span(seconds)
+    return NEVER if math.isinf(seconds) else span(seconds)
 
 
 def _better(objective: str, own: float, other: float, name: str) -> str:
-    if math.isnan(own) or math.isnan(other) or own == other:
-        return f"as {name}" if own == other else f"{name} cannot be compared"
+    if own == other:
+        return f"as {name}"
     if math.isinf(own) or math.isinf(other) or not other:
         return f"{_waited(other)} under {name}"
     gain = own / other - 1.0 if objective == "freshness" else 1.0 - own / other

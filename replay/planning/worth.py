@@ -18,6 +18,7 @@ from bestbefore.policies.prefetch import objectives
 from bestbefore.policies.prefetch.cubics import FloatArray, chunks
 from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, least_staleness
 from bestbefore.replay.planning.objects import Law, Objects
+from bestbefore.replay.planning.potential_waits import mean_age, total_delay
 
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)
 """Of the mean over an interval, on [-1, 1]."""
@@ -46,7 +47,7 @@ def age(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArra
     """(n,) for how many periods each copy has been outdated, averaged over time; infinite if it is never refreshed.
 
     A copy refreshed s ago is expected to have been outdated for as long as it was stale since, the law's
-    `stale_time(s)`. NaN for quasi-deterministic updates.
+    `stale_time(s)`.
     """
     intervals = _intervals(contacts, boundary)
     values = _for_all(objectives.age, objects.rates, intervals)
@@ -58,16 +59,20 @@ def age(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArra
         values[rows] = np.where(n > 0.0, _stale_times(laws, within) @ NODE_WEIGHTS / 2.0, np.inf)
     for row, law in objects.laws.items():
         if isinstance(law, PotentialUpdates):
-            values[row] = np.nan
+            values[row] = mean_age(law, float(contacts[row]), boundary)
     return values
 
 
 def delay(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
-    """(n,) the delays of the updates of one period, added up, in periods, at evenly spaced contacts.
+    """(n,) the delays of the updates of one period, added up, in periods.
 
-    Whatever the law, as an update comes at any moment of an interval with equal probability.
+    Whatever the law of intervals, as an update comes at any moment of one between contacts with equal probability.
     """
-    return _for_all(objectives.delay, objects.rates, _intervals(contacts, boundary))
+    values = _for_all(objectives.delay, objects.rates, _intervals(contacts, boundary))
+    for row, law in objects.laws.items():
+        if isinstance(law, PotentialUpdates):
+            values[row] = total_delay(law, float(contacts[row]), boundary)
+    return values
 
 
 MEASURES: Mapping[str, Callable[[Objects, FloatArray, Boundary], FloatArray]] = {

@@ -91,6 +91,13 @@ def test_a_model_that_does_not_suit_the_aim_is_refused_by_row(objective: str, di
     assert caught.value.row == 1
 
 
+def test_potential_updates_are_planned_for_freshness_only() -> None:
+    quasi = MODELS["quasi-deterministic"](2.0, 4.0)
+    assert quasi is not None
+    with pytest.raises(RowError, match="planned for freshness, not for delay"):
+        best_plan(objects([2.0], laws={0: quasi}), aim("delay", 3, discrete=True))
+
+
 def test_the_delay_is_the_same_under_all_models() -> None:
     some, plain = objects([1.0, 4.0], laws={1: Weibull(2.0, 0.3)}), objects([1.0, 4.0])
     assert best_plan(some, aim("delay", 3.0)).contacts.tolist() == best_plan(plain, aim("delay", 3.0)).contacts.tolist()

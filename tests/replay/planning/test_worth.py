@@ -56,7 +56,8 @@ def test_potential_updates_by_hand() -> None:
     assert law is not None
     some = objects([1.0, 1.0, 1.0], {0: law, 1: law, 2: law})
     assert_allclose(freshness(some, np.array([0.0, 1.0, 2.0]), "periodic"), [0.0, 0.75, 1.0])
-    assert np.isnan(age(some, np.array([0.0, 1.0, 2.0]), "periodic")).all()
+    assert_allclose(age(some, np.array([0.0, 1.0, 2.0]), "periodic"), [math.inf, 0.0625, 0.0])
+    assert_allclose(delay(some, np.array([0.0, 1.0, 2.0]), "periodic"), [math.inf, 0.25, 0.0])
 
 
 def test_the_mean_is_weighted_and_leaves_out_what_has_no_weight() -> None:

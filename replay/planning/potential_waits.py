@@ -1,0 +1,66 @@
+"""How late contacts find the updates of a page that may be updated at known moments only, each with a probability.
+
+The contacts are those of the least staleness. Between two of them a copy is outdated from the first update after the
+former on: if that is the k-th moment, at t_k, with the next contact at e, its age adds up to (e - t_k)^2 / 2 by then.
+Each update waits e - t_k.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
+
+
+def mean_age(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> float:
+    """Averaged over time, in the unit of the period.
+
+    Between whole numbers of contacts it is interpolated. Infinite where a plan that repeats has none; 0 where there is
+    one at each moment.
+    """
+
+    def between(waits: FloatArray, p: FloatArray) -> float:
+        unchanged = np.cumprod(np.append(1.0, 1.0 - p))[:-1]
+        return float((unchanged * p * waits**2).sum()) / 2.0
+
+    return _interpolated(updates, contacts, boundary, between) / updates.period
+
+
+def total_delay(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> float:
+    """Of all updates of a period together, in the unit of the period; the rest as for `mean_age`."""
+    return _interpolated(updates, contacts, boundary, lambda waits, p: float((p * waits).sum()))
+
+
+def _interpolated(
+    updates: PotentialUpdates, contacts: float, boundary: Boundary, between: Callable[[FloatArray, FloatArray], float]
+) -> float:
+    """The sum over the gaps between contacts, given how long the updates within would wait and their probabilities."""
+
+    def at(number: int) -> float:
+        if number >= updates.times.size or not updates.probabilities.any():
+            return 0.0
+        if number == 0 and boundary == "periodic":
+            return math.inf
+        return sum(between(waits, p) for waits, p in _gaps(updates, number, boundary))
+
+    below = math.floor(contacts)
+    value = at(below)
+    if below == contacts or math.isinf(value):
+        return value
+    return value + (contacts - below) * (at(below + 1) - value)
+
+
+def _gaps(updates: PotentialUpdates, contacts: int, boundary: Boundary) -> Iterator[tuple[FloatArray, FloatArray]]:
+    t, p = updates.times, updates.probabilities
+    crawled = optimal_crawls(updates, contacts, boundary)
+    if boundary == "interval":
+        firsts, lasts = np.append(0, crawled + 1), np.append(crawled, t.size)
+        ends = np.append(t[crawled], updates.period)
+    else:
+        t, p = np.concatenate((t, t + updates.period)), np.concatenate((p, p))
+        firsts, lasts = crawled + 1, np.append(crawled[1:], crawled[0] + updates.times.size)
+        ends = t[lasts]
+    for first, last, end in zip(firsts.tolist(), lasts.tolist(), ends.tolist(), strict=True):
+        yield end - t[first:last], p[first:last]
