@@ -72,16 +72,10 @@ def believed_rates(seen: Sequence[Seen], group: IntArray, priors: Sequence[Gamma
 
 
 def believed_profiles(counts: NDArray[np.number], group: IntArray) -> FloatArray:
-    """(n, 24) the shares of the day in which each object is updated, from its `counts` (n, 24) of updates by hour.
-
-    An object of fewer than half of `STRENGTH` updates has its group's shares as they are: it would hardly move them,
-    and moments need be found only once for all such objects.
-    """
+    """(n, 24) the shares of the day in which each object is updated, from its `counts` (n, 24) of updates by hour."""
     groups = int(group.max(initial=-1)) + 1
     by_group = np.zeros((groups, counts.shape[1]))
     np.add.at(by_group, group, counts)
     of_all = profiles(np.sum(counts, axis=0, keepdims=True), None, STRENGTH)[0]
     of_groups = profiles(by_group, of_all, STRENGTH)[group]
-    own = profiles(counts, of_groups, STRENGTH)
-    enough = np.sum(counts, axis=1, keepdims=True) >= 0.5 * STRENGTH
-    return np.where(enough, own, of_groups)
+    return profiles(counts, of_groups, STRENGTH)
