@@ -3,6 +3,9 @@
 import asyncio
 import logging
 import secrets
+import threading
+from collections.abc import Callable, Coroutine
+from contextlib import suppress
 
 import numpy as np
 
@@ -24,7 +27,9 @@ logger = logging.getLogger(__name__)
 LOOK_S = 1.0
 """How often it is looked whether to plan anew."""
 LEAD_S = 60.0
-"""For how long nobody else plans. Both in real seconds."""
+"""For how long nobody else plans."""
+AGAIN_S = 60.0
+"""After a fault. All in real seconds."""
 SOONEST = 1.0 / 60.0
 """The part of `replan` that lies between two plannings at least, however much has changed."""
 MUCH = 0.2
@@ -62,9 +67,9 @@ class Prefetcher:
         runner = Runner(
             clock, service.store.planning, politeness, settings.budget, metrics, self._holder, fetcher.fetch
         )
-        self._tasks = [asyncio.create_task(self._plan_on(fetcher)), asyncio.create_task(runner.run())]
-        for task in self._tasks:
-            task.add_done_callback(_log_fault)
+        self._tasks = [
+            asyncio.create_task(_kept_up(work)) for work in (lambda: self._plan_on(fetcher), runner.run)
+        ]
 
     def _heard(self, host: str, head: Head) -> None:
         """Of every answer, also of those to clients."""
@@ -128,12 +133,43 @@ class Prefetcher:
         )
         if found is None:
             return
-        plan = await asyncio.to_thread(make_plan, found, self._settings, service.clock.now())
+        settings, now_s = self._settings, service.clock.now()
+        plan = await _beside(lambda: make_plan(found, settings, now_s))
         self._anew = False
         await service.store.planning.put_plan(plan)
         logger.debug("planned %d fetches of %d objects", len(plan.jobs), plan.objects)
 
 
-def _log_fault(task: asyncio.Task[None]) -> None:
-    if not task.cancelled() and task.exception() is not None:
-        logger.error("prefetching has stopped: this is a fault in bestbefore", exc_info=task.exception())
+async def _kept_up(work: Callable[[], Coroutine[None, None, None]]) -> None:
+    """Do work that has no end; a fault of ours is not to be one."""
+    while True:
+        try:
+            await work()
+        except Exception:
+            logger.exception("prefetching has failed, and is tried again: this is a fault in bestbefore")
+        await asyncio.sleep(AGAIN_S)
+
+
+async def _beside[T](compute: Callable[[], T]) -> T:
+    """What takes seconds to compute, while requests are answered; a stop of the proxy does not wait for it."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[T] = loop.create_future()
+
+    def tell(result: T | None, error: Exception | None) -> None:
+        if not done.cancelled():
+            if error is not None:
+                done.set_exception(error)
+            else:
+                done.set_result(result)  # type: ignore[arg-type]
+
+    def run() -> None:
+        result, failure = None, None
+        try:
+            result = compute()
+        except Exception as error:
+            failure = error
+        with suppress(RuntimeError):  # the loop has been closed meanwhile
+            loop.call_soon_threadsafe(tell, result, failure)
+
+    threading.Thread(target=run, name="plan", daemon=True).start()
+    return await done
