@@ -17,8 +17,9 @@ from bestbefore.replay.watching import Bar, no_bar
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 """Multiples of the golden section, less their whole parts, spread more evenly than random numbers, however many."""
-STRENGTH = 5.0
-"""As so many postings counts the pattern of all objects for each of them."""
+STRENGTH = 50.0
+"""As so many updates counts the pattern of all objects for each of them: on days that were not learnt from, fewer were
+worse (`tests/bench/held_out.py`), as contacts wait for the few hours that were seen."""
 AT_ONCE = 64
 
 
