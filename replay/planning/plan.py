@@ -115,6 +115,8 @@ def _frequencies(allocate: Allocate, objects: Objects, budget: float) -> FloatAr
 def _visits(objects: Objects, aim: Aim) -> IntArray:
     if aim.budget != math.floor(aim.budget):
         raise ValueError(f"the budget is {aim.budget:g}, expected a whole number of contacts per period (--discrete)")
+    if aim.budget > UNBOUNDED:
+        raise ValueError(f"the budget is {aim.budget:g}, expected at most {UNBOUNDED:,} contacts (--discrete)")
     minimum, maximum = objects.bounds()
     least, most = checked_bounds(minimum, np.minimum(maximum, UNBOUNDED), len(objects))
     budget = int(aim.budget)

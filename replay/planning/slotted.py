@@ -11,6 +11,8 @@ from bestbefore.policies.prefetch.slots import Assignment, Slots, assign
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Crawls
 
+MOST_SLOTS = 10**8
+"""Ten times those of the paper's largest experiment; each takes some 50 bytes."""
 COLUMNS = ("id", "crawler", "slot", "start_s", "ideal_s")
 
 
@@ -52,8 +54,10 @@ class Slotted:
 def slotted(crawls: Crawls, ids: Ids, crawlers: int, slots: int, period_s: float) -> Slotted:
     """Each contact in the slot that makes the sum of the distances from the best moments least.
 
-    Raises ValueError where there are fewer slots than contacts, or too few after potential updates.
+    Raises ValueError where there are fewer slots than contacts, too few after potential updates, or too many at all.
     """
+    if crawlers * slots > MOST_SLOTS:
+        raise ValueError(f"{crawlers:,} x {slots:,} slots: expected {MOST_SLOTS:,} at most (--crawlers, --slots)")
     if crawls.rows.size > crawlers * slots:
         raise ValueError(
             f"{crawls.rows.size:,} contacts in a period for {crawlers:,} x {slots:,} slots: expected as many slots at "

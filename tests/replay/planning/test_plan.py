@@ -112,7 +112,9 @@ def test_in_a_plan_that_repeats_delays_are_endless_without_a_contact() -> None:
     assert begun_anew.contacts.tolist() == [0.0, 1.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize(("budget", "problem"), [(1.5, "whole number"), (2.0, "add up to 3")])
+@pytest.mark.parametrize(("budget", "problem"), [
+    (1.5, "whole number"), (2.0, "add up to 3"), (1e300, "expected at most 9,007,199,254,740,992 contacts"),
+])
 def test_an_impossible_number_of_visits_is_refused(budget: float, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
         best_plan(objects([1.0, 2.0], least=[1.0, 2.0]), aim("freshness", budget, discrete=True))

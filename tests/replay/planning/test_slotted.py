@@ -33,6 +33,11 @@ def test_more_contacts_than_slots_are_refused() -> None:
         slotted(crawls([1.0, 2.0, 3.0]), Ids.of(["a", "b", "c"]), 1, 2, 40.0)
 
 
+def test_slots_beyond_what_memory_holds_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"1,000,000 x 1,000,000 slots: expected 100,000,000 at most"):
+        slotted(crawls([1.0]), Ids.of(["a"]), 10**6, 10**6, 40.0)
+
+
 def test_a_potential_update_after_the_last_slot_is_named_by_its_object() -> None:
     with pytest.raises(ValueError, match=r"object 'b': no slot is free at or after its release time 35\.0 s"):
         slotted(crawls([1.0, 35.0], [False, True]), Ids.of(["a", "b"]), 1, 4, 40.0)
