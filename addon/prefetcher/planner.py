@@ -12,6 +12,9 @@ from bestbefore.policies.models.history import DAY_S
 from bestbefore.policies.prefetch.cuts import IntArray
 from bestbefore.policies.prefetch.visits import Objects, Terms, plan_visits
 
+PLANNED = 0.95
+"""The part of the budget that is planned. The budget holds for any 24 hours: if all of it were planned, one fetch that
+comes late would keep others waiting until the next hour, and these yet others."""
 MOST_JOBS = 50_000
 """A plan reaches less far rather than being longer: it is read and kept as a whole."""
 
@@ -32,7 +35,7 @@ def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s
         last_s=np.minimum([candidate.last_contact_s for candidate in candidates], now_s),
         owner=_numbered(candidate.domain for candidate in candidates),
     )
-    terms = Terms(budget.per_day, settings.objective, settings.per_host_interval)
+    terms = Terms(PLANNED * budget.per_day, settings.objective, settings.per_host_interval)
     visits = plan_visits(objects, terms, now_s, until_s)
     jobs = tuple(
         Job(

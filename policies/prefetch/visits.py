@@ -19,6 +19,8 @@ from bestbefore.policies.prefetch.timing_exact import retrieval_points
 DAY_H = 24.0
 MOST_PER_DAY = 288.0
 """No object is visited more often than every five minutes, whatever the budget."""
+LEAST_PER_DAY = 1e-4
+"""What would be visited more rarely than every 27 years is not."""
 MOST_POINTS = 24
 """An object visited more often than this has evenly spaced visits: within the hours between, the day has no shape."""
 WORTHWHILE = 0.95
@@ -78,7 +80,7 @@ def plan_visits(objects: Objects, terms: Terms, now_s: float, until_s: float) ->
     number: list[int] = []
     due_s: list[float] = []
     gain: list[float] = []
-    for i in np.flatnonzero(per_day > 0.0).tolist():
+    for i in np.flatnonzero(per_day >= LEAST_PER_DAY).tolist():
         moments = schedule.moments(i, float(objects.last_s[i]), now_s, until_s)
         before = float(objects.last_s[i])
         for k, moment in enumerate(moments):
@@ -150,7 +152,7 @@ class _Schedule:
         number = int(self._whole[i])
         points = self._points(i, number) if number <= MOST_POINTS else None
         if self._per_day[i] < 1.0:
-            moments = [_rarely(points, last_s, DAY_S / float(self._per_day[i]))]
+            moments = [_rarely(i, points, last_s, DAY_S / float(self._per_day[i]))]
         elif points is None:
             spacing_s = DAY_S / number
             first = max(0, math.floor((now_s - last_s) / spacing_s))
@@ -221,14 +223,25 @@ class _Points:
         return bool(unseen[0] < 0.5 * self._expected[j])
 
 
-def _rarely(points: _Points | None, last_s: float, spacing_s: float) -> float:
-    """The next visit to what is visited less than once a day: at its hour of the day that is nearest to its time."""
-    ideal_s = last_s + spacing_s
+def _rarely(i: int, points: _Points | None, last_s: float, spacing_s: float) -> float:
+    """The next visit to what is visited less than once a day: at its hour of the day, a whole number of days later.
+
+    The number is the spacing rounded down or up, so that its mean is the spacing: which of the two follows from the day
+    of the last contact, and stays so until the next.
+    """
     if points is None:
-        return ideal_s
+        return last_s + spacing_s
     hour_s = float(points.hours[0]) * HOUR_S
-    nearest_s = round((ideal_s - hour_s) / DAY_S) * DAY_S + hour_s
-    return nearest_s if nearest_s > last_s + spacing_s / 2.0 else nearest_s + DAY_S
+    day = round((last_s - hour_s) / DAY_S)
+    return (day + math.floor(spacing_s / DAY_S + _scattered(day, i))) * DAY_S + hour_s
+
+
+def _scattered(day: int, i: int) -> float:
+    """A number in [0, 1) that is as good as random, and always the same for these two (the mixing of splitmix64)."""
+    mixed = (day * 0x9E3779B97F4A7C15 + i * 0xBF58476D1CE4E5B9) % 2**64
+    mixed = (mixed ^ mixed >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+    mixed = (mixed ^ mixed >> 27) * 0x94D049BB133111EB % 2**64
+    return (mixed ^ mixed >> 31) / 2**64
 
 
 def _politely(
