@@ -32,8 +32,8 @@ class Keeper(Protocol):
     def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
         """Days, of these, and what was counted on them, in parts; a day may come several times."""
 
-    async def forget_wants(self, matches: Callable[[str], bool]) -> None:
-        """Forget the wants of some URLs."""
+    async def forget(self, matches: Callable[[str], bool]) -> None:
+        """Forget the wants of some URLs, and which of their jobs were done. The plan stays."""
 
     async def plan_version(self) -> str:
         """That of the plan in force; empty if there is none."""

@@ -33,7 +33,8 @@ class MemoryKeeper:
         for day in days:
             yield day, dict(self._wants.get(day, {}))
 
-    async def forget_wants(self, matches: Callable[[str], bool]) -> None:
+    async def forget(self, matches: Callable[[str], bool]) -> None:
+        self._done = {url: done for url, done in self._done.items() if not matches(url)}
         for counts in self._wants.values():
             for want in [want for want in counts if matches(want.url)]:
                 del counts[want]

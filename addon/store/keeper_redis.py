@@ -62,7 +62,7 @@ class RedisKeeper:
             for day, found in zip(days, counts, strict=True):
                 yield day, {_want(member): int(n) for member, n in pairs(found)}
 
-    async def forget_wants(self, matches: Callable[[str], bool]) -> None:
+    async def forget(self, matches: Callable[[str], bool]) -> None:
         async for part in self._connection.scan(f"bb{keys.SCHEMA}:{{*}}:wanted:*"):
             for name, members in zip(
                 part, await self._connection.ask_all([("ZRANGE", name, 0, -1) for name in part]), strict=True
@@ -70,6 +70,9 @@ class RedisKeeper:
                 gone = [member for member in members if matches(_want(member).url)]
                 if gone:
                     await self._connection.ask("ZREM", name, *gone)
+        async for part in self._connection.scan(self._names.every("fetch")):
+            # A job that is under way loses its lease by this: its copy is dead already, and what it learns is new.
+            await self._connection.ask_all([("DEL", name) for name in part if matches(Keys.name_in(name, "fetch"))])
 
     # The plan
 

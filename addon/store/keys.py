@@ -70,7 +70,7 @@ class Keys:
       name -> count. Both live `forget_after` from their last write.
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
       the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
-    - `fetch:U`, string: the process that is fetching U unasked, a lease; or `done` and when the job was due, for a day.
+    - `fetch:U`, string: the process that is fetching U unasked, a lease; or `done` and when the job was due, for 2 d.
       `pace`, string: there while no fetch of the domain may begin.
     """
 

@@ -91,7 +91,8 @@ class Planning:
         """Forget the wants and the jobs of some URLs. Raises AwayError, UnwritableError."""
         for want in [want for want in self._wants if matches(want.url)]:
             del self._wants[want]
-        await self._link.backend.keeper.forget_wants(matches)
+        await self._link.backend.keeper.forget(matches)
+        await self._alone.forget(matches)
         plan = await self.plan()
         if plan is not None and any(matches(job.url) for job in plan.jobs):
             await self.put_plan(plan.without(matches))

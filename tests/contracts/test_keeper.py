@@ -47,10 +47,15 @@ async def test_wants_are_added_up_by_day_and_by_where_they_come_from(known):
     assert {day async for day, part in known.wants(range(19_990, 20_010)) if part} == {20_000, 20_001}
 
 
-async def test_wants_are_forgotten(known):
+async def test_what_was_wanted_and_done_is_forgotten(known):
     await known.add_wants(20_000, {Want(URL, ""): 2, Want(OTHER, ""): 1})
-    await known.forget_wants(lambda url: url == URL)
+    for url in (URL, OTHER):
+        await known.take(url, 100.0, "a", LEASE_S, 0.0)
+        await known.finish(url, "a", 100.0, 60.0)
+    await known.forget(lambda url: url == URL)
     assert await total(known, [20_000]) == {Want(OTHER, ""): 1}
+    assert await known.take(URL, 100.0, "a", LEASE_S, 0.0) == 0.0
+    assert await known.take(OTHER, 100.0, "a", LEASE_S, 0.0) == DONE
 
 
 async def test_a_plan_is_replaced_whole(keeper):
