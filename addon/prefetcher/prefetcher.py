@@ -6,6 +6,7 @@ import secrets
 import threading
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Prefetcher:
 
     async def start(self) -> None:
         """Begin, if the configuration says so."""
-        settings = self._settings = self._service.config.prefetch
+        settings = self._settings = self._wanted()
         service, clock = self._service, self._service.clock
         service.exchanges.counts_wants = settings.enabled
         service.metrics.prefetch.enabled(settings.budget.per_day if settings.enabled else 0.0)
@@ -70,6 +71,11 @@ class Prefetcher:
         self._tasks = [
             asyncio.create_task(_kept_up(work)) for work in (lambda: self._plan_on(fetcher), runner.run)
         ]
+
+    def _wanted(self) -> PrefetchSettings:
+        """What the configuration says; who is offline prefetches nothing."""
+        config = self._service.config
+        return replace(config.prefetch, enabled=config.prefetch.enabled and not config.settings.offline)
 
     def _heard(self, host: str, head: Head) -> None:
         """Of every answer, also of those to clients."""
@@ -91,7 +97,7 @@ class Prefetcher:
     def reconfigured(self) -> None:
         """Go on as the configuration says now; what is under way is done again later."""
         self._anew = True  # the rules may be others, and with them the groups
-        if self._service.config.prefetch != self._settings:
+        if self._wanted() != self._settings:
             self._stopping = asyncio.create_task(self._restart(self._stopping))
 
     async def _restart(self, before: asyncio.Task[None] | None) -> None:

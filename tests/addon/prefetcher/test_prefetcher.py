@@ -77,6 +77,13 @@ async def test_it_plans_at_the_start_and_then_when_the_configuration_changes(wor
     await until(lambda: not world.service.exchanges.counts_wants)
 
 
+async def test_who_is_offline_prefetches_nothing(world: World) -> None:
+    await world.plan(lambda _: True)
+    world.config.write_text(ENABLED.format(budget=100).replace("[prefetch]", "offline = true\n[prefetch]"))
+    await until(lambda: not world.service.exchanges.counts_wants)
+    await until(lambda: world.companion._tasks == [])
+
+
 async def test_a_retry_after_that_a_client_met_is_kept_over_a_change_of_the_configuration(world: World) -> None:
     busy = Head(429, Fields([("Retry-After", "100000")]))
     world.service.origin.heard("www.example.org", busy)
