@@ -143,7 +143,9 @@ def _given_up(plan: Plan) -> list[str]:
         lines.append(
             f"  {number:,} given up, with {percent(share)} of all updates: they change so often for their weight that"
         )
-        lines.append(f"    contacts gain more elsewhere (from {least:.4g} updates per {period} and unit of weight on)")
+        lines.append(
+            f"    contacts gain more elsewhere (the slowest: {least:.4g} updates per {period} and unit of weight)"
+        )
     return lines
 
 

@@ -38,7 +38,7 @@ def test_what_is_given_up_is_said_with_its_reason() -> None:
     assert "4 of 5 objects without a contact:\n" in text
     assert "  1 never change\n  1 have the weight 0\n  1 have the maximum 0\n" in text
     assert "  1 given up, with 75 % of all updates: they change so often" in text
-    assert "(from 9 updates per day and unit of weight on)" in text
+    assert "(the slowest: 9 updates per day and unit of weight)" in text
 
 
 def test_what_is_current_anyway_is_not_given_up_for_changing_often() -> None:
