@@ -86,6 +86,9 @@ class Record:
     vanish with nobody there to take it out of the group's counts."""
     feed: Feed | None = None
     """What is remembered of its items, if it is a feed."""
+    hidden_s: float = 0.0
+    """How long others may have hidden before updates whose time is known: since the contact before each, in sum. Not
+    of those that the origin has listed."""
 
     @property
     def provisional(self) -> bool:
@@ -138,8 +141,10 @@ def observe(record: Record | None, seen: Observation) -> Learnt:
         return Learnt(record, applied=False, changed=None)
     before = record.seen.get(seen.variant)
     found = _compare_feed(record, before, seen)
+    listed = seen.reported_since_s is not None
     record = replace(
         record,
+        hidden_s=record.hidden_s + (0.0 if listed or found.update is None else _hidden_s(record, found.update)),
         last_contact_s=seen.t_s,
         contacts=record.contacts + 1,
         unchanged=record.unchanged + (found.changed is False),
@@ -227,10 +232,14 @@ def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
         told.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
     updates, new, dropped = _merge(record.updates, told, postings)
     detailed, folded = _fold(updates, record.folded)
+    # Of a folded update only its point remains.
+    hidden_s = record.hidden_s + sum(u.point_s - u.after_s for u in updates[: len(updates) - len(detailed)])
     listed = seen.reported_since_s is not None or (shown is not None and bool(shown.postings))
     counted = record.counted or (seen.counted and (record.contacts > 1 or listed))
     feed = record.feed if shown is None else shown.feed
-    learnt = replace(record, since_s=since_s, updates=detailed, folded=folded, counted=counted, feed=feed)
+    learnt = replace(
+        record, since_s=since_s, updates=detailed, folded=folded, counted=counted, feed=feed, hidden_s=hidden_s
+    )
     if not counted:
         return Learnt(learnt, applied=True, changed=changed)
     if not record.counted:  # it joins its group, with all that is known of it
@@ -306,6 +315,17 @@ def _dated(before: Seen, seen: Observation, modified_s: float | None) -> Update:
     ):
         return Update(modified_s, modified_s)
     return Update(before.t_s, seen.t_s)
+
+
+def _hidden_s(record: Record, update: Update) -> float:
+    """How long others may have hidden before an update that a contact has shown, if its time has become known.
+
+    Since the contact before; if the update was known to lie in an interval, since the contact at which that begins.
+    """
+    if not update.exact or update in record.updates:
+        return 0.0
+    after_s = max((u.after_s for u in record.updates if u.may_be(update)), default=record.last_contact_s)
+    return max(update.by_s - after_s, 0.0)
 
 
 def _merge(

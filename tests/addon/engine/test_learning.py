@@ -127,6 +127,32 @@ def test_an_observation_not_later_than_the_last_is_dropped():
         assert observe(record, contact(t_s, "c")) == Learnt(record, applied=False, changed=None)
 
 
+# What may have been missed
+
+
+def test_before_a_dated_update_others_may_hide_since_the_contact_before():
+    record, _ = learn(
+        contact(100.0, "a"), contact(130.0, same=True), contact(200.0, "b", modified_s=170.0), contact(300.0, "c"),
+    )
+    assert record.hidden_s == 40.0, "nothing is known of what the last interval hides: it is one"
+
+
+def test_an_update_that_was_known_to_lie_in_an_interval_hides_what_is_before_it_in_that():
+    record, _ = learn(
+        contact(100.0, "a"), contact(110.0, "A", variant="de"), contact(200.0, "b"),
+        contact(210.0, "B", variant="de", modified_s=150.0), contact(220.0, "b", modified_s=150.0),
+    )
+    assert record.updates == (Update(150.0, 150.0),)
+    assert record.hidden_s == 50.0
+
+
+def test_what_an_origin_lists_hides_nothing():
+    listed = {"reported_s": (150.0, 170.0), "reported_since_s": 50.0}
+    record, _ = learn(contact(100.0, "a"), contact(200.0, "b", modified_s=170.0, **listed))
+    assert record.updates == (Update(150.0, 150.0), Update(170.0, 170.0))
+    assert record.hidden_s == 0.0
+
+
 # Variants
 
 
@@ -225,6 +251,13 @@ def test_beyond_1024_the_oldest_updates_are_kept_as_counts_per_hour():
     assert len(record.updates) == DETAILED_UPDATES
     assert record.folded == ((0, 6), (1, 2))  # one in the middle of each ten minutes: six an hour
     assert record.n_updates == DETAILED_UPDATES + 8
+
+
+def test_of_a_folded_interval_the_part_before_its_point_is_hidden():
+    contents = (contact(10.0 * i, f"{i}") for i in range(DETAILED_UPDATES + 3))
+    record, _ = learn(*contents)
+    assert sum(n for _, n in record.folded) == 2
+    assert record.hidden_s == 10.0
 
 
 def test_an_object_that_joins_late_brings_its_folded_updates():
