@@ -43,7 +43,7 @@ async def _show(config: Config, clock: Clock, *, as_json: bool) -> None:
 
 
 def plan_text(plan: Outlook, now_s: float) -> str:
-    """The plan in printable ASCII, without a newline at its end."""
+    """The plan in printable ASCII, without a newline at its end. Why an object is fetched stands below its first."""
     lines = [
         f"made        {utc(plan.made_s)}, {span(now_s - plan.made_s)} ago, of {plan.objects} objects; "
         f"reaches to {utc(plan.until_s)}",
@@ -53,7 +53,10 @@ def plan_text(plan: Outlook, now_s: float) -> str:
     ]
     if plan.next:
         lines += ["", "time (UTC)            in      spares  URL"]
+    told = set()
     for fetch in plan.next:
         lines.append(f"{utc(fetch.due_s)}  {span(fetch.due_s - now_s):<6}  {fetch.gain:>6.2g}  {plain_word(fetch.url)}")
-        lines.append(f"{'':>38}{plain_text(fetch.why)}")
+        if fetch.url not in told:
+            lines.append(f"{'':>38}{plain_text(fetch.why)}")
+            told.add(fetch.url)
     return "\n".join(lines)

@@ -18,6 +18,7 @@ PLAN = Outlook(
     next=(
         Fetch("http://example.org/a b", NOW_S + 90, 0.1234, "changes once in 2 days"),
         Fetch("http://example.org/\x1b[2J", NOW_S + 7200, 12.3, "changes 4 times a day"),
+        Fetch("http://example.org/a b", NOW_S + 86_400, 0.5, "changes once in 2 days"),
     ),
 )
 
@@ -40,7 +41,8 @@ time (UTC)            in      spares  URL
 2024-01-26 00:02:08Z  90s       0.12  http://example.org/a%20b
                                       changes once in 2 days
 2024-01-26 02:00:38Z  2h          12  http://example.org/%1B[2J
-                                      changes 4 times a day"""
+                                      changes 4 times a day
+2024-01-27 00:00:38Z  24h        0.5  http://example.org/a%20b"""
 
 
 def test_a_plan_without_fetches_to_come_says_so() -> None:
