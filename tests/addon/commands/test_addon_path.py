@@ -10,7 +10,7 @@ def test_the_path_is_that_of_the_script_for_mitmdump() -> None:
     path = Path(result.output.rstrip("\n"))
     assert result.exit_code == 0
     assert path.name == "bestbefore_addon.py"
-    assert "addons = [BestBefore()]" in path.read_text()
+    assert "addons = [BestBefore(" in path.read_text()
 
 
 def test_the_script_is_alone_in_its_folder() -> None:
