@@ -4,13 +4,14 @@ The day is cut into K segments by `edges_s`: K+1 ascending seconds since midnigh
 it into the 24 hour bins. In segment k the intensity is `rates_per_hour[k]` >= 0, the same on each day.
 
 These are plain loops over floats and sequences of them, so that a compiler of numeric loops can take them as they are.
+Whoever calls them a million times hands over where the result for each segment goes (`set_...`), and has no list made.
 
 Source: Bright, Gal, Raschid, "Adaptive pull-based data freshness policies for diverse update patterns", section 3.2
 and equations 1 and 2 (printed there without its sum sign between the first, middle and last segments).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 
 from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S
 
@@ -28,10 +29,16 @@ def exposure_h(edges_s: Sequence[float], start_s: float, end_s: float) -> list[f
 
     Whole days are taken at once, so the cost does not depend on the length of the interval.
     """
+    hours = [0.0] * (len(edges_s) - 1)
+    set_exposure_h(hours, edges_s, start_s, end_s)
+    return hours
+
+
+def set_exposure_h(hours: MutableSequence[float], edges_s: Sequence[float], start_s: float, end_s: float) -> None:
+    """Set hours[k] to E_k."""
     days = end_s // DAY_S - start_s // DAY_S
     start_clock_s = start_s % DAY_S
     end_clock_s = end_s % DAY_S
-    hours = [0.0] * (len(edges_s) - 1)
     lower_s = edges_s[0]
     for k in range(len(hours)):
         upper_s = edges_s[k + 1]
@@ -42,7 +49,6 @@ def exposure_h(edges_s: Sequence[float], start_s: float, end_s: float) -> list[f
             seconds -= (start_clock_s if start_clock_s < upper_s else upper_s) - lower_s
         hours[k] = seconds / HOUR_S
         lower_s = upper_s
-    return hours
 
 
 def observed_rates_per_hour(counts: Sequence[int], hours: Sequence[float], least_h: float) -> list[float]:
@@ -51,31 +57,55 @@ def observed_rates_per_hour(counts: Sequence[int], hours: Sequence[float], least
     A segment that was not observed (E_k = 0) has the rate 0; with `least_h` > 0, one observed for less than that many
     hours has the mean rate over all segments, as a short glimpse says little.
     """
-    total_h = 0.0
-    n = 0
-    for k in range(len(counts)):
-        total_h += hours[k]
-        n += counts[k]
-    mean = n / total_h if total_h > 0.0 and least_h > 0.0 else 0.0
-    rates = [mean] * len(counts)
-    for k in range(len(counts)):
-        if hours[k] > 0.0 and hours[k] >= least_h:
-            rates[k] = counts[k] / hours[k]
+    rates = [0.0] * len(counts)
+    set_observed_rates_per_hour(rates, counts, hours, least_h)
     return rates
+
+
+def set_observed_rates_per_hour(
+    rates: MutableSequence[float], counts: Sequence[int], hours: Sequence[float], least_h: float
+) -> None:
+    """Set rates[k] to lambda_k."""
+    mean = 0.0
+    if least_h > 0.0:
+        total_h = 0.0
+        n = 0
+        for k in range(len(counts)):
+            total_h += hours[k]
+            n += counts[k]
+        if total_h > 0.0:
+            mean = n / total_h
+    for k in range(len(counts)):
+        rates[k] = counts[k] / hours[k] if hours[k] > 0.0 and hours[k] >= least_h else mean
 
 
 def relative_rates(counts: Sequence[int], hours: Sequence[float], observed_h: float, least_h: float) -> list[float]:
     """s_k = (n_k / E_k) / (n / h): the rate in each segment over the mean, for n > 0 updates in h > 0 hours."""
-    mean_per_hour = sum(counts) / observed_h
-    rates = observed_rates_per_hour(counts, hours, least_h)
+    rates = [0.0] * len(counts)
+    set_relative_rates(rates, counts, hours, sum(counts) / observed_h, least_h)
+    return rates
+
+
+def set_relative_rates(
+    rates: MutableSequence[float],
+    counts: Sequence[int],
+    hours: Sequence[float],
+    mean_per_hour: float,
+    least_h: float,
+) -> None:
+    """Set rates[k] to s_k, where n / h is `mean_per_hour`."""
+    set_observed_rates_per_hour(rates, counts, hours, least_h)
     for k in range(len(rates)):
         rates[k] /= mean_per_hour
-    return rates
 
 
 def mass(edges_s: Sequence[float], rates_per_hour: Sequence[float], start_s: float, end_s: float) -> float:
     """Lambda(start_s, end_s): the updates expected in (start_s, end_s]; start_s <= end_s."""
-    hours = exposure_h(edges_s, start_s, end_s)
+    return expected_updates(rates_per_hour, exposure_h(edges_s, start_s, end_s))
+
+
+def expected_updates(rates_per_hour: Sequence[float], hours: Sequence[float]) -> float:
+    """The sum of lambda_k * E_k."""
     total = 0.0
     for k in range(len(hours)):
         total += rates_per_hour[k] * hours[k]

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ from bestbefore.replay import kernels
 from bestbefore.replay.kernels import walk
 
 for part in (
-    *walk.FORMULAS, walk.count_by_bin, walk.deciding_kind, walk.first_after, walk.first_at_or_after,
-    walk.group_expiry_s, walk.is_in_burst, walk.rates_by_bin, walk.simple_expiry_s, walk.updates_of,
+    *walk.FORMULAS, walk.deciding_kind, walk.first_after, walk.first_at_or_after, walk.first_of_owner_after,
+    walk.group_expiry_s, walk.is_in_burst, walk.set_counts, walk.set_rates_by_bin, walk.simple_expiry_s,
+    walk.updates_of,
 ):
     register_jitable(part)
 # Handing over all that is known at each contact would cost more than a simple rule does.
@@ -36,16 +38,27 @@ def cache_folder() -> Path:
 
 
 def _compiled() -> Any:
+    # As nothing is allocated, references to arrays need not be counted (`_nrt`), which at each call of a function
+    # takes as long as the arithmetic. No formula divides by zero, which need not be looked for (`error_model`).
+    compiler = partial(numba.njit, nogil=True, error_model="numpy", _nrt=False)
     config: Any = numba.config
     set_before = config.CACHE_DIR
     try:
         config.CACHE_DIR = str(cache_folder())
-        return numba.njit(nogil=True, cache=True)(walk.replay)
+        return compiler(cache=True)(walk.replay)
     except RuntimeError:  # there is no folder to write to
-        return numba.njit(nogil=True)(walk.replay)
+        return compiler()(walk.replay)
     finally:
         config.CACHE_DIR = set_before
 
 
-replay = _compiled()
-"""As `walk.replay`, without the global interpreter lock. It is compiled when it is first called."""
+_replay = _compiled()
+
+
+def replay(*arguments: Any) -> int:
+    """As `walk.replay`, whose last argument it has itself, without the global interpreter lock.
+
+    It is compiled when it is first called.
+    """
+    decided: int = _replay(*arguments, walk.ByBin.empty())
+    return decided

@@ -84,8 +84,8 @@ class Contacts(NamedTuple):
         if rule.needs_groups:
             always = rule.kind in (Kind.AGGHIST, Kind.INDAGG)
             asked = np.flatnonzero(always | (seen - counted < ENOUGH_UPDATES))
-            group_counted[asked] = _first_of_group_after(known.groups, groups[asked], after_s[asked])
-            group_seen[asked] = _first_of_group_after(known.groups, groups[asked], t[asked])
+            group_counted[asked] = first_of_owner_after(known.groups, groups[asked], after_s[asked])
+            group_seen[asked] = first_of_owner_after(known.groups, groups[asked], t[asked])
         return cls(
             t,
             np.maximum(known.since_s, after_s),
@@ -199,7 +199,7 @@ def rates_by_bin(
     until_s: FloatArray,
     least_exposure_h: float,
 ) -> FloatArray:
-    """Twin of `walk.rates_by_bin` and `intensity.observed_rates_per_hour`."""
+    """Twin of `walk.set_rates_by_bin` and `intensity.observed_rates_per_hour`."""
     counts = count_by_bin(updates, start, end)
     hours = exposure_h(since_s, until_s)
     rates = np.zeros_like(hours)
@@ -260,7 +260,7 @@ def running_sum(terms: FloatArray) -> FloatArray:
 
 
 def count_by_bin(updates: Packed, start: IndexArray, end: IndexArray) -> NDArray[np.int32]:
-    """Twin of `walk.count_by_bin`."""
+    """Twin of `walk.set_counts`."""
     counts = (updates.totals[end // updates.stride] - updates.totals[start // updates.stride]).T
     counts = np.ascontiguousarray(counts)
     if updates.stride > 1:
@@ -283,11 +283,15 @@ def first_at_or_after(times_s: FloatArray, start: IndexArray, end: IndexArray, t
     return _first_not(np.less, times_s, start, end, t)
 
 
-def _first_of_group_after(updates: Packed, groups: IdArray, t: FloatArray) -> IndexArray:
-    """The first update of each group that is after t, or the first of the next group."""
-    if len(updates.firsts) == 2:
-        return updates.times_s[:-1].searchsorted(t, side="right")
-    return first_after(updates.times_s, updates.firsts[groups], updates.firsts[groups + 1], t)
+def first_of_owner_after(updates: Packed, owners: IdArray, t: FloatArray) -> IndexArray:
+    """Twin of `walk.first_of_owner_after`."""
+    found: IndexArray = updates.firsts[owners]
+    asked = np.flatnonzero(t >= updates.start_s)
+    owners, t = owners[asked], t[asked]
+    slot = updates.slot_firsts[owners] + ((t - updates.start_s) * updates.slots_per_s[owners]).astype(np.int64)
+    slot = np.minimum(slot, updates.slot_firsts[owners + 1] - 1)
+    found[asked] = first_after(updates.times_s, updates.slots[slot], updates.slots[slot + 1], t)
+    return found
 
 
 def _first_not(

@@ -12,6 +12,8 @@ from bestbefore.replay.traces.columns import IdArray
 DENSE_UPDATES = 1 << 20
 """Up to so many updates each has its row of totals (96 bytes); of more, one in `SPARSE_STRIDE` has."""
 SPARSE_STRIDE = 16
+UPDATES_PER_SLOT = 4
+"""On average. What remains after a look at the slot is a search among so many."""
 
 
 class Packed(NamedTuple):
@@ -19,6 +21,9 @@ class Packed(NamedTuple):
 
     The updates by hour bin from the a-th up to the b-th are found without a walk through them, as the difference of two
     rows of `totals`; where those are sparse, after a walk from a to the row before it, and the same for b.
+
+    The time from `start_s` to the last update is cut, for each owner, into as many equal slots as its updates ask for:
+    those of owner i are from `slot_firsts[i]` up to `slot_firsts[i + 1]`, and it has `slots_per_s[i]` of them a second.
     """
 
     times_s: FloatArray
@@ -30,6 +35,14 @@ class Packed(NamedTuple):
     totals: NDArray[np.int32]
     """(n // stride + 1, 24) the updates by hour bin among the first i * stride of all owners'."""
     stride: int
+    slots: NDArray[np.int64]
+    """(slots + 1,) the first update in or after each."""
+    slot_firsts: NDArray[np.int64]
+    """(owners + 1,)"""
+    slots_per_s: FloatArray
+    """(owners,)"""
+    start_s: float
+    """The time of the first update of all; infinity if there is none."""
 
     @classmethod
     def of(cls, times_s: FloatArray, owners: IdArray, n_owners: int, stride: int | None = None) -> Self:
@@ -45,4 +58,22 @@ class Packed(NamedTuple):
         whole = bins[: (len(totals) - 1) * stride].reshape(-1, stride)
         for k in range(BINS):
             np.cumsum((whole == k).sum(axis=1), out=totals[1:, k])
-        return cls(sorted_s, firsts, bins, totals, stride)
+        return cls(sorted_s, firsts, bins, totals, stride, *_slots(sorted_s[:-1], firsts))
+
+
+def _slots(
+    times_s: FloatArray, firsts: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], FloatArray, float]:
+    """The last four fields of `Packed`."""
+    start_s, end_s = times_s.min(initial=math.inf), times_s.max(initial=-math.inf)
+    updates = np.diff(firsts)
+    slots = updates // UPDATES_PER_SLOT + 1
+    slots_per_s = slots / max(end_s - start_s, 1.0)
+    slot_firsts = np.zeros(len(firsts), dtype=np.int64)
+    np.cumsum(slots, out=slot_firsts[1:])
+    slot = ((times_s - start_s) * np.repeat(slots_per_s, updates)).astype(np.int64)
+    slot += np.repeat(slot_firsts[:-1], updates)
+    np.minimum(slot, np.repeat(slot_firsts[1:] - 1, updates), out=slot)
+    slots = np.zeros(slot_firsts[-1] + 1, dtype=np.int64)
+    np.cumsum(np.bincount(slot, minlength=len(slots) - 1), out=slots[1:])
+    return slots, slot_firsts, slots_per_s, float(start_s)

@@ -77,6 +77,7 @@ class _Window:
         the end of the stream; else 0."""
         self.expiries_s = np.empty(end - start)
         """Its expiry; NaN where no request of its stream follows."""
+        self.by_bin = walk.ByBin.empty()
         self.seen = np.empty(end - start, dtype=np.int64)
         """The first update of its object after it."""
 
@@ -154,7 +155,7 @@ class _Window:
         seen = walk.first_after(self.known.objects.times_s, first, last, t)
         expiry, there = math.nan, stop
         if here + 1 < stop:
-            expiry = walk.expiry_s(self.rule, self.known, object_, seen, t)
+            expiry = walk.expiry_s(self.rule, self.known, object_, seen, t, self.by_bin)
             there = walk.first_at_or_after(self.times_s, here + 1, stop, expiry)
         self.nexts[place], self.expiries_s[place], self.seen[place] = there - self.start, expiry, seen
         return there - self.start

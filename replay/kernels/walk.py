@@ -1,11 +1,12 @@
 """The walk from contact to contact: plain loops over arrays, which `compiled` compiles as they are.
 
 The formulas are the policies' own functions. What stands here is how updates are counted in arrays, which `History` and
-`Group` do live, and which formula decides, which the classes of the policies say readably.
+`Group` do live, and which formula decides, which the classes of the policies say readably. Nothing is allocated on the
+way: a list for each formula would cost more than the formula does.
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,11 @@ from numpy.typing import NDArray
 from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
 from bestbefore.policies.models.intensity import (
     HOURLY_S,
-    exposure_h,
+    expected_updates,
     first_passage_s,
-    mass,
-    observed_rates_per_hour,
-    relative_rates,
+    set_exposure_h,
+    set_observed_rates_per_hour,
+    set_relative_rates,
 )
 from bestbefore.policies.validation.bounds import ENOUGH_UPDATES, bounded_s
 from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
@@ -34,10 +35,23 @@ from bestbefore.replay.traces.columns import IdArray
 EDGES_S: Any = np.array(HOURLY_S)
 """An array, which compiled code finds its way in faster than in a tuple."""
 FORMULAS = (
-    bounded_s, exposure_h, first_passage_s, follows_group, in_burst, mass, member_rate_per_hour, miniflux_interval_s,
-    observed_rates_per_hour, relative_rates, squid_ttl_s, ttl_expiry_s,
+    bounded_s, expected_updates, first_passage_s, follows_group, in_burst, member_rate_per_hour, miniflux_interval_s,
+    set_exposure_h, set_observed_rates_per_hour, set_relative_rates, squid_ttl_s, ttl_expiry_s,
 )
 """What is compiled beside the functions of this file."""
+
+
+class ByBin(NamedTuple):
+    """Where what is found by hour bin at a contact is put: arrays (24,), as good to the formulas as lists."""
+
+    counts: Any
+    """Of int64; the others are of float64."""
+    hours: Any
+    rates: Any
+
+    @classmethod
+    def empty(cls) -> Self:
+        return cls(np.empty(BINS, dtype=np.int64), np.empty(BINS), np.empty(BINS))
 
 
 def replay(
@@ -50,6 +64,7 @@ def replay(
     rule: Rule,
     counts: NDArray[np.int64],
     decisions: FloatArray,
+    by_bin: ByBin,
 ) -> int:
     """Replay the streams from `begin` up to `end`.
 
@@ -70,7 +85,7 @@ def replay(
         row[0] += 1
         while here + 1 < stop:
             t = times_s[here]
-            expiry = expiry_s(rule, known, object_, seen, t)
+            expiry = expiry_s(rule, known, object_, seen, t, by_bin)
             if len(decisions):
                 decisions[decided, 0] = t
                 decisions[decided, 1] = expiry
@@ -91,7 +106,7 @@ def replay(
     return decided
 
 
-def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float) -> float:
+def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float, by_bin: ByBin) -> float:
     """The expiry at t of a copy of an object whose first update after t is `seen`. As the `verdict` of the policies."""
     times_s = known.objects.times_s
     first, last = updates_of(known.objects, known.history_of[object_])
@@ -102,20 +117,21 @@ def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float) ->
     group = known.group_of[object_]
     group_counted = group_seen = 0
     if rule.kind == Kind.AGGHIST or rule.kind == Kind.INDAGG or (rule.falls_back and seen - counted < ENOUGH_UPDATES):
-        group_first, group_last = updates_of(known.groups, group)
-        group_counted = first_after(known.groups.times_s, group_first, group_last, after_s)
-        group_seen = first_after(known.groups.times_s, group_counted, group_last, t)
+        group_counted = first_of_owner_after(known.groups, group, after_s)
+        group_seen = first_of_owner_after(known.groups, group, t)
     kind = rule.kind
     if rule.falls_back or kind == Kind.INDAGG or kind == Kind.INDTTL:
-        kind = deciding_kind(rule, known.objects, first, counted, seen, group_seen - group_counted, since_s, t)
+        group_updates = group_seen - group_counted
+        kind = deciding_kind(rule, known.objects, first, counted, seen, group_updates, since_s, t, by_bin)
     if kind == Kind.TTL:
         expiry = ttl_expiry_s(last_s, t, rule.alpha)
     elif kind == Kind.INDHIST:
-        rates_per_hour = rates_by_bin(known.objects, counted, seen, since_s, t, rule.least_exposure_h)
-        expiry = first_passage_s(EDGES_S, rates_per_hour, t, rule.theta)
+        set_rates_by_bin(by_bin, known.objects, counted, seen, since_s, t, rule.least_exposure_h)
+        expiry = first_passage_s(EDGES_S, by_bin.rates, t, rule.theta)
     elif kind == Kind.AGGHIST or kind == Kind.FALLBACK_GROUP:
         expiry = group_expiry_s(
-            rule, kind, seen - counted, known.groups, group_counted, group_seen, known.members[group], since_s, t
+            rule, kind, seen - counted, known.groups, group_counted, group_seen, known.members[group], since_s, t,
+            by_bin,
         )
     else:
         expiry = simple_expiry_s(rule, kind, times_s, first, seen, last, last_s, t)
@@ -131,6 +147,7 @@ def deciding_kind(
     group_updates: int,
     since_s: float,
     t: float,
+    by_bin: ByBin,
 ) -> Kind:
     """Which rule decides, where more than one may."""
     if rule.falls_back and seen - counted < ENOUGH_UPDATES:
@@ -141,17 +158,18 @@ def deciding_kind(
                 return kind
         return Kind.BOOTSTRAP
     if rule.kind == Kind.INDAGG:
+        set_counts(by_bin.counts, updates, counted, seen)
         bins = 0
-        for count in count_by_bin(updates, counted, seen):
+        for count in by_bin.counts:
             bins += count > 0
         return Kind.AGGHIST if follows_group(bins, seen - counted, rule.threshold) else Kind.INDHIST
     if rule.kind == Kind.INDTTL:
-        return Kind.TTL if is_in_burst(rule, updates, first, counted, seen, since_s, t) else Kind.INDHIST
+        return Kind.TTL if is_in_burst(rule, updates, first, counted, seen, since_s, t, by_bin) else Kind.INDHIST
     return rule.kind
 
 
 def is_in_burst(
-    rule: Rule, updates: Packed, first: int, counted: int, seen: int, since_s: float, t: float
+    rule: Rule, updates: Packed, first: int, counted: int, seen: int, since_s: float, t: float, by_bin: ByBin
 ) -> bool:
     """As `IndTtl`."""
     if rule.threshold == math.inf:
@@ -160,8 +178,9 @@ def is_in_burst(
     start = first_after(updates.times_s, first, seen, start_s)
     expected = 0.0
     if start_s > since_s:
-        rates_per_hour = rates_by_bin(updates, counted, start, since_s, start_s, rule.least_exposure_h)
-        expected = mass(EDGES_S, rates_per_hour, start_s, t)
+        set_rates_by_bin(by_bin, updates, counted, start, since_s, start_s, rule.least_exposure_h)
+        set_exposure_h(by_bin.hours, EDGES_S, start_s, t)
+        expected = expected_updates(by_bin.rates, by_bin.hours)
     return in_burst(seen - start, expected, rule.threshold)
 
 
@@ -193,6 +212,7 @@ def group_expiry_s(
     members: int,
     since_s: float,
     t: float,
+    by_bin: ByBin,
 ) -> float:
     """As `AggHist` or `GroupMember`, for an object with so many counted updates. Those of its group are from `counted`
     up to `seen`.
@@ -205,17 +225,19 @@ def group_expiry_s(
         return math.inf
     else:
         theta = rule.theta / (updates / hours)
-    group_hours = exposure_h(EDGES_S, since_s, t)
-    pattern = relative_rates(count_by_bin(groups, counted, seen), group_hours, hours, rule.least_exposure_h)
-    return first_passage_s(EDGES_S, pattern, t, theta)
+    set_exposure_h(by_bin.hours, EDGES_S, since_s, t)
+    set_counts(by_bin.counts, groups, counted, seen)
+    set_relative_rates(by_bin.rates, by_bin.counts, by_bin.hours, (seen - counted) / hours, rule.least_exposure_h)
+    return first_passage_s(EDGES_S, by_bin.rates, t, theta)
 
 
-def rates_by_bin(
-    updates: Packed, start: int, end: int, since_s: float, until_s: float, least_exposure_h: float
-) -> list[float]:
+def set_rates_by_bin(
+    by_bin: ByBin, updates: Packed, start: int, end: int, since_s: float, until_s: float, least_exposure_h: float
+) -> None:
     """As `individual_rates_per_hour`, from the updates from `start` up to `end`."""
-    hours = exposure_h(EDGES_S, since_s, until_s)
-    return observed_rates_per_hour(count_by_bin(updates, start, end), hours, least_exposure_h)
+    set_exposure_h(by_bin.hours, EDGES_S, since_s, until_s)
+    set_counts(by_bin.counts, updates, start, end)
+    set_observed_rates_per_hour(by_bin.rates, by_bin.counts, by_bin.hours, least_exposure_h)
 
 
 def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
@@ -223,9 +245,8 @@ def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
     return packed.firsts[owner], packed.firsts[owner + 1]
 
 
-def count_by_bin(packed: Packed, start: int, end: int) -> Any:
-    """(24,) int64: the updates from `start` up to `end` by hour bin."""
-    counts = np.empty(BINS, dtype=np.int64)
+def set_counts(counts: NDArray[np.int64], packed: Packed, start: int, end: int) -> None:
+    """Set counts[k] to the updates from `start` up to `end` in hour bin k."""
     row, end_row = start // packed.stride, end // packed.stride
     for k in range(BINS):
         counts[k] = packed.totals[end_row, k] - packed.totals[row, k]
@@ -233,7 +254,15 @@ def count_by_bin(packed: Packed, start: int, end: int) -> Any:
         counts[packed.bins[i]] += 1
     for i in range(row * packed.stride, start):
         counts[packed.bins[i]] -= 1
-    return counts
+
+
+def first_of_owner_after(packed: Packed, owner: int, t: float) -> int:
+    """The first of an owner's updates that is after t; the first of the next owner if there is none."""
+    if t < packed.start_s:
+        return updates_of(packed, owner)[0]
+    slot = packed.slot_firsts[owner] + int((t - packed.start_s) * packed.slots_per_s[owner])
+    slot = min(slot, packed.slot_firsts[owner + 1] - 1)
+    return first_after(packed.times_s, packed.slots[slot], packed.slots[slot + 1], t)
 
 
 def first_at_or_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
