@@ -97,7 +97,7 @@ class Exchanges:
             body = await self._store.body(decision.copy)
             if body is not None:
                 if decision.refresh is not None:
-                    self._contacts.refresh(self._begin(request, client, now_s), decision.refresh, rule)
+                    self._contacts.refresh(self._tale(request, client, now_s), decision.refresh, rule)
                 answer = self._served(tale, decision, body)
                 break
             # Its content is gone (evicted, say): as if there were no such copy.
@@ -130,10 +130,14 @@ class Exchanges:
         return self._present.rules.rule_for(request.target.host, request.target.path)
 
     def _begin(self, request: Request, client: Client, now_s: float) -> Tale:
+        tale = self._tale(request, client, now_s)
         self._store.requested(request.target.url)
-        address = client.peername[0] if client.peername else ""
         if self.counts_wants and _is_for_all(request):
-            self._store.planning.want(request.target.url, range_of(address))
+            self._store.planning.want(request.target.url, range_of(tale.client))
+        return tale
+
+    def _tale(self, request: Request, client: Client, now_s: float) -> Tale:
+        address = client.peername[0] if client.peername else ""
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
         return Tale(request, address, reach, self._clock.monotonic(), now_s)
 
