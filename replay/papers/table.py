@@ -14,6 +14,7 @@ Write = Callable[[Work, Page], None]
 PAPERS: Mapping[str, str] = {
     "adaptive": "bestbefore.replay.papers.adaptive.paper",
     "crawling": "bestbefore.replay.papers.crawling.paper",
+    "feeds": "bestbefore.replay.papers.feeds.paper",
     "refresh": "bestbefore.replay.papers.refresh.paper",
 }
 """Where the function `write` of each is; imported only when its page is made."""

@@ -1,0 +1,106 @@
+"""Figures 10 and 12: the hours at which feeds post; and what a feed's pattern is best taken to be."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import numpy as np
+
+from bestbefore.policies.models.history import BINS, FloatArray
+from bestbefore.policies.models.patterns import Clusters
+from bestbefore.policies.prefetch.timing import Intensity, delay_slopes
+from bestbefore.policies.prefetch.timing_exact import retrieval_points
+from bestbefore.replay.papers.feeds.learnt import STRENGTH, Learnt
+from bestbefore.replay.papers.feeds.runs import BUDGETS
+from bestbefore.replay.papers.feeds.spans import END_S, START_S
+from bestbefore.replay.papers.feeds.strategies import timed, uniform
+from bestbefore.replay.papers.lines import Line, Scale, drawn
+from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.polling import Measured
+
+LEVEL = 1e-6
+"""Of a slope of the delay, in postings of a day."""
+MAJOR = 6
+"""How many of the twelve the paper shows."""
+
+PATTERNS: Mapping[str, Callable[[Learnt], FloatArray]] = {
+    "of all feeds together": lambda learnt: learnt.of_all,
+    "the feed's own": lambda learnt: learnt.own,
+    "its cluster's, of 12 of all feeds (paper)": lambda learnt: learnt.nearest,
+    "its cluster's, of 12 of daily feeds": lambda learnt: learnt.likeliest,
+    "its own, drawn to that (ours)": lambda learnt: learnt.drawn,
+}
+
+
+def mean_minutes(learnt: Learnt, run: tuple[str, int]) -> float:
+    """The mean delay under strategy 2 with a pattern at so many retrievals a day."""
+    name, per_day = run
+    spans = learnt.spans
+    schedules = timed(PATTERNS[name](learnt), per_day)
+    return Measured.of(schedules, spans.judged, len(spans), START_S, END_S).mean_s / 60.0
+
+
+def theorem_3(found: Clusters) -> tuple[int, int]:
+    """How many of the best points for the clusters fulfil equation 2, and of how many."""
+    fulfilled = points = 0
+    for pattern in found.centroids:
+        intensity = Intensity.hourly(pattern)
+        for per_day in BUDGETS:
+            before, after = delay_slopes(intensity, retrieval_points(intensity, per_day))
+            fulfilled += int(np.sum((before <= LEVEL) & (after >= -LEVEL)))
+            points += per_day
+    return fulfilled, points
+
+
+def write(work: Work, page: Page, learnt: Learnt, everything: Learnt) -> None:
+    """The section."""
+    page.section("Figures 10 and 12: the hours at which feeds post")
+    daily = everything.clusters_of_daily
+    page.text(
+        f"""Figure 10 lays the days of all feeds over each other, figure 12 shows six of twelve k-means clusters of
+        hourly profiles, with sizes such as 384 and 377 feeds, peaks in the morning or the afternoon, and some
+        within two hours (10 to 12, 23 to 1). Ours are of the {daily.sizes.sum():,} feeds of `all` that posted
+        once a day or more in their two weeks, in UTC. They agree: peaks from morning to night, and sharp ones. The six
+        largest hold {100 * daily.sizes[:MAJOR].sum() / daily.sizes.sum():.0f} % of the feeds."""
+    )
+    page.figure("figure_10", "Figure 10: the hours of all postings", drawn(
+        [Line(f"all feeds, {everything.spans.learnt.sum():,} postings", _by_hour(everything.common))],
+        Scale("hour of the day (UTC)"), Scale("share of the postings")))
+    page.figure("figure_12", "Figure 12: the six largest of twelve clusters", drawn(
+        [Line(f"{size} feeds", _by_hour(pattern), marked=True)
+         for pattern, size in zip(daily.centroids[:MAJOR], daily.sizes[:MAJOR].tolist(), strict=True)],
+        Scale("hour of the day (UTC)"), Scale("share of the postings")))
+    page.table(("cluster", "feeds", "peak hour", "share of the peak", "hours with half of the postings"), _rows(daily))
+    fulfilled, points = theorem_3(daily)
+    page.text(
+        f"""Theorem 3 on these twelve clusters at {", ".join(map(str, BUDGETS))} retrievals a day: of the {points}
+        points of `retrieval_points` {fulfilled} fulfil equation 2. As the rates are constant within hours, that is to
+        say that the slope of the delay is not above 0 before the point nor below 0 after it."""
+    )
+    runs = [(name, per_day) for name in PATTERNS for per_day in BUDGETS]
+    found = dict(zip(runs, work.each(partial(mean_minutes, learnt), runs, "patterns"), strict=True))
+    page.text(
+        f"""What pattern a feed should be retrieved by: the mean delay in minutes of the feeds like the paper's, each
+        as often, at the best points (exact). Most feeds post too little in two weeks for a pattern of their own, and
+        the clusters of all feeds are clusters of single postings. Drawn: {STRENGTH:.0f} hours with postings of its
+        cluster's pattern are added to the feed's own, in which a burst within an hour counts once."""
+    )
+    even = [Measured.of(uniform(len(learnt.spans), b), learnt.spans.judged, len(learnt.spans), START_S, END_S)
+            for b in BUDGETS]
+    page.table(("pattern", *(f"{b} a day" for b in BUDGETS)), [
+        ("none, evenly spaced", *(f"{one.mean_s / 60:.1f}" for one in even)),
+        *((name, *(f"{found[name, b]:.1f}" for b in BUDGETS)) for name in PATTERNS),
+    ])
+
+
+def _by_hour(pattern: FloatArray) -> list[tuple[float, float]]:
+    return [(hour + 0.5, share) for hour, share in enumerate(pattern.tolist())]
+
+
+def _rows(found: Clusters) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for number, (pattern, size) in enumerate(zip(found.centroids, found.sizes.tolist(), strict=True)):
+        half = int(np.searchsorted(np.cumsum(np.sort(pattern)[::-1]), 0.5)) + 1
+        peak = int(np.argmax(pattern))
+        rows.append((str(number + 1), str(size), f"{peak} to {(peak + 1) % BINS}", f"{pattern[peak]:.2f}", str(half)))
+    return rows

@@ -1,0 +1,106 @@
+"""What two weeks tell of each feed: its rate, and the hours at which it posts; as the paper learns them, and better."""
+
+from functools import cached_property
+
+import numpy as np
+
+from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.patterns import CLUSTERS, Clusters, clusters, most_likely_cluster, profiles
+from bestbefore.policies.models.rates_recent import WEEK_S, WEEK_TO_HOUR_S, RecentRates
+from bestbefore.policies.prefetch.learning import LEAST_POSTINGS
+from bestbefore.replay.papers.feeds.spans import LEARN_DAYS, START_S, Spans
+from bestbefore.replay.polling import IntArray
+
+SEED = 12
+STRENGTH = 20.0
+"""How many hours with postings, of its cluster's pattern, are added to those of a feed. From 5 to 80 the delays on our
+traces differ by one percent."""
+HOURS_A_DAY = 24.0
+
+
+class Learnt:
+    """Rates a day (F,) and profiles (F, 24) of feeds, all from their two weeks alone."""
+
+    def __init__(self, spans: Spans) -> None:
+        self.spans = spans
+
+    @cached_property
+    def rates(self) -> FloatArray:
+        """The mean of the two weeks, as the paper has it; a feed without postings counts as half a posting."""
+        return np.asarray(np.maximum(self.spans.learnt, LEAST_POSTINGS) / LEARN_DAYS)
+
+    @cached_property
+    def rates_to_come(self) -> FloatArray:
+        """What follows two such weeks, as the second week follows the first (`rates_recent`)."""
+        first = self.spans.counted(np.arange(len(self.spans)), START_S / 2, WEEK_S)
+        learnt = RecentRates.fitted(first, self.spans.learnt - first[:, 0], WEEK_S[0] / HOUR_S)
+        return HOURS_A_DAY * learnt.per_hour(self.spans.learnt[:, None] / 2.0)
+
+    @cached_property
+    def recent_rates(self) -> RecentRates:
+        """Rates from the last week, day and hours, as in the second week half days and days followed such windows."""
+        recent, followed, hours = [], [], []
+        feeds = np.arange(len(self.spans))
+        for t in np.arange(START_S / 2, START_S, DAY_S / 2).tolist():
+            before = self.spans.counted(feeds, t, WEEK_TO_HOUR_S)
+            for length_h in (12.0, 24.0):
+                until = t + length_h * HOUR_S
+                if until <= START_S:
+                    recent.append(before)
+                    followed.append(self.spans.counted(feeds, until, (length_h * HOUR_S,))[:, 0])
+                    hours.append(np.full(feeds.size, length_h))
+        return RecentRates.fitted(np.concatenate(recent), np.concatenate(followed), np.concatenate(hours))
+
+    @cached_property
+    def common(self) -> FloatArray:
+        """(24,) the profile of all postings together."""
+        return np.asarray(profiles(np.sum(self.spans.hours_learnt, axis=0, keepdims=True))[0])
+
+    @cached_property
+    def of_all(self) -> FloatArray:
+        """That, for each feed."""
+        return np.tile(self.common, (len(self.spans), 1))
+
+    @cached_property
+    def own(self) -> FloatArray:
+        """Each feed's own profile as it is; without postings the common one."""
+        return np.where(self.spans.learnt[:, None] > 0, profiles(self.spans.hours_learnt), self.common)
+
+    @cached_property
+    def clusters_of_all(self) -> Clusters:
+        """Clusters of the feeds that posted, as the paper has them."""
+        return self._clusters(1)
+
+    @cached_property
+    def clusters_of_daily(self) -> Clusters:
+        """Clusters of the feeds that posted once a day or more, whose profiles are more than a few spikes."""
+        return self._clusters(LEARN_DAYS)
+
+    def _clusters(self, least: int) -> Clusters:
+        kept = profiles(self.spans.hours_learnt[self.spans.learnt >= least])
+        if not len(kept):
+            kept = self.common[None, :]
+        return clusters(kept, np.random.default_rng(SEED), min(CLUSTERS, len(kept)))
+
+    @cached_property
+    def nearest(self) -> FloatArray:
+        """The centroid of the cluster that k-means puts the feed in: the paper's method. Without postings `common`."""
+        found = self.of_all.copy()
+        if np.any(self.spans.learnt):
+            found[self.spans.learnt > 0] = self.clusters_of_all.centroids[self.clusters_of_all.member]
+        return found
+
+    @cached_property
+    def likeliest(self) -> FloatArray:
+        """The centroid of the cluster of daily feeds from which the hours with postings come most probably."""
+        daily = self.clusters_of_daily
+        return np.asarray(daily.centroids[most_likely_cluster(self.spans.active_hours_learnt, daily)])
+
+    @cached_property
+    def drawn(self) -> FloatArray:
+        """Each feed's hours with postings, drawn towards that centroid."""
+        return profiles(self.spans.active_hours_learnt, self.likeliest, STRENGTH)
+
+    def rates_at(self, feeds: IntArray, now_s: float) -> FloatArray:
+        """(n,) postings an hour to come of some feeds, if all is known of them that was posted until `now_s`."""
+        return self.recent_rates.per_hour(self.spans.counted(feeds, now_s, WEEK_TO_HOUR_S))

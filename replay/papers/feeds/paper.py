@@ -1,0 +1,33 @@
+"""The page of the paper."""
+
+from bestbefore.replay.papers.feeds import crawlers, examples, hours, pollers, population, tables, windows
+from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, like_paper, read_spans
+from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.work import Work
+
+
+def write(work: Work, page: Page) -> None:
+    """See `papers.table.Write`."""
+    spans = read_spans(work)
+    spans[LIKE_PAPER_NAME] = like_paper(spans["all"])
+    sets = {name: Learnt(one) for name, one in spans.items()}
+    like = sets[LIKE_PAPER_NAME]
+    page.title("Efficient monitoring of feeds")
+    page.text(
+        """The examples, tables and figures of K. C. Sia, J. Cho, H.-K. Cho, *Efficient Monitoring Algorithm for Fast
+        News Alerts*, each printed value beside ours, and what is better than the paper. Its feeds are not public; ours
+        stand in for them, so shapes and ratios are compared. The protocol is the paper's: two weeks to learn from, 76
+        days to be judged by; the delay of a posting lasts until the first retrieval at or after it (definition 1)."""
+    )
+    examples.write(page)
+    population.write(page, spans)
+    found = tables.found_for(work, sets)
+    claims = tables.write(page, sets, found)
+    pollers.write(work, page, like, found)
+    claims += crawlers.write(page, like)
+    hours.write(work, page, like, sets["all"])
+    claims += windows.write(work, page, like.spans)
+    page.section("Where our traces agree with the paper and where they do not")
+    page.table(("where", "finding of the paper", "ours", "holds"),
+               [(claim.where, claim.printed, claim.ours, claim.verdict) for claim in claims], words=4)

@@ -1,0 +1,97 @@
+"""What feed readers and crawlers do, at the same number of retrievals: Miniflux, Nutch, feedspool, fixed intervals."""
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLINE, PLANNED, UNIFORM
+from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S, Spans
+from bestbefore.replay.papers.feeds.strategies import evenly
+from bestbefore.replay.papers.feeds.tables import Found
+from bestbefore.replay.papers.lines import Line, Scale, drawn
+from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.polling import Listed, Measured, policy_retrievals_s
+
+MIN_INTERVAL_S = 60.0
+
+AS_THEY_ARE: Mapping[str, str] = {
+    "Miniflux, by entries": "miniflux",
+    "Nutch, first interval a day": "nutch:initial=1d",
+    "feedspool": "aimd",
+    "fixed, once in four hours": "fixed:interval=4h",
+}
+"""SPECs with the defaults of each. Nutch's own first interval, 30 days, would outlast the weeks before."""
+TUNED: Mapping[str, tuple[str, tuple[float, ...]]] = {
+    "Miniflux": ("miniflux:factor={:g},max=7d", (0.35, 0.6, 1.0, 1.8, 3.2, 5.6)),
+    "Nutch": ("nutch:initial=1d,max=7d,sync=0,decrease={:g}", (0.1, 0.3, 0.5, 0.65, 0.8, 0.92)),
+    "feedspool": ("aimd:min=5m,max=7d,step={:g}", (43200, 21600, 7200, 2700, 1200, 400)),
+}
+"""SPECs and the values of the parameter that decides how many retrievals there are, few first. As in our plans a feed
+is retrieved once a week at least. Nutch's `sync` is off: with a longest interval it makes silent feeds be retrieved
+without pause (NUTCH-1564)."""
+
+
+def polled(spans: Spans, spec: str) -> Measured:
+    """What a policy brings that decides from contact to contact, from the first day of the spans on."""
+    policy = parse_spec(spec)
+    firsts = evenly(np.ones(len(spans))).first_s.tolist()
+    moments = [
+        policy_retrievals_s(policy, History(times, 0.0), first, END_S, MIN_INTERVAL_S)
+        for times, first in zip(spans.times_s, firsts, strict=True)
+    ]
+    return Measured.of(Listed(moments), spans.judged, len(spans), START_S, END_S)
+
+
+def mean_at(curve: Sequence[Measured], per_day: float) -> float | None:
+    """The mean delay at so many retrievals, between the points of a curve straight for the logarithms; else None."""
+    points = sorted((one.retrievals_per_day, one.mean_s) for one in curve)
+    for (x0, y0), (x1, y1) in pairwise(points):
+        if x0 <= per_day <= x1:
+            share = 0.0 if x0 == x1 else math.log(per_day / x0) / math.log(x1 / x0)
+            return float(y0 * (y1 / y0) ** share)
+    return None
+
+
+def write(work: Work, page: Page, learnt: Learnt, found: Found) -> None:
+    """The section."""
+    specs = [*AS_THEY_ARE.values(), *(spec.format(value) for spec, values in TUNED.values() for value in values)]
+    brought = dict(zip(specs, work.each(partial(polled, learnt.spans), specs, "pollers"), strict=True))
+    page.section("Against feed readers and crawlers at the same number of retrievals")
+    ours = {name: [found[LIKE_PAPER_NAME, name, b] for b in BUDGETS] for name in (BOTH, PLANNED, ONLINE)}
+    page.text(
+        """Miniflux polls by the entries of the last week, Nutch and feedspool by whether the last polls found
+        something. They begin on the first day of the spans, so that they have two weeks to adapt, and see, like any
+        reader of a feed, all postings up to a poll. First as they come: how often they retrieve a feed like the
+        paper's, and the mean delay in minutes, beside that of the others at as many retrievals (between two budgets
+        straight for the logarithms)."""
+    )
+    rows = []
+    for name, spec in AS_THEY_ARE.items():
+        one = brought[spec]
+        others = (_minutes(mean_at(curve, one.retrievals_per_day)) for curve in ours.values())
+        rows.append((f"{name}: `{spec}`", f"{one.retrievals_per_day:.2f}", _minutes(one.mean_s), *others))
+    page.table(("poller", "retrievals a day", "mean delay", *ours), rows)
+    curves = {name: [brought[spec.format(value)] for value in values] for name, (spec, values) in TUNED.items()}
+    page.text("Tuned to a number of retrievals by one parameter (" + "; ".join(
+        f"{name}: `{spec.format(values[0])}` to `{values[-1]:g}`" for name, (spec, values) in TUNED.items()
+    ) + "), mean delays in minutes. Fixed-interval polling is `uniform`.")
+    rows = [(name, *(_minutes(mean_at(curve, b)) for b in BUDGETS)) for name, curve in curves.items()]
+    rows += [(name, *(_minutes(found[LIKE_PAPER_NAME, name, b].mean_s) for b in BUDGETS))
+             for name in (UNIFORM, ALLOCATION, BOTH, PLANNED, ONLINE)]
+    page.table(("strategy", *(f"{b} a day" for b in BUDGETS)), rows)
+    drawn_curves = {**curves, UNIFORM: [found[LIKE_PAPER_NAME, UNIFORM, b] for b in BUDGETS], **ours}
+    page.figure("pollers", "Mean delay against retrievals", drawn(
+        [Line(name, [(one.retrievals_per_day, one.mean_s / 60) for one in curve], marked=True)
+         for name, curve in drawn_curves.items()],
+        Scale("retrievals a day of a feed", logarithmic=True), Scale("mean delay, minutes", logarithmic=True)))
+
+
+def _minutes(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds / 60:.1f}"

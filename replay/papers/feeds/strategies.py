@@ -1,0 +1,111 @@
+"""The four strategies of the paper: retrievals spread evenly, well timed, well divided among the feeds, and both.
+
+The paper leaves open how feeds with less than one retrieval a day are timed. Its largest delays, 9,120 and 10,073
+minutes, are just below a week. So here a plan with both lasts a week: each feed has a whole number of visits in it, one
+or more, spread over its days, and each day has the best points for its number.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.prefetch import allocation
+from bestbefore.policies.prefetch.online_spacing import GOLDEN
+from bestbefore.policies.prefetch.timing import Intensity, grid_h
+from bestbefore.policies.prefetch.timing_exact import retrieval_points
+from bestbefore.policies.prefetch.timing_search import refined_points
+from bestbefore.replay.polling import IntArray, Recurrent, Spaced
+
+WEEK_DAYS = 7
+Points = Callable[[Intensity, int], FloatArray]
+"""The hours of so many retrievals, 1 or more, at an intensity."""
+
+
+def papers_points(intensity: Intensity, retrievals: int) -> FloatArray:
+    """By the paper's iterative refinement on half hours."""
+    return refined_points(intensity, retrievals, grid_h(intensity, retrievals))
+
+
+def evenly(per_day: FloatArray) -> Spaced:
+    """Each feed so many times a day, evenly spaced, the phases of the feeds spread; 0 is never."""
+    with np.errstate(divide="ignore"):
+        spacing = DAY_S / per_day
+    phases = np.arange(1, per_day.size + 1) * GOLDEN % 1.0
+    return Spaced(np.asarray(phases * np.where(per_day > 0.0, spacing, 0.0)), spacing)
+
+
+def uniform(feeds: int, per_day: float) -> Spaced:
+    """Strategy 1."""
+    return evenly(np.full(feeds, per_day))
+
+
+def timed(profiles: FloatArray, per_day: int, points: Points = retrieval_points) -> Recurrent:
+    """Strategy 2: each feed as often, at the best points of the day."""
+    hours = points_of_all(profiles, np.full(len(profiles), per_day), points)
+    return Recurrent([own * HOUR_S for own in hours], DAY_S)
+
+
+def divided(rates: FloatArray, weights: FloatArray | None, per_day: float) -> Spaced:
+    """Strategy 3: theorem 1, evenly spaced."""
+    return evenly(allocation.delay(rates, weights, per_day * rates.size))
+
+
+def both(
+    rates: FloatArray,
+    profiles: FloatArray,
+    weights: FloatArray | None,
+    per_day: float,
+    points: Points = retrieval_points,
+) -> Recurrent:
+    """Strategy 4: theorem 1 in whole visits a week, at the best points of each day."""
+    return weekly(whole_visits(rates, weights, round(per_day * WEEK_DAYS * rates.size)), profiles, points)
+
+
+def whole_visits(rates: FloatArray, weights: FloatArray | None, budget: int) -> IntArray:
+    """(F,) whole visits, 1 or more, that add up to `budget` >= F, near sqrt(w lambda).
+
+    Feeds whose share is less than 1 get 1, and the rest is divided again among the others. What rounding down leaves
+    goes where w lambda (1/x - 1/(x+1)) is greatest, which is what one visit more gains.
+    """
+    priority = rates if weights is None else rates * weights
+    share = np.ones(rates.size)
+    more = np.ones(rates.size, dtype=np.bool_)
+    while True:
+        share[more] = allocation.delay(priority[more], None, budget - float(np.sum(~more)))
+        least = more & (share < 1.0)
+        if not np.any(least):
+            break
+        share[least] = 1.0
+        more &= ~least
+    visits = np.floor(share + 1e-9).astype(np.intp)  # a whole share may come out a rounding error below
+    gain = priority / (visits * (visits + 1.0))
+    visits[np.argsort(-gain, kind="stable")[: budget - int(visits.sum())]] += 1
+    return visits
+
+
+def weekly(visits: IntArray, profiles: FloatArray, points: Points = retrieval_points) -> Recurrent:
+    """So many visits (F,) in each week, which begins at any midnight; the days of a feed differ by one visit at most.
+
+    The days with one more are spread over the week, and begin on another one for each feed.
+    """
+    each, more = np.divmod(visits, WEEK_DAYS)
+    fewer_h = points_of_all(profiles, each, points)
+    more_h = points_of_all(profiles, np.where(more > 0, each + 1, 0), points)
+    plans = []
+    for feed, (fewer, longer, extra) in enumerate(zip(fewer_h, more_h, more.tolist(), strict=True)):
+        until = [(day * extra + feed % WEEK_DAYS) // WEEK_DAYS for day in range(WEEK_DAYS + 1)]
+        days = [longer if until[day + 1] > until[day] else fewer for day in range(WEEK_DAYS)]
+        plans.append(np.concatenate([hours + day * BINS for day, hours in enumerate(days)]) * HOUR_S)
+    return Recurrent(plans, WEEK_DAYS * DAY_S)
+
+
+def points_of_all(profiles: FloatArray, retrievals: IntArray, points: Points = retrieval_points) -> list[FloatArray]:
+    """The hours of the day at which each feed (F,) is retrieved; each pattern and number of retrievals solved once."""
+    patterns, pattern_of = np.unique(profiles, axis=0, return_inverse=True)
+    intensities = [Intensity.hourly(pattern) for pattern in patterns]
+    solved: dict[tuple[int, int], FloatArray] = {}
+    for pair in set(zip(pattern_of.tolist(), retrievals.tolist(), strict=True)):
+        pattern, number = pair
+        solved[pair] = points(intensities[pattern], number) if number else np.empty(0)
+    return [solved[pair] for pair in zip(pattern_of.tolist(), retrievals.tolist(), strict=True)]
