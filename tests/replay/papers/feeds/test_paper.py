@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bestbefore.policies.models.history import HOUR_S
+from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.paper import write
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
@@ -29,7 +31,9 @@ SECTIONS = (
 @pytest.fixture(scope="module")
 def written(postings_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = Page("feeds", "made here")
-    write(Work(postings_folder, pytest.fail, jobs=2), page)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(online, "TICK_S", 2 * HOUR_S)  # a page in seconds; ten minutes would find the same sections
+        write(Work(postings_folder, pytest.fail, jobs=2), page)
     return page.write(tmp_path_factory.mktemp("results"))
 
 
