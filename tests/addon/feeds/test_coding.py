@@ -21,8 +21,8 @@ def raw_deflate(content: bytes) -> bytes:
 CODED = [
     ("", TEXT),
     ("identity", TEXT),
-    ("gzip", gzip.compress(TEXT)),
-    ("X-Gzip ", gzip.compress(TEXT[:50]) + gzip.compress(TEXT[50:])),
+    ("gzip", gzip.compress(TEXT, mtime=0)),
+    ("X-Gzip ", gzip.compress(TEXT[:50], mtime=0) + gzip.compress(TEXT[50:], mtime=0)),
     ("deflate", zlib.compress(TEXT)),
     ("deflate", raw_deflate(TEXT)),
     ("br", brotli.compress(TEXT)),

@@ -6,6 +6,8 @@ import pytest
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import read_requests, read_updates
 
+LARGE_GZ = gzip.compress(b"object,time\n" + b"a,1\n" * 9999, mtime=0)
+
 
 def no_warning(message: str) -> None:
     raise AssertionError(message)
@@ -83,7 +85,7 @@ def test_a_time_that_is_none_is_named_with_its_line(tmp_path: Path, value: str) 
         ('object,time\n"a,1\n', "line 2: not CSV: unexpected end of data"),
         ("object,time\n" + "x" * 200_000 + ",1\n", "line 2: not CSV: field larger than field limit (131072)"),
         ("object,time\na," + "9" * 1000 + "x\n", f"line 2: time '{'9' * 80}...': expected a number"),
-        (gzip.compress(b"object,time\n" + b"a,1\n" * 9999)[:60], "the gzip data are damaged or cut short: Compressed"),
+        (LARGE_GZ[:60], "the gzip data are damaged or cut short: Compressed"),
         (b"\x1f\x8bnonsense and more", "the gzip data are damaged or cut short: "),
         ("object,time\n".encode("utf-16"), "line 1: no column 'object' in "),
     ],
