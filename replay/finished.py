@@ -14,6 +14,7 @@ from bestbefore.replay.breakdown import Breakdown
 from bestbefore.replay.engines import Through
 from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.scenario import Scenario
+from bestbefore.replay.whole_file import naming
 
 Row = Mapping[str, float | str | None]
 """Counts by the names and in the order in which they are reported, of a part also which it is. None: none to count."""
@@ -44,7 +45,7 @@ class Finished:
     def add(self, policy: Policy, rows: Rows) -> None:
         """Keep what was counted for this policy. Raises OSError."""
         line = {"replay": self._replay, "policy": policy.name, "params": params(policy), "counts": rows}
-        with self._path.open("a") as file:
+        with naming(self._path), self._path.open("a") as file:
             file.write(("" if self._ends_in_line else "\n") + json.dumps(line) + "\n")
         self._ends_in_line = True
         self._rows[self._key(self._replay, policy.name, params(policy))] = rows

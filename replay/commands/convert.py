@@ -1,22 +1,19 @@
 """`bestbefore convert`: a trace of any format to the columnar form."""
 
-import os
-import tempfile
-from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.progress import open_watched
 from bestbefore.replay.commands.trace_options import format_option
-from bestbefore.replay.traces.columnar import Table, table_of
+from bestbefore.replay.traces.columnar import table_of
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import writer_for
 from bestbefore.replay.traces.reading import read_trace
 from bestbefore.replay.traces.summary import summary
 from bestbefore.replay.traces.table import FORMATS
+from bestbefore.replay.whole_file import whole_file
 
 
 def _formats() -> str:
@@ -44,26 +41,9 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
             click.echo(f"bestbefore convert: warning: {message}", err=True)
         for message in reading.skipped.remarks():
             click.echo(f"bestbefore convert: {message}", err=True)
-        _write(out_path, write, table_of(reading.trace))
+        with whole_file(out_path) as file:
+            write(file, table_of(reading.trace))
     except (TraceError, ValueError) as error:
         raise InputError(str(error)) from None
     bad = f"bad entries skipped: {reading.skipped.count:,}"
     click.echo(f"{out_path}: {summary(reading.trace)} ({reading.format}); {bad}")
-
-
-def _write(path: Path, write: Callable[[BinaryIO, Table], None], table: Table) -> None:
-    """Write the file whole or not at all: under another name beside it, until it is complete."""
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise click.ClickException(f"{path}: {error.strerror}") from None
-    try:
-        with os.fdopen(handle, "wb") as file:
-            write(file, table)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)  # as a file that is made anew, not the private one that mkstemp makes
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -27,6 +27,7 @@ from bestbefore.replay.report.facts import facts
 from bestbefore.replay.report.rules import summary, toml
 from bestbefore.replay.report.words import percent
 from bestbefore.replay.scenario import Cache
+from bestbefore.replay.whole_file import whole_file
 
 
 def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -102,7 +103,8 @@ def command(
     if out_path is None:
         click.echo(text, nl=False)
     else:
-        out_path.write_text(text, encoding="utf-8")
+        with whole_file(out_path) as file:
+            file.write(text.encode())
         for line in summary(found):
             click.echo(line)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from bestbefore.replay.report.html import Measure, page
 from bestbefore.replay.report.tables import Row, csv_text, json_text
 from bestbefore.replay.sweep import Result
+from bestbefore.replay.whole_file import whole_file
 
 FINISHED = "finished.jsonl"
 """The finished points, from which the same replay goes on if it was ended early."""
@@ -23,6 +24,5 @@ def write_report(
     if measured:
         texts["report.html"] = page(measured, facts, measure)
     for name, text in texts.items():
-        part = folder / f"{name}.part"
-        part.write_text(text, encoding="utf-8")
-        part.replace(folder / name)
+        with whole_file(folder / name) as file:
+            file.write(text.encode())

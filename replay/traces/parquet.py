@@ -1,5 +1,6 @@
 """Traces as Parquet, through the extra `parquet` (polars)."""
 
+import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -50,7 +51,10 @@ def write_table(file: BinaryIO, table: Table) -> None:
     for column, values in table.numbers.items():
         numbers = pl.Series(values)
         columns[column] = numbers.set(numbers == UNKNOWN, None)
-    pl.DataFrame(columns).write_parquet(file)
+    try:
+        pl.DataFrame(columns).write_parquet(file)
+    except pl.exceptions.ComputeError as error:  # so polars says, for one, that the disk is full
+        raise OSError(errno.EIO, str(error).rpartition("underlying IO error: ")[2]) from None
 
 
 def looks_like_parquet(head: bytes) -> bool:

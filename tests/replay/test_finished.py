@@ -121,3 +121,12 @@ def test_refreshing_in_another_way_has_another_identity() -> None:
     assert refresh_identity(scenarios[0], 1.0, [Breakdown("class", {"a": "x"})]) != refresh_identity(scenarios[0], 1.0)
     later = Updates.of(np.array([1.0, 6.0]), np.zeros(2, dtype=np.int32), ("a",))
     assert refresh_identity(RefreshScenario.of(later, warn=lambda _: None), 1.0) != refresh_identity(scenarios[0], 1.0)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_an_error_that_names_the_file(path: Path) -> None:
+    finished = Finished(path, "a")
+    path.symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left") as caught:
+        finished.add(TTL, COUNTS)
+    assert caught.value.filename == str(path)

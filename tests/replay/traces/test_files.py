@@ -179,3 +179,11 @@ def test_a_large_archive_is_mapped_and_holds_the_same(tmp_path: Path, monkeypatc
     mapped = read_requests(path, no_warning)
     assert not mapped.times_s.flags.owndata
     assert list(mapped.rows()) == list(read.rows()) == [(1.0, "x", "b"), (2.0, "y", "ä"), (3.0, "x", "b")]
+
+
+@needs_polars
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_parquet_on_a_full_disk_is_an_error_of_the_disk() -> None:
+    table = Table(np.zeros(1), {"object": Text(np.zeros(1, np.int32), ("a",))})
+    with pytest.raises(OSError, match="No space left on device"), Path("/dev/full").open("wb") as file:
+        WRITERS[".parquet"](file, table)

@@ -1,0 +1,50 @@
+"""Files that appear whole or not at all, and errors of writing that name the file."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[BinaryIO]:
+    """A file to be written within, which has another name beside `path` until it is complete.
+
+    If it cannot be completed, what was there before stays. A device or a pipe is written as it is. Raises OSError,
+    which names `path`.
+    """
+    with naming(path):
+        if path.exists() and not path.is_file():
+            with path.open("wb") as file:
+                yield file
+            return
+        path = path.resolve()  # a link stays one
+        try:
+            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        except OSError as error:
+            error.filename = None  # of the other name nobody knows
+            raise
+        part = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                yield file
+            umask = os.umask(0)
+            os.umask(umask)
+            part.chmod(0o666 & ~umask)  # as a file that is made anew, not the private one that mkstemp makes
+            part.replace(path)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Let an OSError that names no file, as that of a full disk, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = os.fspath(path)
+        raise
