@@ -1,6 +1,7 @@
 """Opening a trace: plain or gzip, known by its content; read as a stream, block by block or line by line."""
 
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -54,13 +55,21 @@ def opened(path: Path, open_: Open = open_plainly) -> Iterator[Source]:
         with open_(path) as raw, BufferedReader(raw, BLOCK_BYTES) as file:
             if file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
                 with GzipFile(fileobj=file, mode="rb") as unpacked:
+                    _pass_mark(unpacked)
                     yield Source(path, unpacked)
             else:
+                _pass_mark(file)
                 yield Source(path, file)
     except DAMAGE as error:
         raise TraceError(f"{path}: the gzip data are damaged or cut short: {error}") from None
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from None
+
+
+def _pass_mark(file: "BufferedReader[RawIOBase] | GzipFile") -> None:
+    """Editors on Windows begin UTF-8 with a mark that is not part of the text."""
+    if file.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
+        file.read(len(BOM_UTF8))
 
 
 def blocks(source: Source, skipped: Skipped) -> Iterator[bytes]:

@@ -23,6 +23,13 @@ def test_lines_have_numbers_and_no_ends(tmp_path: Path, pack: type[bytes]) -> No
     assert lines_of(path) == ([(1, b"a"), (2, b""), (3, b"b\r"), (4, b"c")], [])
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_the_mark_that_begins_utf_8_on_windows_is_no_part_of_the_first_line(tmp_path: Path, pack: type[bytes]) -> None:
+    path = tmp_path / "log"
+    path.write_bytes(pack("\ufeffa\nb".encode()))
+    assert lines_of(path) == ([(1, b"a"), (2, b"b")], [])
+
+
 def test_lines_across_blocks_are_whole(tmp_path: Path) -> None:
     content = b"".join(b"%d " % n + b"x" * (n % 97) + b"\n" for n in range(50_000))
     assert len(content) > 2 * BLOCK_BYTES
