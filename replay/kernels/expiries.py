@@ -240,7 +240,8 @@ def first_passage_s(rates_per_hour: FloatArray, start_s: FloatArray, theta: Floa
     left[0] = needed - days * per_day
     np.multiply(rates_per_s, LENGTHS_S[bins], out=left[1:])
     left[1] = rates_per_s[0] * (EDGES_S[first + 1] - clock_s)
-    np.subtract.accumulate(left, axis=0, out=left)  # one after another, as a loop would
+    for k in range(BINS + 1):  # one after another; `accumulate` would be slower
+        left[k + 1] = left[k] - left[k + 1]
     some = rates_per_s > 0.0
     ends = some & (left[1:] <= 0.0)
     step = np.where(ends.any(axis=0), ends.argmax(axis=0), BINS - some[::-1].argmax(axis=0))
@@ -261,16 +262,21 @@ def running_sum(terms: FloatArray) -> FloatArray:
 
 def count_by_bin(updates: Packed, start: IndexArray, end: IndexArray) -> NDArray[np.int32]:
     """Twin of `walk.set_counts`."""
-    counts = (updates.totals[end // updates.stride] - updates.totals[start // updates.stride]).T
-    counts = np.ascontiguousarray(counts)
+    counts = updates.totals[end // updates.stride] - updates.totals[start // updates.stride]
     if updates.stride > 1:
-        before = np.arange(1, updates.stride)[:, np.newaxis]
-        for bound, add in ((end, np.add), (start, np.subtract)):
-            walked, contact = np.nonzero(before <= bound % updates.stride)
-            bins = updates.bins[bound[contact] - walked - 1].astype(np.int64)
-            more = np.bincount(bins * len(bound) + contact, minlength=counts.size)
-            add(counts, more.reshape(counts.shape), out=counts, casting="unsafe")
-    return counts
+        counts += _counts_in_row(updates, end)
+        counts -= _counts_in_row(updates, start)
+    return np.ascontiguousarray(counts.T)
+
+
+def _counts_in_row(updates: Packed, bound: IndexArray) -> NDArray[np.int32]:
+    """(n, 24) the updates by hour bin from the last row of totals on up to each bound."""
+    row, place = np.divmod(bound, updates.stride)
+    bins = updates.bins.reshape(-1, updates.stride)[row]
+    bins[np.arange(updates.stride) >= place[:, np.newaxis]] = BINS  # one more, for those that are not counted
+    numbered = bins + np.arange(0, len(bound) * (BINS + 1), BINS + 1, dtype=np.int32)[:, np.newaxis]
+    counts = np.bincount(numbered.ravel(), minlength=len(bound) * (BINS + 1))
+    return counts.astype(np.int32).reshape(-1, BINS + 1)[:, :BINS]
 
 
 def first_after(times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray) -> IndexArray:

@@ -31,7 +31,7 @@ class Packed(NamedTuple):
     firsts: NDArray[np.int64]
     """(owners + 1,)"""
     bins: NDArray[np.uint8]
-    """(n,) the hour bin of each."""
+    """The hour bin of each, filled up to as many as `stride` for each row of totals."""
     totals: NDArray[np.int32]
     """(n // stride + 1, 24) the updates by hour bin among the first i * stride of all owners'."""
     stride: int
@@ -53,8 +53,9 @@ class Packed(NamedTuple):
         sorted_s[:-1] = times_s[owners.argsort(kind="stable")]
         firsts = np.zeros(n_owners + 1, dtype=np.int64)
         np.cumsum(np.bincount(owners, minlength=n_owners), out=firsts[1:])
-        bins = (sorted_s[:-1] % DAY_S // HOUR_S).astype(np.uint8)
         totals = np.zeros((len(times_s) // stride + 1, BINS), dtype=np.int32)
+        bins = np.zeros(len(totals) * stride, dtype=np.uint8)
+        bins[: len(times_s)] = sorted_s[:-1] % DAY_S // HOUR_S
         whole = bins[: (len(totals) - 1) * stride].reshape(-1, stride)
         for k in range(BINS):
             np.cumsum((whole == k).sum(axis=1), out=totals[1:, k])

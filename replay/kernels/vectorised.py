@@ -19,7 +19,7 @@ from bestbefore.replay.kernels.rule import Rule
 from bestbefore.replay.traces.columns import IdArray
 
 REQUESTS_AT_ONCE = 1 << 20
-REQUESTS_PER_CUT = 256
+REQUESTS_PER_CUT = 512
 FEWEST_AT_ONCE = 8
 """Of fewer contacts, one at a time is faster than an array of them."""
 
