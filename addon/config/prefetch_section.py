@@ -9,12 +9,14 @@ from typing import Any
 from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
-from bestbefore.policies.prefetch.table import OBJECTIVES
+from bestbefore.policies.prefetch.table import ALLOCATIONS
 
 HOUR_S = 3600.0
 DAY_S = 24 * HOUR_S
 MOST_CONNECTIONS = 16
 LEAST_REPLAN_S = 60.0
+TIMINGS = ("pattern", "even")
+"""At the hours of the day that the pattern of an object makes best, or evenly spaced."""
 
 _PERIODS_S = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S}
 _BUDGET = re.compile(r"([0-9]{1,9}) ?/ ?(hour|day|week)", re.ASCII)
@@ -52,7 +54,9 @@ class PrefetchSettings:
     enabled: bool = False
     budget: Budget = Budget(5000, DAY_S)
     objective: str = "freshness"
-    """A name of `policies.prefetch.table.OBJECTIVES`."""
+    """A name of `policies.prefetch.table.ALLOCATIONS`."""
+    timing: str = "pattern"
+    """One of `TIMINGS`."""
     per_host_interval: float = 2.0
     """Between the beginnings of two fetches from one registrable domain, seconds."""
     connections_per_host: int = 1
@@ -99,7 +103,8 @@ def _field_value(value: object) -> str:
 _READERS: Mapping[str, Reader[Any]] = {
     "enabled": values.boolean,
     "budget": _budget,
-    "objective": values.one_of(tuple(OBJECTIVES)),
+    "objective": values.one_of(tuple(ALLOCATIONS)),
+    "timing": values.one_of(TIMINGS),
     "per_host_interval": values.duration_s,
     "connections_per_host": _connections,
     "replan": _replan_s,

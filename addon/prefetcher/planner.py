@@ -35,7 +35,8 @@ def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s
         last_s=np.minimum([candidate.last_contact_s for candidate in candidates], now_s),
         owner=_numbered(candidate.domain for candidate in candidates),
     )
-    terms = Terms(PLANNED * budget.per_day, settings.objective, settings.per_host_interval)
+    evenly = settings.timing == "even"
+    terms = Terms(PLANNED * budget.per_day, settings.objective, settings.per_host_interval, evenly=evenly)
     visits = plan_visits(objects, terms, now_s, until_s)
     jobs = tuple(
         Job(

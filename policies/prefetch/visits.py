@@ -5,14 +5,14 @@ visits to the sites of one owner are moved apart, and what cannot be done in tim
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.prefetch.cuts import IntArray
-from bestbefore.policies.prefetch.table import OBJECTIVES
+from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.prefetch.timing import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing_exact import retrieval_points
 
@@ -50,10 +50,12 @@ class Terms:
 
     budget_per_day: float
     """Visits, above 0."""
-    objective: str
-    """A name of `table.OBJECTIVES`."""
+    allocation: str
+    """A name of `table.ALLOCATIONS`."""
     interval_s: float
     """Between two visits to what one owner has."""
+    evenly: bool = False
+    """Whether visits are evenly spaced also where hours of the day would be better."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,10 +75,10 @@ class Visits:
 def plan_visits(objects: Objects, terms: Terms, now_s: float, until_s: float) -> Visits:
     """The visits due in (now_s, until_s]; those missed by now are due now.
 
-    Raises ValueError for an unknown objective, and what `allocation` raises.
+    Raises ValueError for an unknown allocation, and what that raises.
     """
     per_day = visits_per_day(objects, terms)
-    schedule = _Schedule(objects.profiles, per_day)
+    schedule = _Schedule(objects.profiles, per_day, evenly=terms.evenly)
     number: list[int] = []
     due_s: list[float] = []
     gain: list[float] = []
@@ -96,13 +98,13 @@ def plan_visits(objects: Objects, terms: Terms, now_s: float, until_s: float) ->
 
 
 def visits_per_day(objects: Objects, terms: Terms) -> FloatArray:
-    """(n,) the budget divided for the objective, no object above `MOST_PER_DAY` and no owner above what is polite.
+    """(n,) the budget as it is allocated, no object above `MOST_PER_DAY` and no owner above what is polite.
 
-    What these limits leave over goes to the other objects, as the objective says.
+    What these limits leave over goes to the other objects, as the allocation says.
     """
-    if terms.objective not in OBJECTIVES:
-        raise ValueError(f"objective {terms.objective}: expected one of {', '.join(OBJECTIVES)}")
-    allocate = OBJECTIVES[terms.objective].allocate
+    if terms.allocation not in ALLOCATIONS:
+        raise ValueError(f"allocation {terms.allocation}: expected one of {', '.join(ALLOCATIONS)}")
+    allocate = ALLOCATIONS[terms.allocation]
     rates = objects.rates_per_hour * DAY_H
     weights = objects.weights_per_hour.copy()
     most_of_owner = DAY_S / terms.interval_s if terms.interval_s else math.inf
@@ -141,8 +143,9 @@ def saved(rate_per_hour: float, requests_per_hour: float, before_s: float, at_s:
 class _Schedule:
     """At what moments objects are visited: the same hours each day, or evenly spaced."""
 
-    def __init__(self, profiles: FloatArray, per_day: FloatArray) -> None:
+    def __init__(self, profiles: FloatArray, per_day: FloatArray, *, evenly: bool) -> None:
         self._profiles = profiles
+        self._evenly = evenly
         self._per_day = per_day
         self._whole = _whole_numbers(per_day)
         self._solved: dict[tuple[int, bytes], _Points | None] = {}
@@ -150,9 +153,9 @@ class _Schedule:
     def moments(self, i: int, last_s: float, now_s: float, until_s: float) -> list[float]:
         """Those of object i after its last contact and up to `until_s`; all that were missed count as one, now."""
         number = int(self._whole[i])
-        points = self._points(i, number) if number <= MOST_POINTS else None
+        points = self._points(i, number) if number <= MOST_POINTS and not self._evenly else None
         if self._per_day[i] < 1.0:
-            moments = [_rarely(i, points, last_s, DAY_S / float(self._per_day[i]))]
+            moments = list(_rarely(i, points, last_s, DAY_S / float(self._per_day[i]), until_s))
         elif points is None:
             spacing_s = DAY_S / number
             first = max(0, math.floor((now_s - last_s) / spacing_s))
@@ -223,11 +226,17 @@ class _Points:
         return bool(unseen[0] < 0.5 * self._expected[j])
 
 
-def _rarely(i: int, points: _Points | None, last_s: float, spacing_s: float) -> float:
-    """The next visit to what is visited less than once a day: at its hour of the day, a whole number of days later.
+def _rarely(i: int, points: _Points | None, last_s: float, spacing_s: float, until_s: float) -> Iterator[float]:
+    """The visits, up to `until_s`, to what is visited less than once a day."""
+    while (last_s := _following(i, points, last_s, spacing_s)) <= until_s:
+        yield last_s
+
+
+def _following(i: int, points: _Points | None, last_s: float, spacing_s: float) -> float:
+    """The visit after a contact: at its hour of the day, a whole number of days later.
 
     The number is the spacing rounded down or up, so that its mean is the spacing: which of the two follows from the day
-    of the last contact, and stays so until the next.
+    of the contact, and stays so until the next.
     """
     if points is None:
         return last_s + spacing_s

@@ -207,6 +207,7 @@ def test_a_budget_is_a_number_in_a_period(load: Load, text: str, per_day: float)
         ("budget = 5000", 'such as "5000/day"'),
         ('budget = "5/fortnight"', 'such as "5000/day"'),
         ('objective = "fresh"', "did you mean freshness?"),
+        ('timing = "evenly"', "did you mean even?"),
         ('per_host_interval = "-1s"', "expected a duration"),
         ('replan = "10s"', "expected a minute or more"),
         ("connections_per_host = 0", "from 1 to 16"),

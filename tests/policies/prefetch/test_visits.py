@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.prefetch import allocation
+from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.prefetch.visits import (
     MOST_PER_DAY,
     Objects,
@@ -47,6 +48,20 @@ def test_without_a_pattern_visits_are_evenly_spaced_from_the_last_contact():
 def test_a_pattern_decides_the_hour():
     visits = plan_visits(objects([1.0], [MORNING]), Terms(1.0, "delay", 2.0), NOW_S, NOW_S + 2 * DAY_S)
     assert hours(visits) == pytest.approx([9.0, 33.0])
+
+
+def test_on_demand_a_pattern_decides_nothing():
+    some, evenly = objects([1.0], [MORNING], last_h_ago=[5.0]), Terms(2.0, "delay", 2.0, evenly=True)
+    assert hours(plan_visits(some, evenly, NOW_S, NOW_S + DAY_S)) == pytest.approx([7.0, 19.0])
+
+
+def test_a_plan_of_many_days_has_all_rare_visits():
+    some = objects([1.0, 1.0], [FLAT, MORNING], last_h_ago=[6.0, 0.0])
+    visits = plan_visits(some, Terms(0.8, "delay", 2.0), NOW_S, NOW_S + 100 * DAY_S)
+    first, second = (visits.due_s[visits.number == i] for i in (0, 1))
+    assert np.diff(first) == pytest.approx(np.full(39, 2.5 * DAY_S))
+    assert set(np.diff(second) / DAY_S) == {2.0, 3.0}
+    assert second.size == pytest.approx(40, abs=2)
 
 
 def test_what_was_missed_is_done_now_and_once():
@@ -93,7 +108,7 @@ def test_of_what_does_not_fit_the_least_valuable_is_left_out():
 
 def test_the_allocation_is_that_of_the_objective():
     some = objects([1.0, 2.0, 9.0], weights=[3.0, 1.0, 2.0])
-    for objective in ("freshness", "age", "delay"):
+    for objective in ("freshness", "age", "delay", "uniform", "proportional"):
         expected = getattr(allocation, objective)(some.rates_per_hour * 24.0, some.weights_per_hour, 6.0)
         assert visits_per_day(some, Terms(6.0, objective, 2.0)) == pytest.approx(expected)
 
@@ -111,8 +126,8 @@ def test_nothing_to_visit_is_no_plan():
         assert plan_visits(some, Terms(5.0, "freshness", 2.0), NOW_S, NOW_S + DAY_S).number.size == 0
 
 
-def test_an_unknown_objective_is_refused():
-    with pytest.raises(ValueError, match="expected one of freshness, age, delay"):
+def test_an_unknown_allocation_is_refused():
+    with pytest.raises(ValueError, match="expected one of uniform, proportional, freshness, age, delay"):
         visits_per_day(objects([1.0]), Terms(1.0, "speed", 2.0))
 
 
@@ -142,7 +157,7 @@ def test_every_plan_keeps_its_terms(data):
     profile = [data.draw(st.sampled_from([FLAT, MORNING, (FLAT + MORNING) / 2])) for _ in range(n)]
     owner = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     some = objects(numbers(0.0, 50.0), profile, numbers(0.0, 10.0), numbers(0.0, 100.0), owner)
-    terms = Terms(data.draw(st.floats(0.1, 100.0)), data.draw(st.sampled_from(["freshness", "age", "delay"])), 30.0)
+    terms = Terms(data.draw(st.floats(0.1, 100.0)), data.draw(st.sampled_from(list(ALLOCATIONS))), 30.0)
     visits = plan_visits(some, terms, NOW_S, NOW_S + DAY_S)
     assert float(visits.per_day.sum()) <= terms.budget_per_day * (1 + 1e-9)
     # What was missed is done beside what is due, and rare visits round up: one more of each object at most.
