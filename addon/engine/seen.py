@@ -14,20 +14,16 @@ LEAST_H = 1.0 / 3600.0
 def seen_of(record: Record) -> Seen:
     """What contacts have shown up to the last one.
 
-    A feed lists its postings, so nothing is missed between its contacts. Of other objects a contact tells at most the
-    last update, and others may hide before it: an update dated by Last-Modified counts like one of which only the
-    interval between two contacts is known. The record does not keep that interval; the mean one stands for it.
+    An interval in which it was found unchanged is open; of one that ended with a dated update the part from the update
+    on, since others may hide before it; of a feed, which lists its postings, all but where one is without time.
     """
     hours = (record.last_contact_s - record.since_s) / HOUR_S
     if hours <= 0.0:
         return Seen()
     vague_h = [max((u.by_s - u.after_s) / HOUR_S, LEAST_H) for u in record.updates if not u.exact]
-    exact = record.n_updates - len(vague_h)
-    if record.feed is not None:
-        return Seen(exact, max(hours - sum(vague_h), LEAST_H), np.array(vague_h))
-    between_h = max(hours / max(record.contacts - 1, 1), LEAST_H)
-    changed_h = np.array([*vague_h, *[between_h] * exact])
-    return Seen(0, max(hours - float(changed_h.sum()), 0.0), changed_h)
+    dated = record.n_updates - len(vague_h)
+    open_h = hours - sum(vague_h) - record.hidden_s / HOUR_S
+    return Seen(dated, max(open_h, LEAST_H if dated else 0.0), np.array(vague_h))
 
 
 def hours_of_updates(record: Record) -> FloatArray:

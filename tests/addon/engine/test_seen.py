@@ -1,10 +1,13 @@
 """What records show of rates and hours."""
 
+import numpy as np
 import pytest
 
-from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.learning import Record, Update, observe
 from bestbefore.addon.engine.listing import Feed
+from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.seen import hours_of_updates, seen_of
+from bestbefore.policies.models.rates_likelihood import most_likely
 
 HOUR_S = 3600.0
 
@@ -27,11 +30,28 @@ def test_of_a_feed_an_item_without_time_is_somewhere_between_two_contacts() -> N
     assert (seen.updates, seen.open_h, seen.changed_h.tolist()) == (1, 96.0, [4.0])
 
 
-def test_of_another_object_only_the_last_update_before_each_contact_shows() -> None:
-    seen = seen_of(record(100.0, at(33.0), Update(70 * HOUR_S, 75 * HOUR_S)))
-    assert seen.updates == 0
-    assert seen.changed_h.tolist() == [5.0, 10.0]
-    assert seen.open_h == 85.0
+def test_of_another_object_what_may_have_hidden_before_a_dated_update_was_not_seen() -> None:
+    """Contacts each 5 hours: one dated its update two hours back, another showed that there was one."""
+    seen = seen_of(record(100.0, at(33.0), Update(70 * HOUR_S, 75 * HOUR_S), hidden_s=3 * HOUR_S))
+    assert (seen.updates, seen.changed_h.tolist(), seen.open_h) == (1, [5.0], 92.0)
+
+
+@pytest.mark.parametrize("dated", [True, False])
+def test_the_rate_is_right_where_contacts_come_in_bursts(*, dated: bool) -> None:
+    """Three updates a day, and eight contacts in a minute twice a day: most intervals between updates hold several."""
+    rng = np.random.default_rng(6)
+    updates_s = np.cumsum(rng.exponential(8 * HOUR_S, 600))
+    contacts_s = [12 * HOUR_S * burst + 8.0 * k for burst in range(300) for k in range(8)]
+    known = None
+    for t in contacts_s:
+        n = int(updates_s.searchsorted(t, side="right"))
+        modified_s = float(updates_s[n - 1]) if dated and n else None
+        shown = Fingerprint(body=str(n), last_modified_s=modified_s)
+        known = observe(known, Observation("http://a/", t, "", "", shown)).record
+    assert known is not None
+    estimate = most_likely(seen_of(known))
+    assert estimate.low_per_hour < 1 / 8 < estimate.high_per_hour
+    assert estimate.rate_per_hour == pytest.approx(1 / 8, rel=0.1)
 
 
 def test_folded_updates_count() -> None:
