@@ -1,5 +1,9 @@
 """A real proxy refreshes what its clients will ask for, in compressed time."""
 
+import json
+import os
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -15,6 +19,9 @@ FACTOR = 1200
 HOUR_S = 3600.0
 LAG_S = 60.0
 PATIENCE_S = 20.0
+SLOW_FACTOR = 300
+TOLERANCE_S = 140.0
+"""Half of a second of real time, at the slow factor."""
 CONFIG = """
 [default]
 min_ttl = "15m"
@@ -29,10 +36,10 @@ UNWANTED = ("/once", "/page/2?token=x", "/logout", "/private")
 UPDATES = {path: [START_S + n * HOUR_S for n in range(-10, 400)] for path in (*WANTED, *UNWANTED)}
 
 
-def synchronise(origin: Any, proxy: Any) -> None:
+def synchronise(origin: Any, proxy: Any, factor: float = FACTOR) -> None:
     """Let the origin live in the proxy's policy time, a little behind: clocks differ by milliseconds."""
     reached_s, at = proxy.policy_time_s() - LAG_S, time.monotonic()
-    origin.now = lambda: reached_s + FACTOR * (time.monotonic() - at)
+    origin.now = lambda: reached_s + factor * (time.monotonic() - at)
 
 
 def prefetches(origin: Any) -> list[Any]:
@@ -115,3 +122,36 @@ def test_it_goes_on_from_memory_while_the_store_is_away(
     finally:
         valkey.start()
     proxy.hears("the store is back")
+
+
+def told(*command: str, at_s: float) -> Any:
+    """What a command says as JSON, at a moment of policy time."""
+    environment = {**os.environ, "BESTBEFORE_CLOCK": f"{at_s},{SLOW_FACTOR}"}
+    bestbefore = Path(sys.executable).parent / "bestbefore"
+    done = subprocess.run([bestbefore, *command, "--json"], env=environment, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout)
+
+
+def test_fetches_come_at_the_moments_of_the_plan_that_is_shown(
+    start_proxy: Callable[..., Any], start_origin: Callable[..., Any], config: Path
+) -> None:
+    """Each object every five minutes, which is a second."""
+    config.write_text(CONFIG + 'objective = "uniform"\ntiming = "even"\n')
+    origin = start_origin(UPDATES)
+    proxy = start_proxy("--config", str(config), env={"BESTBEFORE_CLOCK": f"{START_S},{SLOW_FACTOR}"})
+    synchronise(origin, proxy, SLOW_FACTOR)
+    for _ in range(2):
+        for path in WANTED:
+            proxy.get(origin.url + path)
+    wait_for(lambda: proxy.metric("bestbefore_prefetch_objects") == 2.0)
+    shown = told("plan", "--live", "--state", str(proxy.state), at_s=origin.now())
+    of_one = told("show", origin.url + WANTED[0], "--state", str(proxy.state), at_s=origin.now())
+    assert (shown["objects"], shown["objective"]) == (2, "uniform")
+    assert of_one["prefetch"]["reason"].endswith("for uniform fetched 288 times a day")
+    expected = [fetch for fetch in shown["next"] if fetch["due_s"] > origin.now()][:4]
+    assert {fetch["url"] for fetch in expected} == {origin.url + path for path in WANTED}
+    wait_for(lambda: origin.now() > expected[-1]["due_s"] + TOLERANCE_S)
+    now_s, at = origin.now(), time.time()
+    came = [(origin.url + contact.path, now_s - SLOW_FACTOR * (at - contact.at_s)) for contact in prefetches(origin)]
+    for fetch in expected:
+        assert any(url == fetch["url"] and abs(s - fetch["due_s"]) < TOLERANCE_S for url, s in came), (fetch, came)
