@@ -29,13 +29,15 @@ AS_THEY_ARE: Mapping[str, str] = {
 }
 """SPECs with the defaults of each. Nutch's own first interval, 30 days, would outlast the weeks before."""
 TUNED: Mapping[str, tuple[str, tuple[float, ...]]] = {
-    "Miniflux": ("miniflux:factor={:g},max=7d", (0.35, 0.6, 1.0, 1.8, 3.2, 5.6)),
-    "Nutch": ("nutch:initial=1d,max=7d,sync=0,decrease={:g}", (0.1, 0.3, 0.5, 0.65, 0.8, 0.92)),
-    "feedspool": ("aimd:min=5m,max=7d,step={:g}", (43200, 21600, 7200, 2700, 1200, 400)),
+    "Miniflux": ("miniflux:factor={:g},max={}", (0.35, 0.6, 1.0, 1.8, 3.2, 5.6)),
+    "Nutch": ("nutch:initial=1d,sync=0,decrease={:g},max={}", (0.1, 0.3, 0.5, 0.65, 0.8, 0.92)),
+    "feedspool": ("aimd:min=5m,step={:g},max={}", (43200, 21600, 7200, 2700, 1200, 400)),
 }
-"""SPECs and the values of the parameter that decides how many retrievals there are, few first. As in our plans a feed
-is retrieved once a week at least. Nutch's `sync` is off: with a longest interval it makes silent feeds be retrieved
-without pause (NUTCH-1564)."""
+"""SPECs and the values of the parameter that decides how many retrievals there are, few first. Nutch's `sync` is off:
+with a longest interval it makes silent feeds be retrieved without pause (NUTCH-1564)."""
+LONGEST = ("1d", "7d")
+"""The longest intervals that are tried: a day, which leaves little to divide where retrievals are few; and a week, as
+in our plans."""
 
 
 def polled(spans: Spans, spec: str) -> Measured:
@@ -47,6 +49,14 @@ def polled(spans: Spans, spec: str) -> Measured:
         for times, first in zip(spans.times_s, firsts, strict=True)
     ]
     return Measured.of(Listed(moments), spans.judged, len(spans), START_S, END_S)
+
+
+def tuned() -> dict[str, list[str]]:
+    """The SPECs of each poller and longest interval."""
+    return {
+        f"{name}, at most {longest}": [spec.format(value, longest) for value in values]
+        for name, (spec, values) in TUNED.items() for longest in LONGEST
+    }
 
 
 def mean_at(curve: Sequence[Measured], per_day: float) -> float | None:
@@ -61,7 +71,7 @@ def mean_at(curve: Sequence[Measured], per_day: float) -> float | None:
 
 def write(work: Work, page: Page, learnt: Learnt, found: Found) -> None:
     """The section."""
-    specs = [*AS_THEY_ARE.values(), *(spec.format(value) for spec, values in TUNED.values() for value in values)]
+    specs = [*AS_THEY_ARE.values(), *(spec for specs in tuned().values() for spec in specs)]
     brought = dict(zip(specs, work.each(partial(polled, learnt.spans), specs, "pollers"), strict=True))
     page.section("Against feed readers and crawlers at the same number of retrievals")
     ours = {name: [found[LIKE_PAPER_NAME, name, b] for b in BUDGETS] for name in (BOTH, PLANNED, ONLINE)}
@@ -78,9 +88,9 @@ def write(work: Work, page: Page, learnt: Learnt, found: Found) -> None:
         others = (_minutes(mean_at(curve, one.retrievals_per_day)) for curve in ours.values())
         rows.append((f"{name}: `{spec}`", f"{one.retrievals_per_day:.2f}", _minutes(one.mean_s), *others))
     page.table(("poller", "retrievals a day", "mean delay", *ours), rows)
-    curves = {name: [brought[spec.format(value)] for value in values] for name, (spec, values) in TUNED.items()}
+    curves = {name: [brought[spec] for spec in specs] for name, specs in tuned().items()}
     page.text("Tuned to a number of retrievals by one parameter (" + "; ".join(
-        f"{name}: `{spec.format(values[0])}` to `{values[-1]:g}`" for name, (spec, values) in TUNED.items()
+        f"{name}: `{specs[0]}` to `{specs[-1]}`" for name, specs in tuned().items()
     ) + "), mean delays in minutes. Fixed-interval polling is `uniform`.")
     rows = [(name, *(_minutes(mean_at(curve, b)) for b in BUDGETS)) for name, curve in curves.items()]
     rows += [(name, *(_minutes(found[LIKE_PAPER_NAME, name, b].mean_s) for b in BUDGETS))

@@ -18,6 +18,7 @@ from bestbefore.replay.complete import Grouping
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.polling import IntArray, Postings
 from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import read_updates
 
 TRACES = ("feeds", "commits", "releases")
@@ -96,10 +97,17 @@ class Spans:
 
 
 def read_spans(work: Work) -> dict[str, Spans]:
-    """The spans of each trace of postings, and of `all`."""
-    found = {
-        name: Spans(name, cut(read_updates(work.trace(f"postings_{name}.csv.gz"), work.warn))) for name in TRACES
-    }
+    """The spans of each trace of postings, and of `all`. Raises TraceError also for a trace without postings."""
+    found = {}
+    for name in TRACES:
+        path = work.trace(f"postings_{name}.csv.gz")
+        postings = read_updates(path, work.warn)
+        if not len(postings):
+            raise TraceError(f"{path}: no posting, expected some")
+        found[name] = Spans(name, cut(postings))
+    for name, spans in found.items():
+        if not len(spans.judged):
+            raise TraceError(f"{work.trace(f'postings_{name}.csv.gz')}: all within {LEARN_DAYS} days, expected more")
     return {**found, "all": Spans("all", [times for name in TRACES for times in found[name].times_s])}
 
 

@@ -5,7 +5,9 @@ import pytest
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds.spans import END_S, MOST_POSTINGS, Spans, cut, like_paper, postings_law, read_spans
+from bestbefore.replay.papers.work import Work
 from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.errors import TraceError
 
 MIDNIGHT_S = 18_000 * DAY_S
 
@@ -28,6 +30,16 @@ def test_no_posting_is_lost_or_counted_twice(work):
                for _ in work.trace(f"postings_{name}.csv.gz").read_text().splitlines()[1:])
     assert found["all"].numbers.sum() == rows
     assert all(times[0] >= 0.0 and times[-1] < END_S for times in found["all"].times_s)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"), [("", "no posting, expected some"), ("a/1,5\na/1,9\n", "all within 14 days, expected more")]
+)
+def test_a_trace_with_nothing_to_judge_is_named(tmp_path, rows, said):
+    for name in ("feeds", "commits", "releases"):
+        (tmp_path / f"postings_{name}.csv.gz").write_text("object,time\n" + rows)
+    with pytest.raises(TraceError, match=rf"postings_feeds.csv.gz: {said}"):
+        read_spans(Work(tmp_path, pytest.fail))
 
 
 def test_two_weeks_are_learnt_from_and_the_rest_is_judged():
