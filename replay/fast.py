@@ -23,7 +23,7 @@ from bestbefore.replay.scenario import Scenario
 from bestbefore.replay.watching import Bar, Watch, no_bar
 
 Kernel = Callable[..., int]
-"""A function as `kernels.walk.replay`."""
+"""A function as `kernels.walk.replay`, without its last argument."""
 
 COMPILED_FROM = 1_000_000
 """The requests, over all policies, from which on it is worth loading numba, and once for all compiling with it."""

@@ -56,7 +56,7 @@ _replay = _compiled()
 
 
 def replay(*arguments: Any) -> int:
-    """As `walk.replay`, whose last argument it has itself, without the global interpreter lock.
+    """As `walk.replay`, without its last argument and without the global interpreter lock.
 
     It is compiled when it is first called.
     """

@@ -35,7 +35,7 @@ def replay(
     counts: NDArray[np.int64],
     decisions: FloatArray,
 ) -> int:
-    """As `walk.replay`."""
+    """As `walk.replay`, without its last argument."""
     here, stop = int(firsts[begin]), int(firsts[end])
     firsts, object_ids = firsts[begin : end + 1], object_ids[begin:end]
     decided = 0

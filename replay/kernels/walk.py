@@ -72,7 +72,7 @@ def replay(
     in the order of `Counts`: either to its only row, or to a row for each object from that of the first stream on.
 
     Only a contact that another request of its stream follows needs an expiry. Returns how many needed one; if
-    `decisions` is not empty, (n, 2), the moment and the expiry of each are written there.
+    `decisions` is not empty, (n, 2), the moment and the expiry of each are written there. `by_bin` is written over.
     """
     updates_s = known.objects.times_s
     decided = 0
