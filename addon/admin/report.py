@@ -19,7 +19,7 @@ from bestbefore.addon.rfc9111.reuse import Action, decide, expiry
 from bestbefore.addon.rules import OBEY, Rule
 from bestbefore.policies.models.history import BINS
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
-from bestbefore.policies.models.rates_likelihood import most_likely
+from bestbefore.policies.models.rates.likelihood import most_likely
 from bestbefore.policies.validation.bounds import LEAST_EXPOSURE_H
 from bestbefore.policies.validation.spec import params
 

@@ -13,7 +13,7 @@ from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.planning import Wanted
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.history import HOUR_S, FloatArray
-from bestbefore.policies.models.rates import Seen
+from bestbefore.policies.models.rates.seen import Seen
 
 MOST_OBJECTS = 10_000
 """A plan is made of so many objects, those most wanted: 2 to 3 seconds of work for each thousand."""

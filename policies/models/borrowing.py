@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.patterns import profiles
-from bestbefore.policies.models.rates import Seen
-from bestbefore.policies.models.rates_posterior import believed
-from bestbefore.policies.models.rates_prior import GammaRate, fitted_prior
+from bestbefore.policies.models.rates.posterior import believed
+from bestbefore.policies.models.rates.prior import GammaRate, fitted_prior
+from bestbefore.policies.models.rates.seen import Seen
 
 IntArray = NDArray[np.intp]
 

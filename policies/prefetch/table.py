@@ -5,18 +5,18 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.prefetch import allocation, objectives
-from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.policies.prefetch.allocation import continuous, objectives
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 
 Allocate = Callable[[ArrayLike, ArrayLike | None, float], FloatArray]
 """(rates, weights, budget) -> refreshes per period; see `allocation`."""
 
 ALLOCATIONS: Mapping[str, Allocate] = {
-    "uniform": allocation.uniform,
-    "proportional": allocation.proportional,
-    "freshness": allocation.freshness,
-    "age": allocation.age,
-    "delay": allocation.delay,
+    "uniform": continuous.uniform,
+    "proportional": continuous.proportional,
+    "freshness": continuous.freshness,
+    "age": continuous.age,
+    "delay": continuous.delay,
 }
 
 
@@ -32,7 +32,7 @@ class Objective(NamedTuple):
 
 
 OBJECTIVES: Mapping[str, Objective] = {
-    "freshness": Objective(allocation.freshness, objectives.freshness, greatest=True),
-    "age": Objective(allocation.age, objectives.age, greatest=False),
-    "delay": Objective(allocation.delay, objectives.delay, greatest=False),
+    "freshness": Objective(continuous.freshness, objectives.freshness, greatest=True),
+    "age": Objective(continuous.age, objectives.age, greatest=False),
+    "delay": Objective(continuous.delay, objectives.delay, greatest=False),
 }

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
-from bestbefore.policies.prefetch.cuts import IntArray
 from bestbefore.policies.prefetch.table import ALLOCATIONS
-from bestbefore.policies.prefetch.timing import Intensity, expected_delay
-from bestbefore.policies.prefetch.timing_exact import retrieval_points
+from bestbefore.policies.prefetch.timing.cuts import IntArray
+from bestbefore.policies.prefetch.timing.exact import retrieval_points
+from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 
 DAY_H = 24.0
 MOST_PER_DAY = 288.0

@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 
-from bestbefore.policies.models.renewal import Pareto, Weibull
-from bestbefore.policies.prefetch.quasideterministic import PotentialUpdates
+from bestbefore.policies.models.renewal.laws import Pareto, Weibull
+from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
 from bestbefore.replay.planning.objects import Law
 
 LEAST_WEIBULL = 0.01

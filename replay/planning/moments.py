@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.models.patterns import profiles
-from bestbefore.policies.prefetch.cubics import FloatArray
-from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
-from bestbefore.policies.prefetch.timing import Intensity, expected_delay
-from bestbefore.policies.prefetch.timing_exact import retrieval_points_of_all
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
+from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
+from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
 from bestbefore.replay.planning.plan import Plan
 from bestbefore.replay.watching import Bar, no_bar
 

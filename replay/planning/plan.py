@@ -5,16 +5,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.renewal import Poisson
-from bestbefore.policies.prefetch.bounded import within_bounds
+from bestbefore.policies.models.renewal.laws import Poisson
+from bestbefore.policies.prefetch.allocation.bounded import within_bounds
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray, RowError, checked_bounds
-from bestbefore.policies.prefetch.cubics import FloatArray
-from bestbefore.policies.prefetch.discrete import UNBOUNDED, best_visits
-from bestbefore.policies.prefetch.gains import Gains, PoissonGains
-from bestbefore.policies.prefetch.law_visits import best_visits_of_laws
-from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates
+from bestbefore.policies.prefetch.discrete.best import UNBOUNDED, best_visits
+from bestbefore.policies.prefetch.discrete.gains import Gains, PoissonGains
+from bestbefore.policies.prefetch.discrete.law_visits import best_visits_of_laws
+from bestbefore.policies.prefetch.discrete.waiting_gains import WaitingGains
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
-from bestbefore.policies.prefetch.waiting_gains import WaitingGains
+from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.replay.planning.objects import Objects
 from bestbefore.replay.planning.worth import MEASURES, weighted_mean
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bestbefore.addon.admin.units import span
-from bestbefore.policies.prefetch import objectives
-from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.policies.prefetch.allocation import objectives
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
 from bestbefore.replay.planning.plan import RIVALS, Plan, rival

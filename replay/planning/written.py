@@ -12,7 +12,7 @@ from typing import TextIO
 
 import numpy as np
 
-from bestbefore.policies.prefetch.cubics import FloatArray
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments
 from bestbefore.replay.planning.plan import Plan

@@ -17,12 +17,12 @@ import numpy as np
 from results_page import write_page
 from scipy.optimize import minimize
 
-from bestbefore.policies.models.renewal import Pareto, RenewalLaw, Weibull
-from bestbefore.policies.prefetch import allocation, objectives
+from bestbefore.policies.models.renewal.laws import Pareto, RenewalLaw, Weibull
+from bestbefore.policies.prefetch.allocation import continuous, objectives
+from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
 from bestbefore.policies.prefetch.checked import FloatArray, IntArray
-from bestbefore.policies.prefetch.discrete import best_visits
-from bestbefore.policies.prefetch.gains import MixedGains, PoissonGains, TabulatedGains
-from bestbefore.policies.prefetch.objectives import weighted_mean
+from bestbefore.policies.prefetch.discrete.best import best_visits
+from bestbefore.policies.prefetch.discrete.gains import MixedGains, PoissonGains, TabulatedGains
 from bestbefore.policies.prefetch.table import OBJECTIVES
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "allocation.md"
@@ -55,11 +55,11 @@ def best_s(work: Callable[[], object], runs: int) -> float:
     return min(times)
 
 
-def continuous() -> Iterator[str]:
+def in_real_numbers() -> Iterator[str]:
     yield f"{'objects':>10s}{'objective':>12s}{'ms':>10s}{'ns each':>10s}{'bytes each':>12s}{'budget error':>14s}"
     for n in (10_000, 100_000, 1_000_000, 10_000_000):
         rates, weights = objects(n)
-        for name, allocate in (("freshness", allocation.freshness), ("age", allocation.age)):
+        for name, allocate in (("freshness", continuous.freshness), ("age", continuous.age)):
             seconds = best_s(partial(allocate, rates, weights, n / 5), 3 if n > 10**6 else 7)
             tracemalloc.start()
             error = allocate(rates, weights, n / 5).sum() / (n / 5) - 1.0
@@ -160,7 +160,7 @@ def main() -> None:
     """Print the tables, and write the page if asked to."""
     lines = []
     for title, rows in (
-        ("Refreshes, in real numbers", continuous()), ("Beside a general solver", general_solver()),
+        ("Refreshes, in real numbers", in_real_numbers()), ("Beside a general solver", general_solver()),
         ("Visits, in whole numbers", discrete()),
     ):
         lines += ["", title, ""] if lines else [title, ""]

@@ -12,9 +12,9 @@ import numpy as np
 from results_page import write_page
 
 from bestbefore.policies.models.history import HOUR_S, FloatArray
-from bestbefore.policies.prefetch import allocation, objectives
-from bestbefore.policies.prefetch.online_index import IndexScheduler
-from bestbefore.policies.prefetch.online_spacing import DueDates
+from bestbefore.policies.prefetch.allocation import continuous, objectives
+from bestbefore.policies.prefetch.online.index import IndexScheduler
+from bestbefore.policies.prefetch.online.spacing import DueDates
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "online.md"
 SETTLING_H, END_H = 360.0, 1080.0
@@ -67,7 +67,7 @@ def problem(n: int, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatA
     random = np.random.default_rng(2)
     rates = random.lognormal(-3.0, 1.5, n)
     per_hour = n / 5 / 24
-    frequencies = allocation.freshness(rates, weights, per_hour)
+    frequencies = continuous.freshness(rates, weights, per_hour)
     return rates, frequencies, -random.random(n) / np.maximum(frequencies, 1e-3), per_hour
 
 

@@ -13,7 +13,7 @@ from results_page import write_page
 from scipy.optimize import linear_sum_assignment
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.prefetch.slots import Slots, assign
+from bestbefore.policies.prefetch.slots.assignment import Slots, assign
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "slots.md"
 DAY_S = 86400.0

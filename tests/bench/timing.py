@@ -12,20 +12,20 @@ import numpy as np
 from results_page import write_page
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.prefetch.quasideterministic import (
-    PotentialUpdates,
-    greedy_crawls,
-    least_staleness,
-    staleness,
-)
-from bestbefore.policies.prefetch.timing import Intensity, expected_delay, uniform_points
-from bestbefore.policies.prefetch.timing_exact import (
+from bestbefore.policies.prefetch.timing.exact import (
     points_on_grid,
     polished,
     retrieval_points,
     retrieval_points_of_all,
 )
-from bestbefore.policies.prefetch.timing_search import exhaustive_points, refined_points
+from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay, uniform_points
+from bestbefore.policies.prefetch.timing.quasideterministic import (
+    PotentialUpdates,
+    greedy_crawls,
+    least_staleness,
+    staleness,
+)
+from bestbefore.policies.prefetch.timing.search import exhaustive_points, refined_points
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "timing.md"
 FEEDS = 40

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.prefetch.embarrassment import click_probabilities, embarrassment_weights
+from bestbefore.policies.prefetch.discrete.embarrassment import click_probabilities, embarrassment_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import (
     UNWEIGHTED,

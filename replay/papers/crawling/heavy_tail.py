@@ -6,8 +6,8 @@ import numpy as np
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray
-from bestbefore.policies.prefetch.discrete import best_visits
-from bestbefore.policies.prefetch.gains import TabulatedGains
+from bestbefore.policies.prefetch.discrete.best import best_visits
+from bestbefore.policies.prefetch.discrete.gains import TabulatedGains
 from bestbefore.replay.papers.crawling.pages import PAGES, pareto_staleness, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import in_proportion
 from bestbefore.replay.papers.lines import Line, Scale, drawn

@@ -5,8 +5,8 @@ from time import process_time
 
 import numpy as np
 
-from bestbefore.policies.prefetch.discrete import best_visits
-from bestbefore.policies.prefetch.gains import PoissonGains
+from bestbefore.policies.prefetch.discrete.best import best_visits
+from bestbefore.policies.prefetch.discrete.gains import PoissonGains
 from bestbefore.replay.papers.crawling.pages import (
     MIXED,
     MOST_POTENTIAL,
@@ -118,6 +118,6 @@ def _sizes(page: Page) -> None:
         f"""The figures have {PAGES:,} pages instead of a million, since laws are tabulated page by page. Staleness
         falls slowly with the number of pages, because the first of more pages take more of the updates. The paper's
         division of crawls took up to a minute. Poisson pages, 2.5 crawls per page, by
-        `policies/prefetch/discrete.py`:"""
+        `policies/prefetch/discrete/best.py`:"""
     )
     page.table(("pages", "staleness, optimal", "processor seconds"), rows)

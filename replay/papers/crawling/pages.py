@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.models.renewal import pareto_stale_time
-from bestbefore.policies.prefetch import objectives
+from bestbefore.policies.models.renewal.laws import pareto_stale_time
+from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.checked import IntArray
-from bestbefore.policies.prefetch.discrete import best_visits
-from bestbefore.policies.prefetch.gains import Gains, MixedGains, PoissonGains, TabulatedGains
-from bestbefore.policies.prefetch.quasideterministic import PotentialUpdates, least_staleness
+from bestbefore.policies.prefetch.discrete.best import best_visits
+from bestbefore.policies.prefetch.discrete.gains import Gains, MixedGains, PoissonGains, TabulatedGains
+from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates, least_staleness
 
 PAGES = 20_000
 """The paper has a million."""

@@ -15,7 +15,7 @@ def write(work: Work, page: Page) -> None:
         display the analytically computed objective function values"): {PAGES:,} pages with 1.5 updates a day on
         average, 60 % of them Poisson, 30 % Pareto and 10 % quasi-deterministic where they are mixed, a period of one
         day at whose beginning all copies are current (equation 14), crawls divided exactly
-        (`policies/prefetch/discrete.py`). Proportional and uniform numbers are rounded so that they add up."""
+        (`policies/prefetch/discrete/best.py`). Proportional and uniform numbers are rounded so that they add up."""
     )
     sections = (embarrassment.write, mixtures.write, heavy_tail.write, slots.write)
     with work.bar("crawling", len(sections)) as watch:

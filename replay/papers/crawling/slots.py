@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import DAY_S, FloatArray
-from bestbefore.policies.prefetch.slots import Slots, assign
+from bestbefore.policies.prefetch.slots.assignment import Slots, assign
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 
@@ -133,7 +133,7 @@ def write(page: Page) -> None:
     page.section("Figure 10: transportation problem example")
     page.text(
         f"""One day, {CRAWLERS} equal crawlers with {SLOTS_EACH:,} slots each (86.4 ms), as many crawls as slots,
-        {100 * RELEASED:.0f} % of them with release times, by `policies/prefetch/slots.py`. The paper: about two minutes
+        {100 * RELEASED:.0f} % of them with release times, by `policies/prefetch/slots`. The paper: about two minutes
         with a network flow library; "virtually all crawls occur within a window of plus or minus 20 time slots", those
         with release times not before them. It does not say how ideal times were drawn, and that decides, because with
         every slot taken a crawl is as late or early as the crawls due before it are too many or too few. Shares of the

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, FloatArray
-from bestbefore.policies.prefetch import allocation
+from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.replay.papers.adaptive.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness
@@ -46,10 +46,10 @@ def _write_table_2(page: Page, learnt: Learnt) -> list[Claim]:
     budget = float(len(learnt.spans))
     schedules = {
         COMBINED: STRATEGIES[BOTH](learnt, 1),
-        AGE: evenly(allocation.age(learnt.rates, None, budget)),
-        FRESHNESS: evenly(allocation.freshness(learnt.rates, None, budget)),
+        AGE: evenly(continuous.age(learnt.rates, None, budget)),
+        FRESHNESS: evenly(continuous.freshness(learnt.rates, None, budget)),
         "theorem 1 alone": divided(learnt.rates, None, 1),
-        "best age, rates to come": evenly(allocation.age(learnt.rates_to_come, None, budget)),
+        "best age, rates to come": evenly(continuous.age(learnt.rates_to_come, None, budget)),
         "theorem 1 alone, rates to come": divided(learnt.rates_to_come, None, 1),
         PLANNED: STRATEGIES[PLANNED](learnt, 1),
         ONLINE: STRATEGIES[ONLINE](learnt, 1),

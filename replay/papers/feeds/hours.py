@@ -7,8 +7,8 @@ import numpy as np
 
 from bestbefore.policies.models.history import BINS, FloatArray
 from bestbefore.policies.models.patterns import Clusters
-from bestbefore.policies.prefetch.timing import Intensity, delay_slopes
-from bestbefore.policies.prefetch.timing_exact import retrieval_points
+from bestbefore.policies.prefetch.timing.exact import retrieval_points
+from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes
 from bestbefore.replay.papers.feeds.learnt import STRENGTH, Learnt
 from bestbefore.replay.papers.feeds.runs import BUDGETS
 from bestbefore.replay.papers.feeds.spans import END_S, START_S

@@ -6,8 +6,8 @@ What was retrieved is learnt from: the rate of a feed after a retrieval is what 
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
-from bestbefore.policies.prefetch.online_delay import DelayIndex
-from bestbefore.policies.prefetch.online_spacing import DueDates
+from bestbefore.policies.prefetch.online.delay import DelayIndex
+from bestbefore.policies.prefetch.online.spacing import DueDates
 from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import evenly

@@ -10,11 +10,11 @@ from collections.abc import Callable
 import numpy as np
 
 from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
-from bestbefore.policies.prefetch import allocation
-from bestbefore.policies.prefetch.online_spacing import GOLDEN
-from bestbefore.policies.prefetch.timing import Intensity, grid_h
-from bestbefore.policies.prefetch.timing_exact import retrieval_points
-from bestbefore.policies.prefetch.timing_search import refined_points
+from bestbefore.policies.prefetch.allocation import continuous
+from bestbefore.policies.prefetch.online.spacing import GOLDEN
+from bestbefore.policies.prefetch.timing.exact import retrieval_points
+from bestbefore.policies.prefetch.timing.points import Intensity, grid_h
+from bestbefore.policies.prefetch.timing.search import refined_points
 from bestbefore.replay.polling import IntArray, Recurrent, Spaced
 
 WEEK_DAYS = 7
@@ -48,7 +48,7 @@ def timed(profiles: FloatArray, per_day: int, points: Points = retrieval_points)
 
 def divided(rates: FloatArray, weights: FloatArray | None, per_day: float) -> Spaced:
     """Strategy 3: theorem 1, evenly spaced."""
-    return evenly(allocation.delay(rates, weights, per_day * rates.size))
+    return evenly(continuous.delay(rates, weights, per_day * rates.size))
 
 
 def both(
@@ -72,7 +72,7 @@ def whole_visits(rates: FloatArray, weights: FloatArray | None, budget: int) -> 
     share = np.ones(rates.size)
     more = np.ones(rates.size, dtype=np.bool_)
     while True:
-        share[more] = allocation.delay(priority[more], None, budget - float(np.sum(~more)))
+        share[more] = continuous.delay(priority[more], None, budget - float(np.sum(~more)))
         least = more & (share < 1.0)
         if not np.any(least):
             break

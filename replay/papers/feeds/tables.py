@@ -114,7 +114,7 @@ def _write_table_1(page: Page, sets: Mapping[str, Learnt], found: Found) -> None
         make up much of the mean. At more retrievals it is the patterns: those of feeds that post little are the hours
         of single postings. *Ours, planned* takes for the rate of a feed what in the second week followed such a first
         week, and draws patterns to clusters of feeds that post daily; *ours, online* learns on, after each retrieval,
-        and retrieves whose index `policies/prefetch/online_delay.py` is largest. A mean over feeds, each of which
+        and retrieves whose index `policies/prefetch/online/delay.py` is largest. A mean over feeds, each of which
         counts once, is made longer by any allocation that favours busy feeds: it minimises the mean over postings."""
     )
 

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S
-from bestbefore.policies.prefetch.learning import mean_delay_of_pattern_window_s, mean_delay_of_rate_window_s
+from bestbefore.policies.prefetch.timing.learning import mean_delay_of_pattern_window_s, mean_delay_of_rate_window_s
 from bestbefore.replay.papers.adaptive.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.spans import SPAN_DAYS, Spans
 from bestbefore.replay.papers.lines import Line, Scale, drawn

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.prefetch import allocation
+from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.table import Allocate
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
@@ -67,15 +67,15 @@ class Example:
 EXAMPLE_5_4 = Example(
     "Table IV", "11", "5.4", ("e1", "e2", "e3", "e4", "e5"), (1, 2, 3, 4, 5), (1,) * 5, 5.0,
     (
-        Goal("freshness", allocation.freshness, ("1.15", "1.36", "1.35", "1.14", "0.00"), freshness_gain, 1),
-        Goal("age", allocation.age, ("0.84", "0.97", "1.03", "1.07", "1.09"), age_gain, 2),
+        Goal("freshness", continuous.freshness, ("1.15", "1.36", "1.35", "1.14", "0.00"), freshness_gain, 1),
+        Goal("age", continuous.age, ("0.84", "0.97", "1.03", "1.07", "1.09"), age_gain, 2),
     ),
 )
 EXAMPLE_6_2 = Example(
     "Table V", "13", "6.2", ("e11", "e12", "e13", "e21", "e22", "e23"), (1, 2, 3) * 2, (1, 1, 1, 2, 2, 2), 6.0,
     (
-        Goal("freshness", allocation.freshness, ("0.78", "0.76", "0.00", "1.28", "1.56", "1.62"), freshness_gain, 1),
-        Goal("age", allocation.age, ("0.76", "0.88", "0.94", "0.99", "1.17", "1.26"), age_gain, 2),
+        Goal("freshness", continuous.freshness, ("0.78", "0.76", "0.00", "1.28", "1.56", "1.62"), freshness_gain, 1),
+        Goal("age", continuous.age, ("0.76", "0.88", "0.94", "0.99", "1.17", "1.26"), age_gain, 2),
     ),
 )
 
@@ -100,7 +100,7 @@ def write(page: Page) -> None:
     """The sections of both examples."""
     for example in (EXAMPLE_5_4, EXAMPLE_6_2):
         page.section(f"{example.table} and Figure {example.figure}: the best refreshes of Example {example.number}")
-        page.text(f"By `policies/prefetch/allocation.py`, in refreshes per day, {example.budget:g} together.")
+        page.text(f"By `policies/prefetch/allocation`, in refreshes per day, {example.budget:g} together.")
         for goal in example.goals:
             what = [
                 f"{name}: {rate:g} changes a day, weight {weight:g}"

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.prefetch import allocation, objectives
+from bestbefore.policies.prefetch.allocation import continuous, objectives
 
 INTERVALS_DAYS = np.array([1.0, 7.0, 30.0, 120.0, 365.0])
 """For the bars of Figure 17: up to a day, a week, a month, four months; no change in four months counts as a year."""
@@ -49,8 +49,8 @@ def optimal(shares: FloatArray, faster: float = 1.0) -> tuple[float, float]:
     """
     some = shares > 0.0
     share, rates = shares[some], faster * shares[some] / INTERVALS_DAYS[some]
-    for_freshness = allocation.freshness(rates, share, REFRESHES_PER_DAY)
-    for_age = allocation.age(rates, share**2, REFRESHES_PER_DAY)
+    for_freshness = continuous.freshness(rates, share, REFRESHES_PER_DAY)
+    for_age = continuous.age(rates, share**2, REFRESHES_PER_DAY)
     return (
         float(share @ objectives.freshness(rates, for_freshness)),
         float(share**2 @ objectives.age(rates, for_age)),

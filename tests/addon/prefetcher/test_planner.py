@@ -17,7 +17,7 @@ from bestbefore.addon.store.keeper import Want
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.planning import Wanted
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.rates import Seen
+from bestbefore.policies.models.rates.seen import Seen
 
 DAY_S = 86_400.0
 HOUR_S = 3600.0

@@ -10,8 +10,8 @@ from bestbefore.policies.models.borrowing import (
     believed_rates,
     group_priors,
 )
-from bestbefore.policies.models.rates import Seen
-from bestbefore.policies.models.rates_prior import GammaRate, fitted_prior
+from bestbefore.policies.models.rates.prior import GammaRate, fitted_prior
+from bestbefore.policies.models.rates.seen import Seen
 
 GROUP = np.zeros(1, dtype=np.intp)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.prefetch.objectives import weighted_mean
+from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
 from bestbefore.policies.prefetch.table import ALLOCATIONS, OBJECTIVES
 
 each_objective = pytest.mark.parametrize("name", sorted(OBJECTIVES))

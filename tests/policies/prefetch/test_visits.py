@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S
-from bestbefore.policies.prefetch import allocation
+from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.prefetch.visits import (
     MOST_PER_DAY,
@@ -109,7 +109,7 @@ def test_of_what_does_not_fit_the_least_valuable_is_left_out():
 def test_the_allocation_is_that_of_the_objective():
     some = objects([1.0, 2.0, 9.0], weights=[3.0, 1.0, 2.0])
     for objective in ("freshness", "age", "delay", "uniform", "proportional"):
-        expected = getattr(allocation, objective)(some.rates_per_hour * 24.0, some.weights_per_hour, 6.0)
+        expected = getattr(continuous, objective)(some.rates_per_hour * 24.0, some.weights_per_hour, 6.0)
         assert visits_per_day(some, Terms(6.0, objective, 2.0)) == pytest.approx(expected)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bestbefore.addon.cli import run
-from bestbefore.policies.prefetch import allocation, objectives
+from bestbefore.policies.prefetch.allocation import continuous, objectives
 
 FIVE = "id,rate\ne1,1\ne2,2\ne3,3\ne4,4\ne5,5\n"
 Capture = pytest.CaptureFixture[str]
@@ -36,7 +36,7 @@ def test_json_is_the_objective_and_the_rates_and_nothing_else(objective: str, ca
     assert err == ""
     told = json.loads(out)
     rates = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    expected = getattr(allocation, objective)(rates, None, 5.0)
+    expected = getattr(continuous, objective)(rates, None, 5.0)
     assert list(told) == ["objective", "rates"]
     assert told["rates"] == dict(zip(["e1", "e2", "e3", "e4", "e5"], expected.tolist(), strict=True))
     assert told["objective"] == pytest.approx(float(getattr(objectives, objective)(rates, expected).mean()))

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from bestbefore.policies.models.renewal import Empirical, Pareto, Weibull
-from bestbefore.policies.prefetch.quasideterministic import PotentialUpdates
+from bestbefore.policies.models.renewal.laws import Empirical, Pareto, Weibull
+from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
 from bestbefore.replay.planning.laws import MODELS, name_of, shape_of
 
 

@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S
-from bestbefore.policies.models.renewal import Empirical, Weibull
+from bestbefore.policies.models.renewal.laws import Empirical, Weibull
 from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.traces.columns import Updates
 

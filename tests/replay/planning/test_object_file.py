@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.renewal import Pareto, Weibull
-from bestbefore.policies.prefetch.quasideterministic import PotentialUpdates
+from bestbefore.policies.models.renewal.laws import Pareto, Weibull
+from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
 from bestbefore.replay.planning import object_file
 from bestbefore.replay.planning.object_file import read_objects
 from bestbefore.replay.planning.objects import Objects

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bestbefore.policies.models.renewal import Weibull
+from bestbefore.policies.models.renewal.laws import Weibull
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bestbefore.policies.prefetch.quasideterministic import Boundary, PotentialUpdates, optimal_crawls, staleness
+from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls, staleness
 from bestbefore.replay.planning.potential_waits import mean_age, total_delay
 
 TWO = PotentialUpdates.of([0.0, 0.5], [0.5, 0.5], 1.0)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.renewal import Weibull
+from bestbefore.policies.models.renewal.laws import Weibull
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Crawls, Punctuality
 from bestbefore.replay.planning.objects import Objects

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bestbefore.policies.models.renewal import Empirical, Weibull
-from bestbefore.policies.prefetch import objectives
+from bestbefore.policies.models.renewal.laws import Empirical, Weibull
+from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.objects import Law, Objects

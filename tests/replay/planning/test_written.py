@@ -7,7 +7,7 @@ from typing import TextIO
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.renewal import Weibull
+from bestbefore.policies.models.renewal.laws import Weibull
 from bestbefore.replay.planning import ids
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Moments

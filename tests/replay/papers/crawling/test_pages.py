@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bestbefore.policies.models.renewal import Pareto, Poisson
-from bestbefore.policies.prefetch.staleness import staleness
+from bestbefore.policies.models.renewal.laws import Pareto, Poisson
+from bestbefore.policies.prefetch.discrete.staleness import staleness
 from bestbefore.replay.papers.crawling.pages import (
     MIXED,
     MOST_POTENTIAL,

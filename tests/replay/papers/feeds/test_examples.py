@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.prefetch.timing import expected_delay
-from bestbefore.policies.prefetch.timing_exact import retrieval_points
+from bestbefore.policies.prefetch.timing.exact import retrieval_points
+from bestbefore.policies.prefetch.timing.points import expected_delay
 from bestbefore.replay.papers.feeds.examples import EXAMPLE_1, RETRIEVALS, areas, example_2
 from bestbefore.replay.papers.feeds.pollers import mean_at, polled
 from bestbefore.replay.papers.feeds.population import burstiness

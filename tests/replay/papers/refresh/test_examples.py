@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.prefetch import objectives
+from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh.examples import (
     EXAMPLE_5_4,

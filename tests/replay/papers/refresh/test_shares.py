@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.prefetch import allocation, objectives
+from bestbefore.policies.prefetch.allocation import continuous, objectives
 from bestbefore.replay.papers.refresh.shares import (
     INTERVALS_DAYS,
     REFRESHES_PER_DAY,
@@ -19,8 +19,8 @@ PAGES = np.repeat(1.0 / INTERVALS_DAYS, (10 * SHARES).round().astype(int))
 def test_the_simple_values_are_those_of_pages_one_by_one() -> None:
     found = simple_values(SHARES[None, :])
     for allocate, fresh, aged in (
-        (allocation.proportional, found.proportional, found.proportional_age),
-        (allocation.uniform, found.uniform, found.uniform_age),
+        (continuous.proportional, found.proportional, found.proportional_age),
+        (continuous.uniform, found.uniform, found.uniform_age),
     ):
         refreshes = allocate(PAGES, None, len(PAGES) * REFRESHES_PER_DAY)
         assert fresh == pytest.approx([objectives.freshness(PAGES, refreshes).mean()])
@@ -30,8 +30,8 @@ def test_the_simple_values_are_those_of_pages_one_by_one() -> None:
 @pytest.mark.parametrize("faster", [1.0, 8.0])
 def test_the_optimum_of_shares_is_that_of_pages_one_by_one(faster: float) -> None:
     rates, budget = faster * PAGES, len(PAGES) * REFRESHES_PER_DAY
-    freshest = objectives.freshness(rates, allocation.freshness(rates, None, budget)).mean()
-    youngest = objectives.age(rates, allocation.age(rates, None, budget)).mean()
+    freshest = objectives.freshness(rates, continuous.freshness(rates, None, budget)).mean()
+    youngest = objectives.age(rates, continuous.age(rates, None, budget)).mean()
     assert optimal(SHARES, faster) == pytest.approx((freshest, youngest))
 
 

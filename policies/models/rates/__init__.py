@@ -1,0 +1,1 @@
+"""Rates of change, estimated from what contacts show."""

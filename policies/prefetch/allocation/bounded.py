@@ -1,0 +1,67 @@
+"""How often each object is refreshed, in real numbers and within bounds: m_i <= f_i <= M_i.
+
+Each allocation gives every object more as the budget grows (of the optimal ones, as the multiplier falls). So it is
+computed for another budget, at which the frequencies, cut to their bounds, add up to the one there is. For an optimal
+allocation that is the optimum within the bounds: between its bounds each object is at one common multiplier, at the
+lower bound it would gain less than that, at the upper one more (the conditions of Karush, Kuhn and Tucker).
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.prefetch.allocation.root import falling_root
+from bestbefore.policies.prefetch.checked import RowError, checked, checked_budget, checked_numbers
+from bestbefore.policies.prefetch.table import Allocate
+
+TOLERANCE = 1e-12
+"""By which share of the budget the sum may miss it."""
+SPAN = 1e15
+"""The budgets tried lie within this factor of the one there is; what less would add is below the tolerance."""
+
+
+def within_bounds(
+    allocate: Allocate, rates: ArrayLike, weights: ArrayLike | None, budget: float, minimum: ArrayLike,
+    maximum: ArrayLike,
+) -> FloatArray:
+    """(n,) refreshes per period, m_i <= f_i <= M_i; minimum and maximum are (n,), a maximum may be infinite.
+
+    An object that never changes or has no weight gets its minimum. Where all others have their maximum, less than the
+    budget is spent.
+
+    Raises what `allocate` raises, a `RowError` for a bound that is negative or not a number and a minimum above its
+    maximum, and a ValueError for a budget of less than the sum of the minimums.
+    """
+    checked_rates, checked_weights = checked(rates, weights)
+    total = checked_budget(budget)
+    least, most = checked_numbers(minimum, "the minimum"), np.asarray(maximum, dtype=np.float64)
+    if not len(checked_rates) == len(least) == len(most):
+        raise ValueError(f"{len(checked_rates)} rates, {len(least)} minimums, {len(most)} maximums, expected as many")
+    wrong = ~(least <= most)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise RowError(row, f"the minimum is {least[row]:g} and the maximum {most[row]:g}, expected no more")
+    needed = float(least.sum())
+    if needed > total:
+        raise ValueError(f"the budget is {total:g}, but the minimums add up to {needed:g}")
+    reach = np.where((checked_rates > 0.0) & (checked_weights > 0.0), most, least)
+    if float(reach.sum()) <= total:
+        return reach
+    if needed >= total:
+        return least.copy()
+    refreshes = np.empty(len(least))
+
+    def lacking(log_budget: float) -> float:
+        given = max(math.exp(log_budget), total / SPAN)
+        np.clip(allocate(checked_rates, checked_weights, given), least, reach, out=refreshes)
+        return total - float(refreshes.sum())
+
+    falling_root(lacking, math.log(total), -total, TOLERANCE * total, math.log(total * SPAN))
+    # Allocations keep their own budget to some 1e-9 of it.
+    free = (refreshes > least) & (refreshes < reach)
+    if (given := float(refreshes[free].sum())) > 0.0:
+        refreshes[free] *= 1.0 + (total - float(refreshes.sum())) / given
+        np.clip(refreshes, least, reach, out=refreshes)
+    return refreshes

@@ -1,0 +1,70 @@
+"""What a refresh rate is worth: the expected freshness, age and delay of an object refreshed at regular intervals.
+
+An object has lambda updates per period as a Poisson process and is refreshed f times per period, every 1/f of it;
+r = lambda / f. All arrays are (n,); times are in periods.
+
+Source: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers", section 4.1 (fixed order) and definition
+6.1; Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", theorem 1.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray, chunks
+
+Measure = Callable[[FloatArray, FloatArray], FloatArray]
+"""(rates, refreshes) -> what each object is expected to have; all (n,)."""
+
+
+def freshness(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
+    """F = (1 - e^-r) / r: the share of time for which the copy is current. Never refreshed: 0; never updated: 1."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        r = rates / refreshes
+        refreshed: FloatArray = np.where(r > 0.0, -np.expm1(-r) / r, 1.0)
+    return np.where((refreshes > 0.0) | (rates == 0.0), refreshed, 0.0)
+
+
+def age(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
+    """A = (r/2 - 1 + (1 - e^-r) / r) / lambda, in periods: for how long a copy has been outdated, averaged over time.
+
+    Never refreshed: infinite; never updated: 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        r = np.where(rates > 0.0, rates / refreshes, 0.0)
+        return np.where(rates > 0.0, unsynchronised(r) / rates, 0.0)
+
+
+def unsynchronised(r: FloatArray) -> FloatArray:
+    """r/2 - 1 + (1 - e^-r) / r for r >= 0, exact also near 0, where it is r^2/6: lambda A, the age in updates."""
+    # sum over k >= 2 of (-r)^k / (k+1)!
+    small = np.minimum(r, 0.5)
+    term = small * small / 6.0
+    series = term.copy()
+    for k in range(3, 18):
+        term = -term * small / (k + 1)
+        series += term
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(r < 0.5, series, r / 2.0 - 1.0 - np.expm1(-r) / r)
+
+
+def delay(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
+    """D = lambda / (2 f): the delays of an object's postings in a period, added up, in periods (each waits 1/(2f)).
+
+    Never refreshed: infinite; nothing posted: 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(rates > 0.0, rates / refreshes / 2.0, 0.0)
+
+
+def weighted_mean(measure: Measure, rates: FloatArray, weights: FloatArray, refreshes: FloatArray) -> float:
+    """sum(w m) / sum(w) over all objects; those of no weight do not count. ValueError if none has any."""
+    weight = float(weights.sum())
+    if not weight > 0.0:
+        raise ValueError("no object has a weight above 0")
+    total = 0.0
+    for part in chunks(len(rates)):
+        counted = weights[part] > 0.0
+        values = measure(rates[part][counted], refreshes[part][counted])
+        total += float((weights[part][counted] / weight * values).sum())
+    return total

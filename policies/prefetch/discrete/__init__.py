@@ -1,0 +1,1 @@
+"""How often each object is visited, in whole numbers."""

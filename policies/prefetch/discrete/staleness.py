@@ -1,0 +1,85 @@
+"""A(x): the share of a period for which a copy is expected to be stale, refreshed x times in it at the best moments.
+
+Under a law of update intervals those are spread evenly. `interval` (the paper): the copy is current at time 0 and x
+visits cut the period into x+1 intervals. `periodic`: the plan repeats, and x visits make x intervals; A(0) = 1. For
+pages that are updated at known moments see `quasideterministic`.
+
+Source: Wolf et al., "Optimal crawling strategies for web search engines", equations 3, 4 and 14, section 2.3.2.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from bestbefore.policies.models.renewal.laws import (
+    Pareto,
+    Poisson,
+    RenewalLaw,
+    Weibull,
+    pareto_stale_time,
+    poisson_stale_time,
+    weibull_stale_time,
+)
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness
+
+
+def staleness(law: RenewalLaw, visits: ArrayLike, period: float, boundary: Boundary) -> FloatArray:
+    """A(x) for each number of visits x >= 0, of any shape; the period is in the unit of the law. Convex, falling."""
+    intervals = np.asarray(visits, dtype=np.float64) + (1.0 if boundary == "interval" else 0.0)
+    some = np.maximum(intervals, 1.0)
+    return np.where(intervals >= 1.0, some * law.stale_time(period / some) / period, 1.0)
+
+
+def staleness_table(
+    laws: Sequence[RenewalLaw | PotentialUpdates], most: int, period: float, boundary: Boundary
+) -> FloatArray:
+    """(n, most+1): A(0) ... A(most) of each law, all laws of one kind at once.
+
+    Potential updates have the same period; visited at all of them, a copy is never stale.
+    """
+    table = np.zeros((len(laws), most + 1))
+    intervals = np.arange(most + 1) + (1.0 if boundary == "interval" else 0.0)
+    some = np.maximum(intervals, 1.0)
+    tau = period / some
+    kinds: dict[type[RenewalLaw], dict[int, RenewalLaw]] = {}
+    known: dict[PotentialUpdates, FloatArray] = {}
+    for row, law in enumerate(laws):
+        if isinstance(law, PotentialUpdates):
+            if law not in known:
+                known[law] = least_staleness(law, boundary)[: most + 1]
+            table[row, : len(known[law])] = known[law]
+        else:
+            kinds.setdefault(type(law), {})[row] = law
+    for kind, same in kinds.items():
+        table[list(same)] = _stale_times(kind, list(same.values()), tau) * (some / period)
+    table[:, intervals == 0.0] = 1.0
+    return table
+
+
+def _stale_times(kind: type[RenewalLaw], laws: Sequence[RenewalLaw], tau: FloatArray) -> FloatArray:
+    """(n, times): that of each law of one kind after each time."""
+    if kind is Poisson:
+        return poisson_stale_time(_column(laws, "rate"), tau)
+    if kind is Weibull:
+        return weibull_stale_time(_column(laws, "shape"), _column(laws, "scale"), tau)
+    if kind is Pareto:
+        return pareto_stale_time(_column(laws, "shape"), _column(laws, "scale"), tau)
+    return np.array([law.stale_time(tau) for law in laws])
+
+
+def _column(laws: Sequence[RenewalLaw], parameter: str) -> FloatArray:
+    return np.array([[getattr(law, parameter)] for law in laws], dtype=np.float64)
+
+
+def gains(law: RenewalLaw, most: int, period: float, boundary: Boundary) -> FloatArray:
+    """(most,) the first differences A(x) - A(x+1), x = 0 ... most-1: what each visit gains. They do not rise."""
+    return -np.diff(staleness(law, np.arange(most + 1), period, boundary))
+
+
+def ideal_times(visits: int, period: float, boundary: Boundary) -> FloatArray:
+    """(visits,) the moments in [0, period) at which A(x) is reached; `periodic`: any common shift is as good."""
+    if boundary == "interval":
+        return np.arange(1.0, visits + 1.0) * (period / (visits + 1))
+    return np.arange(float(visits)) * (period / max(visits, 1))

@@ -1,0 +1,1 @@
+"""What is refreshed next, without a plan."""

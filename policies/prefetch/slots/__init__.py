@@ -1,0 +1,1 @@
+"""By which crawler in which slot."""
