@@ -73,9 +73,15 @@ def read_given(
         if format_name is not None:
             raise InputError("--format is that of --log FILE; the files of --updates and --requests are recognised")
         updates = files.read_updates(updates_path, warn)
-        return updates, None if requests_path is None else files.read_requests(requests_path, warn)
+        requests = None if requests_path is None else files.read_requests(requests_path, warn)
     except TraceError as error:
         raise InputError(str(error)) from None
+    if requests and updates and set(updates.objects).isdisjoint(requests.objects):
+        warn(
+            f"{requests_path}: no object has an update in {updates_path}: expected the same names in both, not such as "
+            f"{requests.objects[0]!r} and {updates.objects[0]!r}"
+        )
+    return updates, requests
 
 
 def _from_log(reading: Reading, warn: Say, say: Say) -> tuple[Updates, Requests | None]:

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bestbefore.replay.commands.replay import command
+from bestbefore.replay.commands.trace_options import read_given
 
 LINE = '{} - - [10/Oct/2000:{:02}:{:02}:00 +0000] "GET {} HTTP/1.1" {} {}\n'
 
@@ -84,3 +85,15 @@ def test_a_trace_without_requests_cannot_be_replayed_as_requests() -> None:
         result = run(*arguments)
         assert result.exit_code == 2
         assert "requests" in result.stderr.splitlines()[-1]
+
+
+def test_files_that_name_objects_differently_are_warned_of(tmp_path: Path) -> None:
+    updates, requests = tmp_path / "u.csv", tmp_path / "r.csv"
+    updates.write_text("object,time\nhttp://h/a,1\n")
+    requests.write_text("time,client,object\n2,c,/a\n")
+    warnings: list[str] = []
+    read_given(updates, requests, None, None, warn=warnings.append, say=warnings.append)
+    assert warnings == [
+        f"{requests}: no object has an update in {updates}: expected the same names in both, not such as '/a' and "
+        "'http://h/a'"
+    ]
