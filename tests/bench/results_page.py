@@ -9,13 +9,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 
-def write_page(path: Path, title: str, explanation: str, printed: str) -> None:
-    """Write a page whose table is `printed`, preformatted, as a run of this process."""
+def write_page(path: Path, title: str, explanation: str, printed: str, *, preformatted: bool = True) -> None:
+    """Write a page whose table is `printed`, preformatted or itself Markdown, as a run of this process."""
     made = datetime.now(UTC).strftime("%Y-%m-%d")
     script = Path(sys.argv[0])
     command = shlex.join(["python", f"tests/bench/{script.name}", *sys.argv[1:]])
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}, Python {platform.python_version()}"
     path.write_text(
         f"# {title}\n\n{explanation}\n\nMade {made} with bestbefore {version('bestbefore')} on {machine}, by\n\n"
-        f"    {command}\n\n```\n{printed.rstrip()}\n```\n"
+        f"    {command}\n\n" + (f"```\n{printed.rstrip()}\n```\n" if preformatted else f"{printed.rstrip()}\n")
     )
