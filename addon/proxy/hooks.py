@@ -18,9 +18,10 @@ from mitmproxy.proxy import layer, layers, server_hooks
 
 from bestbefore.addon.proxy import transports
 from bestbefore.addon.proxy.access import REALM, is_local
+from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.forwarded import Passing, sent_fields
 from bestbefore.addon.proxy.layer import OURS, install
-from bestbefore.addon.proxy.service import Companion, Service
+from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.tunnels import Refusals
 from bestbefore.addon.proxy.wait import Work
@@ -136,7 +137,7 @@ class BestBefore:
 
     def client_connected(self, client: connection.Client) -> None:
         """mitmproxy's hook: refuse clients that may not use the proxy."""
-        if self._service is not None and client.peername and not self._service.access.admits(client.peername[0]):
+        if self._service is not None and client.peername and not self._service.gate.access.admits(client.peername[0]):
             client.error = f"{client.peername[0]} is not in allow_clients"
 
     def client_disconnected(self, client: connection.Client) -> None:
@@ -156,26 +157,26 @@ class BestBefore:
             return
         if not self._admit(flow, service):
             return
-        if not service.access.tunnels(client.peername[0], flow.request.port):
+        if not service.gate.access.tunnels(client.peername[0], flow.request.port):
             flow.response = _refusal(403, f"no tunnel to port {flow.request.port} for this client")
             return
         request = request_of(flow.request, has_body=False)
-        refusal = service.refusal(request, client) if service.ready else None
+        refusal = service.gate.refusal(request, client, service.site) if service.ready else None
         if refusal is not None:
             flow.response = _refusal(*refusal)
             return
-        service.tunnel_opened(client, request.fields)
+        service.gate.tunnel_opened(client, request.fields)
 
     def http_connect_upstream(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: a tunnel through the parent proxy."""
         if self._service is not None and self._service.ready:
-            fields = self._service.tunnel_on(flow.client_conn, fields_of(flow.request.headers))
+            fields = self._service.gate.tunnel_on(flow.client_conn, fields_of(flow.request.headers), self._service.site)
             flow.request.headers.fields = pairs_of(fields)
 
     async def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
         """mitmproxy's hook, before it connects itself: what the client may not reach is refused."""
         service, address = self._service, data.server.address
-        if service is None or address is None or not service.is_barred(data.client, address):
+        if service is None or address is None or not service.gate.is_barred(data.client, address):
             return
         try:
             found = await asyncio.get_running_loop().getaddrinfo(*address[:2], type=socket.SOCK_STREAM)
@@ -187,7 +188,9 @@ class BestBefore:
     def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """mitmproxy's hook, before anything is sent: the name may have another address than it had a moment ago."""
         service, address, peer = self._service, data.server.address, data.server.peername
-        if service is not None and address and peer and is_local(peer[0]) and service.is_barred(data.client, address):
+        if service is None or not address or not peer or not is_local(peer[0]):
+            return
+        if service.gate.is_barred(data.client, address):
             transports.cut(data.server, data.client)
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
@@ -204,7 +207,7 @@ class BestBefore:
             )
 
     def _admit(self, flow: mitmproxy.http.HTTPFlow, service: Service) -> bool:
-        if service.admitted(flow.client_conn, flow.request.headers.get("Proxy-Authorization")):
+        if service.gate.admitted(flow.client_conn, flow.request.headers.get("Proxy-Authorization")):
             return True
         flow.response = _refusal(407, "proxy credentials are required", ("Proxy-Authenticate", REALM))
         return False
@@ -219,7 +222,7 @@ class BestBefore:
         framed = "content-length" in flow.request.headers or "transfer-encoding" in flow.request.headers
         request = request_of(flow.request, has_body=framed)
         passing = Passing(request, service.clock.now(), service.clock.monotonic())
-        refusal = service.refusal(request, flow.client_conn) if self._admit(flow, service) else None
+        refusal = service.gate.refusal(request, flow.client_conn, service.site) if self._admit(flow, service) else None
         if refusal is not None:
             flow.response = _refusal(*refusal)
         if flow.response is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import mitmproxy.http
 from mitmproxy import ctx
@@ -27,22 +27,21 @@ from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
-from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy import pages, transports
-from bestbefore.addon.proxy.access import Access, is_local, is_restricted, read_credentials
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
+from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.forwarded import Passing, passed_head
+from bestbefore.addon.proxy.gate import Gate, address_of
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.origin import Origin
 from bestbefore.addon.proxy.translate import is_carried
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.bypass import is_malformed
-from bestbefore.addon.rfc9111.connection import has_passed, hops
 from bestbefore.addon.rfc9111.invalidation import invalidated
-from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rfc9111.targeted import CDN_CACHE_CONTROL
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
@@ -57,19 +56,6 @@ SUMMARY_EVERY_S = 3600.0
 CA_FILE = "mitmproxy-ca-cert.pem"
 
 
-class Companion(Protocol):
-    """What runs beside the proxy, on its store and origins."""
-
-    async def start(self) -> None:
-        """Begin. Store and origin are there, and requests may come at any time."""
-
-    def reconfigured(self) -> None:
-        """The configuration in force is another one."""
-
-    async def close(self) -> None:
-        """Stop. Store and origin are still there."""
-
-
 class Service:
     """What the layer and the hooks ask. Started before the first request, stopped after the last."""
 
@@ -80,7 +66,7 @@ class Service:
         *,
         log_requests: bool = False,
         announce: bool = False,
-        companion: "Callable[[Service], Companion] | None" = None,
+        companion: Callable[["Service"], Companion] | None = None,
     ) -> None:
         self.clock = clock
         self.ready = False
@@ -94,15 +80,12 @@ class Service:
         self._log: RequestLog | None = None
         self._admin: AdminServer | None = None
         self._closing = AsyncExitStack()
-        self._port = 0
         self._companion = None if companion is None else companion(self)
-        self._tunnels: dict[str, Fields] = {}
-        """By the connections of their clients: the fields of the CONNECT."""
-        self.access = _access(self.settings)
+        self.gate = Gate(self.settings)
 
     @classmethod
     def from_options(
-        cls, options: Mapping[str, str | None], companion: "Callable[[Service], Companion] | None" = None
+        cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion] | None = None
     ) -> Self:
         """For a stock mitmproxy, from its options; raises ValueError with a message for the user."""
         given = dict(options)
@@ -217,7 +200,7 @@ class Service:
         """
         ca_file = authority / CA_FILE
         bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
-        self._port = port
+        self.gate.own_ports = frozenset({port} if self._admin is None else {port, self._admin.port})
         own = pages.Site.of(f"http://{Address(host, port)}", ca_file, bundle)
         self._origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
         return bundle
@@ -227,7 +210,7 @@ class Service:
         self.ready = False
         await self._closing.aclose()
         if self._writer is not None:
-            if self._port:  # else nobody was ever answered
+            if self.gate.own_ports:  # else nobody was ever answered
                 self._writer.write(self.summary.render(self.clock.now(), self.clock.monotonic()))
             self._writer.close()
 
@@ -247,7 +230,7 @@ class Service:
     def _reconfigure(self, before: Settings, need_restart: tuple[str, ...]) -> None:
         settings = self.settings
         try:
-            self.access = _access(settings)
+            self.gate.reconfigured(settings)
         except (OSError, ValueError) as error:
             logger.warning("credentials stay as they were: %s", error)
         site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
@@ -278,7 +261,7 @@ class Service:
         """Whether this request is answered here rather than by mitmproxy."""
         return (
             self.ready
-            and self.admitted(client, request.headers.get("Proxy-Authorization"))
+            and self.gate.admitted(client, request.headers.get("Proxy-Authorization"))
             and (request.data.method == b"PURGE" or self._is_cached(request))
         )
 
@@ -296,7 +279,7 @@ class Service:
 
     async def answer(self, request: Request, client: Client) -> Answer:
         """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
-        if self.is_own(request.target.host, request.target.port):
+        if self.gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
             return self._exchanges.refused(request, client, 403, "own-address", hint)
         if is_malformed(request.fields):
@@ -313,8 +296,8 @@ class Service:
     async def _purge(self, request: Request, client: Client) -> Answer:
         """Remove the copies of the request's own target. For hosts and patterns there is a command."""
         url = request.target.url
-        address = client.peername[0] if client.peername else ""
-        if not self.access.purges(address, request.fields):
+        address = address_of(client)
+        if not self.gate.access.purges(address, request.fields):
             status, text = 403, "PURGE is for programs of this machine, and for no web page"
         else:
             had_copies = bool((await self._store.copies(url)).copies)
@@ -339,60 +322,13 @@ class Service:
 
     # What the hooks ask.
 
-    def admitted(self, client: Client, proxy_authorization: str | None) -> bool:
-        """Whether the client has shown the credentials that it needs, with this request or with its tunnel's."""
-        address = client.peername[0] if client.peername else ""
-        return client.id in self._tunnels or self.access.authorised(address, proxy_authorization)
-
-    def tunnel_opened(self, client: Client, fields: Fields) -> None:
-        """The client was admitted to a tunnel: what comes through it needs no credentials of its own."""
-        self._tunnels[client.id] = fields
-
-    def tunnel_on(self, client: Client, fields: Fields) -> Fields:
-        """The fields of the CONNECT that opens a client's tunnel at the parent proxy: it may lead back to us."""
-        return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), self.site)
-
     def left(self, connection: Connection, client: Client) -> None:
         """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client.
 
         mitmproxy 12.2.3 leaves the socket open if it decided to close it while more data was at hand.
         """
-        self._tunnels.pop(connection.id, None)
+        self.gate.left(connection.id)
         transports.cut(connection, client)
-
-    def is_own(self, host: str, port: int) -> bool:
-        """Whether this is an address at which we ourselves listen."""
-        ports = {self._port} if self._admin is None else {self._port, self._admin.port}
-        return port in ports and (host == self.settings.listen.host or is_local(host))
-
-    def is_barred(self, client: Client, address: tuple[str | int, ...]) -> bool:
-        """Whether a connection for this client must not lead to this machine itself.
-
-        A parent proxy may be there: it is the operator's choice.
-        """
-        parent = self.settings.upstream
-        is_parent = parent is not None and address[:2] == (parent.host, parent.port)
-        return is_restricted(client) and not is_parent
-
-    def refusal(self, request: Request, client: Client) -> tuple[int, str] | None:
-        """Why a request that mitmproxy would forward, or a tunnel, is refused, if it is."""
-        if request.method.upper() == "PURGE":
-            return 400, "a PURGE has no content"
-        if is_malformed(request.fields):
-            return 400, "a field holds a control character"
-        if self.is_own(request.target.host, request.target.port):
-            return 403, "this address is the proxy's own"
-        if is_restricted(client) and is_local(request.target.host):
-            return 403, "this client reaches no address of this machine"
-        if has_passed(request.fields, self._exchanges.site.name):
-            return 508, "the request has passed this proxy already"
-        if request.method == "CONNECT":
-            return None
-        if request.target.host == pages.HOST:
-            return 403, "this address is the proxy's own"
-        if self._exchanges.site.offline:
-            return 504, "the proxy is offline"
-        return None
 
     @property
     def site(self) -> Site:
@@ -418,7 +354,7 @@ class Service:
         return Answered(
             time_s=passing.time_s,
             duration_s=self.clock.monotonic() - passing.started_s,
-            client=client.peername[0] if client.peername else "",
+            client=address_of(client),
             method=passing.request.method,
             url=passing.request.target.url,
             status=status,
@@ -443,11 +379,6 @@ def _targeted(settings: Settings) -> tuple[str, ...]:
     """The targeted fields that are obeyed: in front of an origin, one that is meant for caches there in any case."""
     ours = (CDN_CACHE_CONTROL,) if settings.mode is not None else ()
     return tuple(dict.fromkeys((*settings.targeted, *ours)))
-
-
-def _access(settings: Settings) -> Access:
-    users = {} if settings.credentials is None else read_credentials(settings.credentials)
-    return Access(settings.allow_clients, settings.connect_ports, users)
 
 
 def _trust(*, stock: bool) -> tuple[bool, str | None]:
