@@ -54,7 +54,7 @@ def _start_s(fields: list[str]) -> float:
     try:
         seconds, _, milliseconds = fields[0].partition(".")
         start_s = (int(seconds) * 1000 + int(milliseconds[:3].ljust(3, "0")) - max(int(fields[1]), 0)) / 1000
-    except ValueError:
+    except (ValueError, OverflowError):
         start_s = -1.0
     if not 0.0 <= start_s < 1e12:
         given = shortened(f"{fields[0]} {fields[1]}")

@@ -37,6 +37,7 @@ def test_a_native_log(read: Read, rows: Rows) -> None:
         (LOG.replace(b"1066036250.603", b"soon", 1).split(b"\n")[0], "time and duration 'soon 10342': expected Unix"),
         (LOG.replace(b"1066036250.603", b"9.0", 1).split(b"\n")[0], "time and duration '9.0 10342': expected Unix"),
         (LOG.replace(b"1066036250.603", b"9" * 5000, 1).split(b"\n")[0], "expected Unix seconds and milliseconds"),
+        (LOG.replace(b"1066036250.603", b"9" * 500, 1).split(b"\n")[0], "expected Unix seconds and milliseconds"),
         (LOG.replace(b"/200", b"", 1).split(b"\n")[0], "result 'TCP_MISS': expected one such as TCP_MISS/200"),
         (LOG.replace(b"1150", b"-", 1).split(b"\n")[0], "size '-': expected a whole number of bytes"),
     ],
