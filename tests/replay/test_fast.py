@@ -7,7 +7,7 @@ from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import fast, plain
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.fast import FastReplay
-from bestbefore.replay.kernels import walk
+from bestbefore.replay.kernels import vectorised
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
 
@@ -70,7 +70,7 @@ def test_a_kernel_that_is_given_is_kept() -> None:
 
     def counted(*arguments: object) -> int:
         calls.append(1)
-        return walk.replay(*arguments)  # type: ignore[arg-type]
+        return vectorised.replay(*arguments)  # type: ignore[arg-type]
 
     engine = FastReplay(scenario_of(9, 9), kernel=counted)
     engine.prepare(POLICIES)
