@@ -45,6 +45,8 @@ class Planning:
         self._planned: frozenset[str] = frozenset()
         """The objects in it."""
         self._news: Counter[str] = Counter()
+        self._made = ""
+        """The version of the last plan that was made here."""
 
     # Wants; a part that is written behind.
 
@@ -57,8 +59,8 @@ class Planning:
 
     @property
     def news(self) -> int:
-        """How many objects that are not in the plan were wanted here at least twice since it was made."""
-        return sum(n > 1 for n in self._news.values())
+        """How many objects were wanted here at least twice that are neither in the plan nor were looked at for it."""
+        return sum(n > 1 for url, n in self._news.items() if url not in self._planned)
 
     @property
     def waiting(self) -> int:
@@ -75,7 +77,7 @@ class Planning:
             raise
 
     async def wanted(self) -> Wanted | None:
-        """The wants of the last `WANTS_KEPT_DAYS` days; None if the backend is away."""
+        """The wants of the last `WANTS_KEPT_DAYS` days, which are looked at now; None if the backend is away."""
         today = int(self._clock.now() // DAY_S)
 
         async def read(keeper: Keeper) -> Wanted:
@@ -85,7 +87,13 @@ class Planning:
                 first = min(first, day) if part else first
             return Wanted(counts, first * DAY_S)
 
-        return await self._ask(read)
+        wanted = await self._ask(read)
+        if wanted is not None:
+            looked_at: Counter[str] = Counter()
+            for want, n in wanted.counts.items():
+                looked_at[want.url] += n
+            self._news = Counter({url: n for url, n in self._news.items() if looked_at[url] < 2})
+        return wanted
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
         """Forget the wants and the jobs of some URLs. Raises AwayError, UnwritableError."""
@@ -107,6 +115,8 @@ class Planning:
         encoded = await self._ask(lambda keeper: keeper.plan())
         try:
             self._know(None if encoded is None else decode(encoded))
+            if self._plan is not None and self._plan.version != self._made:  # another has looked at what is wanted
+                self._news.clear()
         except ValueError as e:
             self._notices.holds("plan", str(e))
             self._know(None)
@@ -114,13 +124,13 @@ class Planning:
 
     async def put_plan(self, plan: Plan) -> None:
         """Let this plan be in force, for all if the backend is there."""
+        self._made = plan.version
         self._know(plan)
         await self._ask(lambda keeper: keeper.put_plan(plan.version, encode(plan)))
 
     def _know(self, plan: Plan | None) -> None:
         self._plan = plan
         self._planned = frozenset(job.url for job in plan.jobs) if plan is not None else frozenset()
-        self._news.clear()
 
     async def lead(self, holder: str, lease_s: float) -> bool:
         """Whether the holder may plan for all now."""

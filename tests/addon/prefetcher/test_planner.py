@@ -15,7 +15,7 @@ from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.prefetcher.planner import PLANNED, make_plan
 from bestbefore.addon.store.keeper import Want
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.planning import Wanted
+from bestbefore.addon.store.planning import Planning, Wanted
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.rates.seen import Seen
 
@@ -146,7 +146,30 @@ async def test_much_that_is_new_is_known_of(store: tuple[Store, ManualClock]) ->
     for url in ("http://a.org/", "http://new.org/", "http://once.org/", "http://a.org/", "http://new.org/"):
         known.planning.want(url, "")
     assert known.planning.news == 1
-    await known.planning.put_plan(make_plan([candidate("http://a.org/")], SETTINGS, NOW_S + 1.0))
+    assert await known.planning.wanted() is not None
+    assert known.planning.news == 0, "it was looked at, and may be no candidate"
+
+
+async def test_what_is_wanted_while_a_plan_is_made_is_news_unless_it_is_in_it(store: tuple[Store, ManualClock]) -> None:
+    known, _ = store
+    known.planning.want("http://late.org/", "")
+    assert await known.planning.wanted() is not None
+    for url in ("http://late.org/", "http://new.org/", "http://a.org/", "http://new.org/", "http://a.org/"):
+        known.planning.want(url, "")
+    assert await known.planning.plan() is None
+    await known.planning.put_plan(make_plan([candidate("http://a.org/")], SETTINGS, NOW_S))
+    assert await known.planning.plan() is not None
+    assert known.planning.news == 2
+
+
+async def test_a_plan_that_another_has_made_leaves_no_news(store: tuple[Store, ManualClock]) -> None:
+    known, clock = store
+    another = Planning(known.planning._link, clock, known.planning._notices, registrable_domain)
+    for _ in range(2):
+        known.planning.want("http://new.org/", "")
+    await another.put_plan(make_plan([candidate("http://a.org/")], SETTINGS, NOW_S))
+    assert known.planning.news == 1
+    await known.planning.plan()
     assert known.planning.news == 0
 
 
