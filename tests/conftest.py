@@ -1,11 +1,13 @@
 """Servers and traces that tests of several folders need."""
 
+import itertools
 import os
 import socket
 import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -60,11 +62,17 @@ class Valkey:
             self.process = None
 
 
+# Below those that systems give to clients, and others in each process that tests are spread over.
+_PORTS = itertools.count(20_000 + 2_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")))
+
+
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """A port that was free a moment ago, and that nobody is likely to take before it is used."""
+    for port in _PORTS:
+        with socket.socket() as s, suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError
 
 
 @pytest.fixture(scope="session")

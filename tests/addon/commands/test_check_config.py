@@ -68,6 +68,7 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
         "  enabled              true",
         "  budget               24/hour",
         "  objective            freshness",
+        "  timing               pattern",
         "  per_host_interval    2s",
         "  connections_per_host 1",
         "  replan               1h",

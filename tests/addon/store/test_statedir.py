@@ -4,6 +4,7 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,14 @@ def test_the_socket_is_in_the_directory_where_that_is_short_enough(tmp_path):
     state.close()
 
 
-def test_else_in_a_private_one_where_the_runtime_directory_is(tmp_path):
-    runtime = tmp_path / "run"
-    runtime.mkdir()
+@pytest.fixture
+def runtime():
+    """A directory with a short name: pytest's own may be too long for a socket."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)
+
+
+def test_else_in_a_private_one_where_the_runtime_directory_is(tmp_path, runtime):
     state = StateDir(tmp_path / ("x" * 100))
     for _ in range(2):  # a second start removes what the first left
         socket = state.new_socket({"XDG_RUNTIME_DIR": str(runtime)})
