@@ -112,8 +112,12 @@ def run(args: Sequence[str] | None = None) -> int:
         status = cli.main(args, prog_name="bestbefore", standalone_mode=False)
     except click.Abort:
         return 130
+    except click.UsageError as error:
+        # click lists the choices of a missing option in lines of their own.
+        _say(" ".join(error.format_message().split()), "bestbefore" if error.ctx is None else error.ctx.command_path)
+        return error.exit_code
     except click.ClickException as error:
-        _say(error.format_message(), _command_path(error))
+        _say(error.format_message())
         return error.exit_code
     except BrokenPipeError:
         return 1
@@ -129,11 +133,6 @@ def _say(message: str, command_path: str = "bestbefore") -> None:
     with suppress(OSError):  # nobody is left to hear it
         for line in message.split("\n"):
             click.echo(f"{command_path}: {line}", err=True)
-
-
-def _command_path(error: click.ClickException) -> str:
-    ctx = error.ctx if isinstance(error, click.UsageError) else None
-    return "bestbefore" if ctx is None else ctx.command_path
 
 
 def _in_one_line(error: Exception) -> str:

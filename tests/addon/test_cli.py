@@ -98,6 +98,7 @@ def test_without_a_command_the_help_goes_to_stderr_and_the_status_is_2() -> None
         (["chekc-config"], "bestbefore: no such command 'chekc-config': did you mean 'check-config'?"),
         (["xyzzy"], f"bestbefore: no such command 'xyzzy': expected one of {', '.join(cli.COMMANDS)}"),
         (["--verson"], "bestbefore: No such option '--verson'. Did you mean '--version'?"),
+        (["plan", "--budget=9"], "bestbefore plan: Missing option '--objective'. Choose from: freshness, age, delay"),
         (["addon-path", "--hepl"], "bestbefore addon-path: No such option '--hepl'. Did you mean '--help'?"),
         (["addon-path", "x"], "bestbefore addon-path: Got unexpected extra argument (x)"),
     ],

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
+from functools import partial
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -36,7 +37,8 @@ def rss(*items: str, channel: str = "") -> bytes:
     return f'<?xml version="1.0"?><rss version="2.0">{text}</rss>'.encode()
 
 
-CODINGS = {"": bytes, "gzip": gzip.compress, "br": brotli.compress}
+# Without the time in it, which would be another content each second.
+CODINGS = {"": bytes, "gzip": partial(gzip.compress, mtime=0), "br": brotli.compress}
 
 
 @dataclass
