@@ -39,9 +39,13 @@ _SECRETS = frozenset((
     "passwd", "password", "pin", "pwd", "secret", "session", "sessionid", "sid", "sig", "sign", "signature", "state",
     "ticket", "token",
 ))  # fmt: skip
-"""Words that a key of a query may consist of, or end with as `access_token`, `X-Amz-Signature` and `apiKey` do."""
-_SECRET_ENDINGS = ("token", "secret", "password", "passwd", "signature", "apikey", "authkey", "sessionid", "session")
-"""Those that also count without a seam before them."""
+"""Words that a key, of the query or of a parameter in the path, may consist of, or end with as `access_token`,
+`X-Amz-Signature` and `apiKey` do."""
+_SECRET_ENDINGS = (
+    "token", "secret", "password", "passwd", "signature", "apikey", "authkey", "accesskey", "secretkey", "passkey",
+    "rsskey", "feedkey", "session", "sessionid", "sessid",
+)  # fmt: skip
+"""Those that also count without a seam before them, as in `PHPSESSID`."""
 _DEEDS = frozenset((
     "activate", "approve", "buy", "cancel", "checkout", "confirm", "delete", "destroy", "disable", "enable", "logoff",
     "logon", "login", "logout", "optout", "purchase", "remove", "reset", "revoke", "signin", "signoff", "signout",
@@ -59,13 +63,15 @@ def refused_url(url: str) -> Refusal | None:
     parts = urlsplit(url)
     if "@" in parts.netloc:
         return Refusal.USERINFO
-    pairs = [pair.partition("=") for pair in re.split("[&;]", parts.query) if pair]
+    segments = [segment.partition(";") for segment in parts.path.split("/")]
+    parameters = [parameter for _, _, after in segments for parameter in after.split(";")]  # as of `/page;jsessionid=1`
+    pairs = [pair.partition("=") for pair in [*parameters, *re.split("[&;]", parts.query)] if pair]
     if len(pairs) > TOO_MANY_KEYS:
         return Refusal.TOO_LONG
     if any(_is_secret(unquote_plus(key)) for key, _, _ in pairs):
         return Refusal.SECRET
-    segments = [unquote_plus(segment) for segment in parts.path.split("/")]
-    words = [*segments, *(segment.partition(".")[0] for segment in segments)]
+    names = [unquote_plus(name) for name, _, _ in segments]
+    words = [*names, *(name.partition(".")[0] for name in names)]
     words += [unquote_plus(text) for key, _, value in pairs for text in (key, value)]
     if any(_NOT_A_LETTER.sub("", word.lower()) in _DEEDS for word in words):
         return Refusal.DEED

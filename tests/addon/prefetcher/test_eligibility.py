@@ -50,9 +50,12 @@ def test_ordinary_urls_may_be_fetched(url: str) -> None:
             for key in (
                 "token", "access_token", "accessToken", "ACCESSTOKEN", "id-token", "sig", "X-Amz-Signature", "key",
                 "api_key", "apikey", "apiKey", "code", "auth", "PHPSESSID.session", "password", "user[password]",
-                "%74oken", "jwt", "state",
+                "%74oken", "jwt", "state", "PHPSESSID", "jsessionid", "passkey", "rsskey", "secretkey",
             )
         ),
+        ("http://example.org/page;jsessionid=1/feed", Refusal.SECRET),
+        ("http://example.org/log-out;a=1", Refusal.DEED),
+        ("http://example.org/page;do=unsubscribe", Refusal.DEED),
         ("http://example.org/x?token", Refusal.SECRET),
         ("http://example.org/logout", Refusal.DEED),
         ("http://example.org/user/log-out.php", Refusal.DEED),
