@@ -44,6 +44,14 @@ class _Read:
     until_s: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Excluded:
+    """Why an object is not for us, and until when that is believed."""
+
+    why: str
+    until_s: float
+
+
 class Fetcher:
     """Does single jobs."""
 
@@ -66,13 +74,21 @@ class Fetcher:
         self._metrics = metrics
         self._robots: LRUCache[str, _Read] = LRUCache(ORIGINS_KEPT)
         """By scheme and authority."""
-        self._excluded: LRUCache[str, float] = LRUCache(EXCLUDED_KEPT)
-        """Objects that turned out not to be for us, and until when that is believed."""
+        self._excluded: LRUCache[str, _Excluded] = LRUCache(EXCLUDED_KEPT)
+        """Objects that turned out not to be for us."""
 
-    def excluded(self) -> frozenset[str]:
-        """The objects that need not be planned for."""
+    async def excluded(self) -> frozenset[str]:
+        """The objects that need not be planned for. One without a copy is looked at again: a client may bring one."""
         now_s = self._clock.now()
-        return frozenset(url for url, until_s in self._excluded.items() if now_s < until_s <= now_s + EXCLUDED_S)
+        return frozenset([
+            url for url, known in list(self._excluded.items())
+            if now_s < known.until_s <= now_s + EXCLUDED_S
+            and not (known.why == Refusal.NO_COPY and await self._has_copy(url))
+        ])  # fmt: skip
+
+    async def _has_copy(self, url: str) -> bool:
+        found = await self._store.copies(url)
+        return fetch_of(found.copies, (), self._settings.user_agent) != Refusal.NO_COPY
 
     async def fetch(self, job: Job) -> Done:
         """Do a job that is ours. What takes too long is given up, and not tried again for a day."""
@@ -89,12 +105,12 @@ class Fetcher:
             return self._not_ours(job.url, request)
         asked, reach = request
         if self._settings.robots:
-            robots = self._known_robots(asked.target)
-            if robots is None:
+            read = self._known_robots(asked.target)
+            if read is None:
                 await self._read_robots(asked, reach)
                 return Done("robots-read", again_s=self._settings.per_host_interval)
-            if not robots.allows(asked.target.path):
-                return self._not_ours(job.url, "robots")
+            if not read.robots.allows(asked.target.path):
+                return self._not_ours(job.url, "robots", read.until_s)
         before = await self._store.record(job.url)
         since_s = self._clock.now() if before is None else before.last_contact_s
         if since_s >= job.due_s and before is not None:
@@ -111,14 +127,14 @@ class Fetcher:
             self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
         return Done(_outcome(tale))
 
-    def _not_ours(self, url: str, why: str) -> Done:
-        self._excluded[url] = self._clock.now() + EXCLUDED_S
+    def _not_ours(self, url: str, why: str, until_s: float | None = None) -> Done:
+        self._excluded[url] = _Excluded(why, self._clock.now() + EXCLUDED_S if until_s is None else until_s)
         return Done(why)
 
-    def _known_robots(self, target: Target) -> Robots | None:
+    def _known_robots(self, target: Target) -> _Read | None:
         read = self._robots.get(_origin_of(target))
         now_s = self._clock.now()
-        return read.robots if read is not None and now_s < read.until_s <= now_s + ROBOTS_KEPT_S else None
+        return read if read is not None and now_s < read.until_s <= now_s + ROBOTS_KEPT_S else None
 
     async def _read_robots(self, asked: Request, reach: Reach) -> None:
         """Read an origin's robots.txt. A redirect is not followed, it may lead anywhere: like 4xx it says nothing."""

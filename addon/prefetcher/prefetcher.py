@@ -135,7 +135,7 @@ class Prefetcher:
             service.clock,
             service.config.rules.group_of,
             lambda host: host == pages.HOST or service.settings.is_passthrough(host),
-            fetcher.excluded(),
+            await fetcher.excluded(),
         )
         if found is None:
             return

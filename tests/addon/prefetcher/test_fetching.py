@@ -194,7 +194,7 @@ async def test_an_answer_that_does_not_end_is_given_up(
     await world.keep(url)
     fetcher = world.fetcher()
     assert (await fetcher.fetch(job(url, "loopback"))).outcome == "too-slow"
-    assert fetcher.excluded() == {url}
+    assert await fetcher.excluded() == {url}
     (copy,) = (await world.store.copies(url)).copies
     assert copy.head.fields.get("etag") == '"old"'
 
@@ -205,6 +205,16 @@ async def test_redirects_are_not_followed(world: World, site: Asked) -> None:
     await world.keep(url)
     await world.fetcher().fetch(job(url, "loopback"))
     assert [head.split(" ")[1] for head in site.heads] == ["/page"]
+
+
+async def test_what_has_no_copy_is_planned_for_again_when_it_has_one(world: World, site: Asked) -> None:
+    """As after a site had sent everybody to its page on maintenance, for a minute."""
+    url = f"http://127.0.0.1:{site.port}/page"
+    fetcher = world.fetcher()
+    assert (await fetcher.fetch(job(url, "loopback"))).outcome == "no-copy"
+    assert await fetcher.excluded() == {url}
+    await world.keep(url)
+    assert await fetcher.excluded() == frozenset()
 
 
 async def test_a_name_that_leads_to_this_machine_by_now_gets_nothing(
@@ -238,9 +248,9 @@ async def test_what_only_a_client_elsewhere_asked_for_is_not_fetched_from_here(w
     for asked_from in ((), ("10.0.0.0/8",)):
         assert (await fetcher.fetch(job(url, *asked_from))).outcome == "private-address"
     assert site.heads == []
-    assert fetcher.excluded() == {url}
+    assert await fetcher.excluded() == {url}
     world.clock.advance(90_000.0)
-    assert fetcher.excluded() == frozenset()
+    assert await fetcher.excluded() == frozenset()
 
 
 async def test_what_was_fetched_for_one_person_is_not(world: World, site: Asked) -> None:
@@ -264,6 +274,8 @@ async def test_robots_txt_is_read_first_and_obeyed(world: World, site: Asked) ->
     assert (await fetcher.fetch(job(base + "/page", "loopback"))).outcome == "unchanged"
     assert (await fetcher.fetch(job(base + "/private", "loopback"))).outcome == "robots"
     assert [head.split(" ")[1] for head in site.heads] == ["/robots.txt", "/page"]
+    world.clock.advance(7200.0)
+    assert await fetcher.excluded() == {base + "/private"}
 
 
 @pytest.mark.parametrize(("status", "fetched"), [("404 x", True), ("301 x", True), ("500 x", False), ("429 x", False)])
@@ -276,6 +288,9 @@ async def test_a_robots_txt_that_is_not_there_rules_nothing_and_one_that_fails_e
     fetcher = world.fetcher(PrefetchSettings(enabled=True))
     await fetcher.fetch(job(url, "loopback"))
     assert (await fetcher.fetch(job(url, "loopback"))).outcome == ("unchanged" if fetched else "robots")
+    assert await fetcher.excluded() == (frozenset() if fetched else {url})
+    world.clock.advance(3601.0)
+    assert await fetcher.excluded() == frozenset()
 
 
 async def test_an_endless_robots_txt_ends(world: World, site: Asked) -> None:
