@@ -14,6 +14,7 @@ from bestbefore.policies.prefetch.allocation.curves import LEAST_X, AgeCurve, Cu
 from bestbefore.policies.prefetch.allocation.histogram import Histogram
 from bestbefore.policies.prefetch.allocation.ratio import ratio_of_surprise
 from bestbefore.policies.prefetch.allocation.root import Root, falling_root
+from bestbefore.policies.prefetch.checked import MOST
 
 TOLERANCE = 1e-7
 """Of the budget: how far off refreshes may be that are then scaled to it. The objective errs by its square."""
@@ -25,6 +26,8 @@ EDGE_BELOW, EDGE_ABOVE = 16, 2
 """The bins next to that of y = 1 in which objects are looked at one by one: there the curve is too bent for bins."""
 MANY = 1 << 17
 """That many objects are not looked at one by one before the passes over all."""
+FEWEST_UPDATES = 1e-120
+"""For each refresh of the budget. The best objects have r of that or more then, far above what `LEAST_X` stands for."""
 CERTAIN_SURPRISE = 37.0
 """Where the best object has s = r - ln(1+r) above this, that of every other is infinite in float64."""
 
@@ -148,8 +151,9 @@ def solve(objects: Objects, curve: Curve, budget: float, of_bins: Root, most: fl
 def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArray:
     """The refreshes that maximise sum w F; all (n,), rates and weights finite and >= 0, budget > 0.
 
-    A budget below that at which the best objects have s = 37 goes to them alone, in proportion to their rates. One of
-    1e130 refreshes for each update and more is spread as the last one below it.
+    A budget below that at which the best objects have s = 37 goes to them alone, in proportion to their rates. Where
+    the best would get 1e130 refreshes for each update, objects with fewer updates than `FEWEST_UPDATES` count as having
+    so many, as others would be given up for them. Nearly all of the budget goes to those others, if there are any.
     """
     with np.errstate(all="ignore"):
         objects = Objects(rates, weights, FreshnessCurve)
@@ -163,9 +167,8 @@ def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArra
             if budget <= total / float(ratio_of_surprise(np.array([CERTAIN_SURPRISE]))[0]):
                 return best * (budget / total)
         if objects.refresh_bins(curve, LEAST_X) < budget:
-            plenty = np.zeros(len(rates))
-            objects.refresh(curve, LEAST_X, plenty)
-            return plenty * (budget / float(plenty.sum()))
+            per_refresh = np.where(rates > 0.0, np.clip(rates / budget, FEWEST_UPDATES, MOST), 0.0)
+            return freshest(per_refresh, weights, 1.0) * budget
         most = math.log(CERTAIN_SURPRISE)
         start = solve_bins(objects, curve, budget, 0.0, most).low
         edge = curve.edge_bin(start)

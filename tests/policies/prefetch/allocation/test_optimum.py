@@ -238,10 +238,18 @@ def test_objects_with_neither_rate_nor_weight_do_not_hide_others_beyond_the_tabl
     assert_allclose(f[:3] / f[2], np.cbrt(rates * weights)[:3] / 1e3, rtol=1e-5)
 
 
+@pytest.mark.parametrize("rarely", [1e-100, 1e-200, 1e-290, 5e-324])
+def test_an_object_that_hardly_ever_changes_does_not_take_the_budget(rarely: float) -> None:
+    for budget in (0.1, 10.0):
+        f = freshest(np.array([rarely, 1.0]), np.ones(2), budget)
+        assert f[1] == pytest.approx(budget, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     ("rates", "weights", "budget"),
     [
-        ([1e-200], [1.0], 1.0), ([1e-300, 1e290], [1.0, 1.0], 1.0), ([1.0, 2.0], [1.0, 1.0], 1e290),
+        ([1e290, 1.0], [1e-290, 1.0], 1e290), ([1e290, 1.0], [1e-10, 1.0], 1e290), ([1e-200], [1.0], 1.0),
+        ([1e-300, 1e290], [1.0, 1.0], 1.0), ([1.0, 2.0], [1.0, 1.0], 1e290),
         ([1.0, 2.0], [1.0, 1.0], 1e-290), ([1e290] * 3, [1e290] * 3, 1.0), ([5e-324, 1.0], [1.0, 5e-324], 1.0),
         ([1.0, 2.0], [1e-320, 1e-320], 1.0), ([1e-300, 1e280], [1e290, 1e-300], 1.0),
     ],
