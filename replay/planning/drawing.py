@@ -11,6 +11,8 @@ MOST_POINTS = 400
 """Objects that are drawn, evenly among all by their rates."""
 BELOW = 3.0
 """Objects without a contact are drawn by this factor below the least number of contacts."""
+REACH, LEAST = 1e-30, 1e-290
+"""Numbers below this share of the largest, or below the least, are drawn there, so that ratios stay within float64."""
 
 
 def drawing(plan: Plan) -> str:
@@ -20,8 +22,8 @@ def drawing(plan: Plan) -> str:
     rows = rows[np.argsort(rates[rows], kind="stable")]
     if rows.size > MOST_POINTS:
         rows = rows[np.linspace(0, rows.size - 1, MOST_POINTS).astype(np.intp)]
-    own, shown = plan.contacts[rows], rates[rows]
-    others = {name: rival_frequencies(name, plan)[rows] for name in RIVALS}
+    own, shown = _in_reach(plan.contacts[rows]), _in_reach(rates[rows])
+    others = {name: _in_reach(rival_frequencies(name, plan)[rows]) for name in RIVALS}
     positive = np.concatenate([values[values > 0.0] for values in (own, *others.values())])
     at_floor = np.full(own.size, float(positive.min(initial=BELOW)) / BELOW)
     lines = [Line(name, _points(shown, values, values > 0.0)) for name, values in others.items()]
@@ -39,6 +41,13 @@ def drawing(plan: Plan) -> str:
         Scale(f"updates per {period}", logarithmic=True),
         Scale(f"contacts per {period}", logarithmic=True),
     )
+
+
+def _in_reach(values: FloatArray) -> FloatArray:
+    """The values, none of them negative; 0 stays 0."""
+    least = max(float(values.max(initial=0.0)) * REACH, LEAST)
+    raised: FloatArray = np.where(values > 0.0, np.maximum(values, least), 0.0)
+    return raised
 
 
 def _points(rates: FloatArray, contacts: FloatArray, which: np.ndarray) -> list[tuple[float, float]]:

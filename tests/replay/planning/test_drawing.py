@@ -37,3 +37,9 @@ def test_of_many_objects_some_are_drawn() -> None:
 def test_a_single_object_and_none_that_changes_can_be_drawn() -> None:
     assert marks(picture([1.0])) == 1
     assert "no object changes" in picture([0.0])
+
+
+def test_rates_at_the_ends_of_float64_can_be_drawn() -> None:
+    for rates in ([5e-324, 1.0], [5e-324, 5e-324], [1e-290, 1e290]):
+        assert marks(picture(rates)) == 2
+        assert marks(picture(rates, "age")) == 2
