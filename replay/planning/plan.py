@@ -138,8 +138,10 @@ def _freshest_visits(
     updated = np.flatnonzero(objects.rates > 0.0)
     visits = least.copy()
     left = budget - int(least.sum()) + int(least[updated].sum())
-    if left < int(least[updated].sum()) or not left:
+    if left < int(least[updated].sum()):
         raise ValueError(f"the budget is {budget} visits, but the least numbers of visits add up to {least.sum()}")
+    if not left:
+        return visits
     laws = [objects.laws.get(row) or Poisson(float(objects.rates[row])) for row in updated.tolist()]
     visits[updated] = best_visits_of_laws(
         laws, objects.weights[updated], left, 1.0, boundary, least[updated], most[updated]

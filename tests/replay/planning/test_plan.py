@@ -77,6 +77,7 @@ def test_models_are_planned_together_with_random_updates() -> None:
 def test_an_object_that_is_never_updated_gets_its_minimum_beside_laws() -> None:
     some = objects([2.0, 0.0], least=[0.0, 1.0], laws={0: Weibull(2.0, 0.5)})
     assert best_plan(some, aim("freshness", 3, discrete=True)).contacts.tolist() == [2.0, 1.0]
+    assert best_plan(some, aim("freshness", 1, discrete=True)).contacts.tolist() == [0.0, 1.0]
     demanding = objects([2.0, 0.0], least=[0.0, 5.0], laws={0: Weibull(2.0, 0.5)})
     with pytest.raises(ValueError, match="the least numbers of visits add up to 5"):
         best_plan(demanding, aim("freshness", 3, discrete=True))
