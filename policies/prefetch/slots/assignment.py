@@ -11,10 +11,10 @@ Why `assign` is exact without a general solver:
    saves t - s here and costs at most t - s there. Among themselves their order does not change the sum.
 2. The other crawls take the rest in order: crossed assignments may be uncrossed, |t - t*| being convex. Where all slots
    are needed, that is sorted matching.
-3. Where there is slack, how many crawls use each start follows from the least-cost flow along the line (`slot_flow`).
+3. Where there is slack, how many crawls use each start follows from the least-cost flow along the line (`flow`).
 
 Which crawls may use a slot is the same for all of them here. Windows in which a crawler is not available are slots
-that are left out. Slots forbidden to some crawls only: `slots_restricted`.
+that are left out. Slots forbidden to some crawls only: `restricted`.
 """
 
 from collections.abc import Iterable, Sequence
@@ -107,7 +107,7 @@ def assign(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> As
     first. Raises ValueError for more crawls than slots, and a `RowError` for a time that is not finite, and for a
     release time after which too few slots are left.
 
-    O(n log n) for sorting the ideal times, and O(M) where all slots are used; `slot_flow` tells what slack costs.
+    O(n log n) for sorting the ideal times, and O(M) where all slots are used; `flow` tells what slack costs.
     """
     checked_crawls(slots, ideal_s, released)
     first = np.flatnonzero(np.diff(slots.start_s, prepend=-np.inf))
