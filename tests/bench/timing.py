@@ -37,9 +37,11 @@ PAGES = 100
 EXPLANATION = """*Retrieval points*: the expected delay of daily retrievals over that of `retrieval_points` (exact on \
 its own grid, polished), mean and worst of 40 feeds. Smooth feeds post around one or two hours of the day; rough ones \
 have independent gamma-distributed hourly rates (shape 1/2). *uniform* starts at the best of 48 phases. *exhaustive* \
-and *refined* are the two methods of the feeds paper, *exact* the dynamic programme, all three on half hours; *fine* \
-is the exact method on a grid of 3 minutes, polished: what `retrieval_points` could still gain. *us* is the processor \
-time of a call.
+and *refined* are the two methods of the feeds paper, *exact* the dynamic programme, all three on half hours, among \
+which 48 retrievals have no choice; *fine* is the exact method on a grid of 3 minutes, polished: what \
+`retrieval_points` could still gain (not tried at 48). The exhaustive search tries all pairs of first points; each \
+further one is the grid point nearest to where the condition of theorem 3 puts it, which is necessary and not \
+sufficient, so that it can fall behind even spacing. *us* is the processor time of a call.
 
 *Crawl times*: pages with 24 potential updates a day. Staleness under the paper's greedy choice over the least one, \
 and the freshness that is lost, over 100 pages and all numbers of crawls from 1 to 23. The paper's guarantee is that \
