@@ -1,13 +1,13 @@
 """What is believed of objects of which little was seen: they borrow from their group, and pay back as they are seen.
 
-Rates. The group's rates are a Gamma distribution fitted to its members (`rates_prior`), with shape a and b hours. An
+Rates. The group's rates are a Gamma distribution fitted to its members (`rates.prior`), with shape a and b hours. An
 object that was seen to change n times in h hours is believed to change at
 
     (a + n) / (b + h) = (b / (b + h)) a/b + (h / (b + h)) n/h    an hour,
 
 so its own history has half of the say after b hours, which is when the members of a group with mean rate a/b have
 changed a times on average: soon in a group whose members differ much (a small), late in one of equals. Where contacts
-tell only that there was a change since the last one, the posterior mean is an integral (`rates_posterior`).
+tell only that there was a change since the last one, the posterior mean is an integral (`rates.posterior`).
 
 Hours of the day. Likewise, with shares of the day in place of rates: the hours of an object's n updates have the weight
 n / (n + `STRENGTH`) beside its group's, the group's beside those of all objects, and these beside a uniform day.

@@ -9,7 +9,7 @@ from bestbefore.policies.prefetch.allocation import continuous, objectives
 from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 
 Allocate = Callable[[ArrayLike, ArrayLike | None, float], FloatArray]
-"""(rates, weights, budget) -> refreshes per period; see `allocation`."""
+"""(rates, weights, budget) -> refreshes per period; see `continuous`."""
 
 ALLOCATIONS: Mapping[str, Allocate] = {
     "uniform": continuous.uniform,

@@ -1,6 +1,6 @@
 """The next visits to objects: which, when, and what each is expected to save; with a budget, and politely.
 
-Puts together what the other modules decide: how often (`table`), and at which hours of the day (`timing_exact`). Then
+Puts together what the other modules decide: how often (`table`), and at which hours of the day (`timing.exact`). Then
 visits to the sites of one owner are moved apart, and what cannot be done in time gives way to what is worth more.
 """
 

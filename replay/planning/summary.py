@@ -22,7 +22,7 @@ SHOWN = 5
 ID_CHARACTERS = 48
 SLOTS_AWAY = (1, 5, 20, 100)
 ACCURATE = 2.492
-"""The A^2 beyond which a law is rejected at five per cent, as in `renewal_fit`."""
+"""The A^2 beyond which a law is rejected at five per cent, as in `renewal.fit`."""
 NEVER = "without end"
 
 

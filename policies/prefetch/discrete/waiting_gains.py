@@ -4,7 +4,7 @@ Both rest on visits at regular intervals and updates at random. n visits make n 
 n + 1 in one that begins with current copies ("interval"). Without an interval both are infinite, so in a plan that
 repeats each object with a rate and a weight must have a visit at least.
 
-Source: the objectives of `objectives`; the rule that is exact for them is that of `discrete`.
+Source: the objectives of `objectives`; the rule that is exact for them is that of `best`.
 """
 
 from typing import Self

@@ -3,7 +3,7 @@
 Source: `crawling` section 3, last paragraph (restricted arcs have an infinite cost). Solved exactly by
 `scipy.optimize.linear_sum_assignment` (a shortest augmenting path algorithm), which needs the n x M matrix of costs:
 about a second for 4000 crawls and as many slots, and eight times as long for twice as many. Where all crawls may use
-the same slots, `slots.assign` is exact for any number.
+the same slots, `assignment.assign` is exact for any number.
 """
 
 import numpy as np
@@ -21,9 +21,10 @@ MAX_COSTS = 100_000_000
 def assign_restricted(
     slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_], allowed: NDArray[np.bool_]
 ) -> Assignment:
-    """As `slots.assign`, with `allowed` (n, M): whether a crawl may use a slot.
+    """As `assignment.assign`, with `allowed` (n, M): whether a crawl may use a slot.
 
-    Raises ValueError for what `slots.assign` refuses, for too large a problem, and where not all crawls can be placed.
+    Raises ValueError for what `assignment.assign` refuses, for too large a problem, and where not all crawls can be
+    placed.
     """
     checked_crawls(slots, ideal_s, released)
     n, m = ideal_s.size, slots.start_s.size

@@ -3,7 +3,7 @@
 A cut at node a followed by one at node b costs w(a, b). With the Monge property,
 w(a, b) + w(a', b') <= w(a, b') + w(a', b) for a <= a' < b <= b', chains that cross may be uncrossed at no loss.
 
-Both expected delays (`timing_exact`) and staleness between potential update times (`quasideterministic`) have it.
+Both expected delays (`exact`) and staleness between potential update times (`quasideterministic`) have it.
 """
 
 import numpy as np

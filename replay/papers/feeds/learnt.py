@@ -31,7 +31,7 @@ class Learnt:
 
     @cached_property
     def rates_to_come(self) -> FloatArray:
-        """What follows two such weeks, as the second week follows the first (`rates_recent`)."""
+        """What follows two such weeks, as the second week follows the first (`rates.recent`)."""
         first = self.spans.counted(np.arange(len(self.spans)), START_S / 2, WEEK_S)
         learnt = RecentRates.fitted(first, self.spans.learnt - first[:, 0], WEEK_S[0] / HOUR_S)
         return HOURS_A_DAY * learnt.per_hour(self.spans.learnt[:, None] / 2.0)
