@@ -80,7 +80,7 @@ def _whole(values: ArrayLike, n: int, what: str) -> IntArray:
     numbers = np.broadcast_to(numbers, (n,))
     wrong = ~(np.isfinite(numbers) & (numbers >= 0.0) & (numbers == np.floor(numbers)) & (numbers < 2.0**62))
     if wrong.any():
-        _refuse_first(wrong, numbers, f"{what} is {{:g}}, expected a whole number from 0 up")
+        _refuse_first(wrong, numbers, f"{what} is {{:g}}, expected a whole number from 0 to {2.0**62:.1e}")
     return numbers.astype(np.int64)
 
 

@@ -53,9 +53,9 @@ def test_bounds_may_be_given_once_for_all() -> None:
     ("least", "most", "problem"),
     [
         ([0, 3], [1, 2], "row 1: the least number of visits, 3, exceeds the largest, 2"),
-        ([0, -1], 5, "row 1: the least number of visits is -1, expected a whole number from 0 up"),
-        (0, [1.5, 2], "row 0: the largest number of visits is 1.5, expected a whole number from 0 up"),
-        (0, [1, np.nan], "row 1: the largest number of visits is nan, expected a whole number from 0 up"),
+        ([0, -1], 5, "row 1: the least number of visits is -1, expected a whole number from 0 to 4.6e+18"),
+        (0, [1.5, 2], "row 0: the largest number of visits is 1.5, expected a whole number from 0 to 4.6e+18"),
+        (0, [1, np.nan], "row 1: the largest number of visits is nan, expected a whole number from 0 to 4.6e+18"),
     ],
 )
 def test_bounds_that_cannot_be_are_refused_by_their_row(least: object, most: object, problem: str) -> None:
