@@ -1,6 +1,7 @@
 """A plan as files, each whole or not at all, and as the JSON that is printed."""
 
 import csv
+import errno
 import json
 import math
 import os
@@ -83,6 +84,9 @@ def _shown(value: float) -> str | float | int:
 
 def write_whole(files: Mapping[Path, Write]) -> None:
     """Write all files, or none: under other names beside them, until all are complete. Raises OSError."""
+    for path in files:
+        if path.is_dir():  # which only the last step would find, when other files are there already
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     with ExitStack() as stack:
         parts = {}
         for path, write in files.items():

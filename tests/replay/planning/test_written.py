@@ -90,3 +90,12 @@ def test_no_file_is_written_if_one_cannot_be(tmp_path: Path, error: type[BaseExc
     with pytest.raises(error):
         write_whole({tmp_path / "a": lambda file: file.writelines(["new"]), tmp_path / "b": fail})
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "as before")]
+
+
+def test_no_file_is_written_if_a_folder_has_the_name_of_one(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    rows = rows_written(("x",), [(1,)])
+    with pytest.raises(IsADirectoryError) as raised:
+        write_whole({tmp_path / "a": rows, tmp_path / "b": rows})
+    assert raised.value.filename == str(tmp_path / "b")
+    assert [path.name for path in tmp_path.iterdir()] == ["b"]
