@@ -125,6 +125,8 @@ class Fetcher:
             self._metrics.found(_delays_s(tale.learnt, since_s))
         if tale.origin_status is None:
             self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
+        if tale.received_bytes > self._exchanges.site.max_cached_body:
+            return self._not_ours(job.url, "too-large")  # it was not stored: the next fetch would bring all of it again
         return Done(_outcome(tale))
 
     def _not_ours(self, url: str, why: str, until_s: float | None = None) -> Done:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import math
 from collections.abc import AsyncGenerator, Coroutine
 from dataclasses import replace
 
@@ -126,14 +127,14 @@ class Contacts:
     async def prefetch(self, tale: Tale, ask: Ask, rule: Rule) -> bool:
         """Ask although no client did; False if the origin is being asked for this already, which will do.
 
-        Clients do not wait for its answer: they may reach what a prefetch may not. Raises OriginError if the content
-        breaks off.
+        Clients do not wait for its answer: they may reach what a prefetch may not. What is too large to be stored is
+        not read to its end. Raises OriginError if the content breaks off.
         """
         if (ask.request.partition, ask.request.target.url) in self._flights:
             return False
         tale.facts["background"] = True
         try:
-            await _read(await self._contact(tale, ask, rule, Flight()))
+            await _read(await self._contact(tale, ask, rule, Flight()), self._present.site.max_cached_body)
         finally:
             if tale.filling is not None:
                 tale.filling.cancel()  # if it was given up: nobody else reads this
@@ -369,14 +370,17 @@ def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[s
     return reason, None if expiry_s is None else expiry_s - now_s
 
 
-async def _read(answer: Answer) -> None:
-    """Let an answer that nobody waits for come to its end."""
-    complete = answer.chunks is None
+async def _read(answer: Answer, most: float = math.inf) -> None:
+    """Let an answer that nobody waits for come to its end, or leave it after `most` bytes of content."""
+    complete, size = answer.chunks is None, 0
     try:
         if answer.chunks is not None:
-            async for _ in answer.chunks:
-                pass
-            complete = True
+            async for chunk in answer.chunks:
+                size += len(chunk)
+                if size > most:
+                    break
+            else:
+                complete = True
     finally:
         answer.finish(0, complete=complete)
 
