@@ -19,9 +19,10 @@ MOST_MOMENTS = 96
 """Potential updates in a period: the staleness of many takes seconds to tabulate for each object."""
 
 
-def poisson(_rate: float, _shape: float) -> None:
+def poisson(_rate: float, shape: float) -> None:
     """Updates at random: the rate says everything."""
-    return
+    if not math.isnan(shape):
+        raise ValueError("nothing, or another model")
 
 
 def weibull(rate: float, shape: float) -> Weibull:

@@ -121,7 +121,7 @@ def _parts(path: Path, reader: _Reader, columns: dict[str, int]) -> Iterator[_Pa
 
 def _column_by_column(rows: list[list[str]], before: int, after: int, columns: dict[str, int]) -> _Part | None:
     """The rows, read quickly; None if anything in them is unusual."""
-    if after - before != len(rows) or "model" in columns or set(map(len, rows)) != {columns[""]}:
+    if after - before != len(rows) or {"model", "shape"} & columns.keys() or set(map(len, rows)) != {columns[""]}:
         return None
     fields = list(zip(*rows, strict=True))
     names = fields[columns["id"]]
@@ -207,7 +207,8 @@ def _number(column: str, text: str) -> float:
 def _law(model: str, values: dict[str, float], row: Row, columns: dict[str, int]) -> Law | None:
     if model and model not in MODELS:
         raise ValueError(f"model {shortened(model)!r}: expected one of {', '.join(MODELS)}, or nothing for {POISSON}")
-    if not model or not values["rate"]:
+    model = model or POISSON
+    if not values["rate"]:
         return None
     try:
         return MODELS[model](values["rate"], values.get("shape", math.nan))

@@ -121,6 +121,7 @@ def test_rows_read_quickly_and_one_by_one_are_the_same(path: Path) -> None:
     ('id,rate\n"a,1\n', "line 2: not CSV: unexpected end of data"),
     ("id,rate,model\na,1,gamma\n", "line 2: model 'gamma': expected one of poisson, weibull, pareto, quasi-"),
     ("id,rate,model\na,1,weibull\n", "line 2: shape '' of the model weibull: expected a number from 0.01 up"),
+    ("id,rate,shape\na,1,2\n", "line 2: shape '2' of the model poisson: expected nothing, or another model"),
     ("id,rate,model,shape\na,1,pareto,1\n", "line 2: shape '1' of the model pareto: expected a number above 1"),
     ("id,rate,model,shape\na,5,quasi-deterministic,4\n", "line 2: shape '4' of the model quasi-deterministic: "),
 ])
