@@ -37,6 +37,9 @@ class PrefetchMetrics:
     def enabled(self, budget_per_day: float) -> None:
         """Prefetching goes on with this budget; 0: not at all."""
         self._budget.set(budget_per_day)
+        if not budget_per_day:
+            for gone in (self._objects, self._jobs, self._waiting):
+                gone.set(0)
 
     def planned(self, made_s: float, objects: int, jobs: int) -> None:
         """Another plan is in force."""

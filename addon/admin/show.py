@@ -120,7 +120,8 @@ def _feed(feed: FeedReport) -> str:
         declared.append(f"not in the hours {' '.join(map(str, hints.skip_hours))} UTC")
     if hints.skip_days:
         declared.append(f"not on {' '.join(_DAYS[day] for day in hints.skip_days)}")
-    words = f"{feed.items} items; {feed.edited} edits seen" + (f"; declares {', '.join(declared)}" if declared else "")
+    words = f"{feed.items} {'item' if feed.items == 1 else 'items'}; {feed.edited} edits seen"
+    words += f"; declares {', '.join(declared)}" if declared else ""
     return words + ("; the last contact showed something else" if feed.away else "")
 
 

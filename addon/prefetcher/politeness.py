@@ -88,14 +88,15 @@ class Politeness:
     def answered(self, domain: str, status: int, retry_after: str | None, now_s: float) -> None:
         """An origin has answered: a fetch of ours, or the request of a client.
 
-        429 and 503 pause the whole domain: for as long as Retry-After says, else as after no answer at all.
+        429 and 503 pause the whole domain: for as long as Retry-After says; else, or if that is over already, as after
+        no answer at all.
         """
         state = self._at(domain, now_s)
         if status not in _BUSY:
             state.failures = 0
             return
         asked_s = retry_after_s(retry_after, now_s)
-        if asked_s is None:
+        if not asked_s:
             self.unanswered(domain, now_s)
         else:
             self._pause(state, asked_s * (1.0 + RETRY_JITTER * self._rng.random()))

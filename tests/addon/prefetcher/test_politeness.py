@@ -46,6 +46,14 @@ def test_retry_after_in_both_forms(value: str | None, expected_s: float | None) 
     assert retry_after_s(value, NOW_S) == expected_s
 
 
+def test_who_is_busy_and_asks_for_no_time_is_left_alone_longer_each_time() -> None:
+    polite = politeness()
+    polite.answered(SITE, 503, "0", NOW_S)
+    first_s = polite.wait_s(SITE, NOW_S)
+    polite.answered(SITE, 503, "0", NOW_S + first_s)
+    assert 0.0 < first_s < polite.wait_s(SITE, NOW_S + first_s)
+
+
 def test_between_two_fetches_of_a_domain_lies_the_interval() -> None:
     polite = politeness()
     assert polite.wait_s(SITE, NOW_S) == 0.0
