@@ -55,12 +55,17 @@ def is_local(text: str) -> bool:
     return address.is_loopback or address.is_link_local or address.is_unspecified
 
 
+def peer_of(client: Client) -> str:
+    """The address of a client, as text; empty if it is not known."""
+    return client.peername[0] if client.peername else ""
+
+
 def is_restricted(client: Client) -> bool:
     """Whether a client may not reach this machine itself: it is not on it, and says where its requests go.
 
     (In front of an origin the operator says that.)
     """
-    address = address_of(client.peername[0]) if client.peername else None
+    address = address_of(peer_of(client))
     return not (address is not None and address.is_loopback) and not isinstance(client.proxy_mode, ReverseMode)
 
 

@@ -13,7 +13,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, piggyback
 from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.access import is_restricted
+from bestbefore.addon.proxy.access import is_restricted, peer_of
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.contacts import Contacts
 from bestbefore.addon.proxy.deltas import Deltas
@@ -137,9 +137,8 @@ class Exchanges:
         return tale
 
     def _tale(self, request: Request, client: Client, now_s: float) -> Tale:
-        address = client.peername[0] if client.peername else ""
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
-        return Tale(request, address, reach, self._clock.monotonic(), now_s)
+        return Tale(request, peer_of(client), reach, self._clock.monotonic(), now_s)
 
     async def _judged(self, copy: Copy, rule: Rule) -> Copy:
         """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""

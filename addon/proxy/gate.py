@@ -6,7 +6,7 @@ from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy import pages
-from bestbefore.addon.proxy.access import Access, is_local, is_restricted, read_credentials
+from bestbefore.addon.proxy.access import Access, is_local, is_restricted, peer_of, read_credentials
 from bestbefore.addon.rfc9111.bypass import is_malformed
 from bestbefore.addon.rfc9111.connection import has_passed, hops
 from bestbefore.addon.rfc9111.message import Fields, Request
@@ -31,7 +31,7 @@ class Gate:
 
     def admitted(self, client: Client, proxy_authorization: str | None) -> bool:
         """Whether the client has shown the credentials that it needs, with this request or with its tunnel's."""
-        return client.id in self._tunnels or self.access.authorised(address_of(client), proxy_authorization)
+        return client.id in self._tunnels or self.access.authorised(peer_of(client), proxy_authorization)
 
     def tunnel_opened(self, client: Client, fields: Fields) -> None:
         """The client was admitted to a tunnel: what comes through it needs no credentials of its own."""
@@ -77,8 +77,3 @@ class Gate:
         if site.offline:
             return 504, "the proxy is offline"
         return None
-
-
-def address_of(client: Client) -> str:
-    """Where the client is; empty if that is not known."""
-    return client.peername[0] if client.peername else ""

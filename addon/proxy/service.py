@@ -29,12 +29,13 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy import pages, transports
+from bestbefore.addon.proxy.access import peer_of
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.forwarded import Passing, passed_head
-from bestbefore.addon.proxy.gate import Gate, address_of
+from bestbefore.addon.proxy.gate import Gate
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.origin import Origin
 from bestbefore.addon.proxy.translate import is_carried
@@ -296,7 +297,7 @@ class Service:
     async def _purge(self, request: Request, client: Client) -> Answer:
         """Remove the copies of the request's own target. For hosts and patterns there is a command."""
         url = request.target.url
-        address = address_of(client)
+        address = peer_of(client)
         if not self.gate.access.purges(address, request.fields):
             status, text = 403, "PURGE is for programs of this machine, and for no web page"
         else:
@@ -354,7 +355,7 @@ class Service:
         return Answered(
             time_s=passing.time_s,
             duration_s=self.clock.monotonic() - passing.started_s,
-            client=address_of(client),
+            client=peer_of(client),
             method=passing.request.method,
             url=passing.request.target.url,
             status=status,

@@ -20,6 +20,10 @@ class UnreadableError(ValueError):
     """What is stored is not what this version writes."""
 
 
+# A type that is none of ours is a fault of this file. msgspec lets this error through; a TypeError it would take for
+# stored data that cannot be read.
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Fields):
         return value.raw
