@@ -6,13 +6,13 @@ HEADS = ("printed", "ours", "difference")
 
 
 def beside(printed: str, ours: float) -> tuple[str, str, str]:
-    """The printed value as it stands, ours with a digit more, and by how much ours is larger.
+    """The printed value as it stands, ours with a digit more, and by how much ours is larger: +0, if it rounds to 0.
 
     >>> beside("1.15", 1.1469), beside("400", 400.97)
     (('1.15', '1.147', '-0.003'), ('400', '401.0', '+1.0'))
     """
     digits = len(printed.partition(".")[2]) + 1
-    return printed, f"{ours:.{digits}f}", f"{ours - float(printed):+.{digits}f}"
+    return printed, f"{ours:.{digits}f}", f"{ours - float(printed):+z.{digits}f}"
 
 
 def rows_beside(what: Sequence[str], printed: Sequence[str], ours: Sequence[float]) -> list[tuple[str, ...]]:

@@ -1,7 +1,7 @@
 """Figure 15: pages that change every two weeks on average, crawled in each order, as days were recorded."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,12 +40,14 @@ class Crawled:
 def crawl(order: Order, interval_days: float, changed: Days, rng: np.random.Generator) -> Crawled:
     """Crawl all pages SWEEPS times, each once in `interval_days` on average; their days go round.
 
-    A page that never changed is fresh.
+    Each page's days begin at a moment of their own: if noon were the same part of a daily sweep for all, the freshness
+    of random orders would depend on which part that is. A page that never changed is fresh.
     """
     pages, days = changed.shape
     crawls = waits(order, pages, SWEEPS, rng)
     wait = crawls.wait * interval_days
-    into = (crawls.since * interval_days + rng.uniform(0.0, days)) % days
+    begins = rng.uniform(0.0, days, (pages,))
+    into = (crawls.since * interval_days + begins[crawls.element]) % days
     fresh = np.minimum(_next_change(changed)[crawls.element, np.ceil(into - 0.5).astype(np.intp)] - into, wait)
     total = float(wait.sum())
     return Crawled(float(fresh.sum()) / total, float(((wait - fresh) ** 2).sum()) / 2.0 / total)
@@ -90,8 +92,8 @@ def _periods(changed_days: NDArray[np.int64]) -> Iterator[Days]:
 
 def write(work: Work, page: Page) -> None:
     """The section."""
-    rng = np.random.default_rng(SEED)
-    kinds = {"simulated": simulated_pages(rng)}
+    of_simulated, of_real = np.random.default_rng(SEED).spawn(2)  # each its own, so that neither depends on the other
+    found = {"simulated": _crawls(simulated_pages(of_simulated), of_simulated)}
     page.section("Figure 15: experimental results for synchronisation-order policies")
     page.text(
         f"""The paper crawled 720,000 pages daily for {DAYS} days, took those that changed every two weeks on average
@@ -103,61 +105,66 @@ def write(work: Work, page: Page) -> None:
         several: pages seen to change every 14 days change every {-1.0 / math.log1p(-1.0 / MEAN_INTERVAL_DAYS):.1f}."""
     )
     if work.traces is not None:
-        found = real_pages(work)
-        kinds["real"] = np.repeat(found, REPEATED, axis=0)
+        periods = real_pages(work)
+        found["real"] = _crawls(np.repeat(periods, REPEATED, axis=0), of_real)
         page.text(
-            f"""*Real* are pages of our traces ({", ".join(REAL_FILES)}): {len(found)} periods of {DAYS} days in which a
-            page changed on {CHANGED_DAYS[0]} to {CHANGED_DAYS[-1]} days, each crawled {REPEATED} times over. They stay
-            fresh longer than a Poisson process would: their changes come in bursts."""
+            f"""*Real* are pages of our traces ({", ".join(REAL_FILES)}): {len(periods)} periods of {DAYS} days in which
+            a page changed on {CHANGED_DAYS[0]} to {CHANGED_DAYS[-1]} days, each crawled {REPEATED} times over. They
+            stay fresh longer than a Poisson process would: their changes come in bursts."""
         )
-    rows, points = _crawls(kinds, rng)
-    heads = ("order", "crawled every", "r", "freshness, formula", *kinds, "age in days, formula", *kinds)
-    page.table(heads, rows)
-    _figures(page, points)
+    _table(page, found)
+    _figures(page, found)
 
 
-Points = dict[tuple[str, str, Order], list[tuple[float, float]]]
-"""By measure, kind of pages and order: (r, what was found)."""
+Crawls = dict[tuple[Order, int], Crawled]
+"""By order and days between the crawls of a page."""
 
 
-def _crawls(kinds: dict[str, Days], rng: np.random.Generator) -> tuple[list[tuple[str, ...]], Points]:
-    rows: list[tuple[str, ...]] = []
-    points: Points = {}
+def _crawls(changed: Days, rng: np.random.Generator) -> Crawls:
+    return {
+        (order, interval): crawl(order, interval, changed, rng) for order in Order for interval in CRAWL_INTERVALS_DAYS
+    }
+
+
+def _table(page: Page, found: dict[str, Crawls]) -> None:
+    rows = []
     for order in Order:
         for interval in CRAWL_INTERVALS_DAYS:
             ratio = interval / MEAN_INTERVAL_DAYS
-            found = {kind: crawl(order, interval, changed, rng) for kind, changed in kinds.items()}
-            for kind, one in found.items():
-                points.setdefault(("freshness", kind, order), []).append((ratio, one.freshness))
-                points.setdefault(("age", kind, order), []).append((ratio, one.age_days))
+            cells = [crawls[order, interval] for crawls in found.values()]
             rows.append((
                 order.value, f"{interval} d", f"{ratio:.3g}",
-                f"{freshness(order, ratio):.3f}", *(f"{one.freshness:.3f}" for one in found.values()),
-                f"{interval * age(order, ratio):.2f}", *(f"{one.age_days:.2f}" for one in found.values()),
+                f"{freshness(order, ratio):.3f}", *(f"{one.freshness:.3f}" for one in cells),
+                f"{interval * age(order, ratio):.2f}", *(f"{one.age_days:.2f}" for one in cells),
             ))
-    return rows, points
+    page.table(("order", "crawled every", "r", "freshness, formula", *found, "age in days, formula", *found), rows)
 
 
-def _figures(page: Page, points: Points) -> None:
+def _figures(page: Page, found: dict[str, Crawls]) -> None:
+    _figure(page, found, "freshness", "freshness", freshness, lambda one: one.freshness)
+    _figure(page, found, "age", "age, days", _age_days, lambda one: one.age_days)
+
+
+def _age_days(order: Order, ratio: float) -> float:
+    return MEAN_INTERVAL_DAYS * ratio * age(order, ratio)
+
+
+def _figure(
+    page: Page, found: dict[str, Crawls], measure: str, title: str,
+    formula: Callable[[Order, float], float], value: Callable[[Crawled], float],
+) -> None:
     ratios = np.geomspace(CRAWL_INTERVALS_DAYS[0], CRAWL_INTERVALS_DAYS[-1], 101) / MEAN_INTERVAL_DAYS
-    for measure, title in (("freshness", "freshness"), ("age", "age, days")):
-        lines = [
-            Line(
-                order.value,
-                [
-                    (r, freshness(order, r) if measure == "freshness" else MEAN_INTERVAL_DAYS * r * age(order, r))
-                    for r in ratios.tolist()
-                ],
-            )
-            for order in Order
-        ]
-        kinds = dict.fromkeys(kind for _, kind, _ in points)
-        lines += [
-            Line(f"{order.value}, {kind} pages", points[measure, kind, order], joined=False, marked=True, of=number)
-            for kind in kinds
-            for number, order in enumerate(Order)
-        ]
-        page.figure(
-            f"15_{measure}", f"Figure 15: {measure} of crawled pages beside the formulas",
-            drawn(lines, Scale("r = changes / refreshes", logarithmic=True), Scale(title)),
+    lines = [Line(order.value, [(ratio, formula(order, ratio)) for ratio in ratios.tolist()]) for order in Order]
+    lines += [
+        Line(
+            f"{order.value}, {kind} pages",
+            [(days / MEAN_INTERVAL_DAYS, value(crawls[order, days])) for days in CRAWL_INTERVALS_DAYS],
+            joined=False, marked=True, of=number,
         )
+        for kind, crawls in found.items()
+        for number, order in enumerate(Order)
+    ]
+    page.figure(
+        f"15_{measure}", f"Figure 15: {measure} of crawled pages beside the formulas",
+        drawn(lines, Scale("r = changes / refreshes", logarithmic=True), Scale(title)),
+    )

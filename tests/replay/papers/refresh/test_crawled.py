@@ -56,3 +56,18 @@ def test_without_traces_pages_are_simulated_alone(traces: Path) -> None:
     assert "| fixed | 28 d | 2 | 0.432 |" in simulated.markdown
     assert "2 periods of 128 days" in both.markdown
     assert "*Real*" not in simulated.markdown
+
+
+def test_what_is_simulated_is_the_same_beside_real_pages(traces: Path) -> None:
+    simulated, both = Page("refresh", "made"), Page("refresh", "made")
+    write(Work(None, pytest.fail), simulated)
+    write(Work(traces, lambda _: None), both)
+    alone = [cells(line) for line in simulated.markdown.splitlines() if line.startswith("| ")][2:]
+    beside = [cells(line) for line in both.markdown.splitlines() if line.startswith("| ")][2:]
+    assert len(alone) == 12
+    assert [[*row[:5], *row[6:8]] for row in beside] == alone
+
+
+def cells(line: str) -> list[str]:
+    """Of a row of a table."""
+    return line.strip("| ").split(" | ")
