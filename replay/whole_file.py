@@ -12,15 +12,16 @@ from typing import BinaryIO
 def whole_file(path: Path) -> Iterator[BinaryIO]:
     """A file to be written within, which has another name beside `path` until it is complete.
 
-    If it cannot be completed, what was there before stays. A device or a pipe is written as it is. Raises OSError,
-    which names `path`.
+    If it cannot be completed, what was there before stays. A link stays one, and a file keeps its permissions. A device
+    or a pipe is written as it is. Raises OSError, which names `path`.
     """
     with naming(path):
         if path.exists() and not path.is_file():
             with path.open("wb") as file:
                 yield file
             return
-        path = path.resolve()  # a link stays one
+        path = path.resolve()
+        mode = path.stat().st_mode & 0o777 if path.exists() else _mode_of_new_files()
         try:
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         except OSError as error:
@@ -30,13 +31,17 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         try:
             with os.fdopen(handle, "wb") as file:
                 yield file
-            umask = os.umask(0)
-            os.umask(umask)
-            part.chmod(0o666 & ~umask)  # as a file that is made anew, not the private one that mkstemp makes
+            part.chmod(mode)  # which mkstemp makes private
             part.replace(path)
         except BaseException:
             part.unlink(missing_ok=True)
             raise
+
+
+def _mode_of_new_files() -> int:
+    umask = os.umask(0)  # which cannot be read otherwise
+    os.umask(umask)
+    return 0o666 & ~umask
 
 
 @contextmanager

@@ -173,8 +173,7 @@ def _write(plan: Plan, moments: Moments, in_slots: Slotted | None, path: Path) -
     try:
         write_whole(files)
     except OSError as error:
-        where = error.filename if isinstance(error, IsADirectoryError) else path
-        raise click.ClickException(f"{where}: {error.strerror}") from None
+        raise click.ClickException(f"{error.filename}: {error.strerror}") from None
     _say(f"written: {', '.join(map(str, files))}")
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from bestbefore.replay.whole_file import whole_file
+
 
 class Page:
     """A page that is made from its beginning to its end, and written when it is complete."""
@@ -51,11 +53,6 @@ class Page:
         """Write the figures, then the page, each whole or not at all; the path of the page. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in {**self._figures, f"{self.name}.md": self.markdown}.items():
-            part = folder / f".{name}.part"
-            try:
-                part.write_text(text, encoding="utf-8")
-                part.replace(folder / name)
-            except BaseException:
-                part.unlink(missing_ok=True)
-                raise
+            with whole_file(folder / name) as file:
+                file.write(text.encode())
         return folder / f"{self.name}.md"

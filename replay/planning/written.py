@@ -1,13 +1,11 @@
 """A plan as files, each whole or not at all, and as the JSON that is printed."""
 
 import csv
-import errno
 import json
 import math
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -18,6 +16,7 @@ from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments
 from bestbefore.replay.planning.plan import Plan
 from bestbefore.replay.watching import Bar, no_bar
+from bestbefore.replay.whole_file import naming, whole_file
 
 Write = Callable[[TextIO], None]
 
@@ -83,28 +82,12 @@ def _shown(value: float) -> str | float | int:
 
 
 def write_whole(files: Mapping[Path, Write]) -> None:
-    """Write all files, or none: under other names beside them, until all are complete. Raises OSError."""
-    for path in files:
-        if path.is_dir():  # which only the last step would find, when other files are there already
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    """Write all files, or none: each is complete before the first takes its name. Raises OSError, which names one."""
     with ExitStack() as stack:
-        parts = {}
-        for path, write in files.items():
-            handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-            parts[path] = Path(name)
-            stack.callback(_forget, parts[path])
-            with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-                write(file)
-        umask = os.umask(0)
-        os.umask(umask)
-        for path, part in parts.items():
-            part.chmod(0o666 & ~umask)  # as a file that is made anew, not the private one that mkstemp makes
-            part.replace(path)
-
-
-def _forget(part: Path) -> None:
-    with suppress(OSError):
-        part.unlink(missing_ok=True)
+        opened = [(write, path, stack.enter_context(whole_file(path))) for path, write in files.items()]
+        for write, path, file in opened:
+            with naming(path), TextIOWrapper(file, encoding="utf-8", newline="") as text:
+                write(text)
 
 
 def rows_written(header: Iterable[str], rows: Iterable[Iterable[object]]) -> Write:

@@ -43,6 +43,17 @@ def test_a_link_stays_one(tmp_path: Path) -> None:
     assert (tmp_path / "a").read_bytes() == b"new"
 
 
+def test_a_file_keeps_its_permissions(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.touch()
+    path.chmod(0o640)
+    (tmp_path / "link").symlink_to(path)
+    for name in ("a", "link"):
+        with whole_file(tmp_path / name) as file:
+            file.write(b"new")
+        assert path.stat().st_mode & 0o777 == 0o640
+
+
 def test_a_device_is_written_as_it_is() -> None:
     with whole_file(Path("/dev/null")) as file:
         file.write(b"new")

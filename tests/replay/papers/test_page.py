@@ -33,6 +33,13 @@ def test_the_page_and_its_figures_are_written_into_a_folder_that_is_made(tmp_pat
     assert (tmp_path / "new" / "results" / "adaptive_figure_1.svg").read_text() == "<svg/>"
 
 
+def test_a_page_that_is_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "adaptive.md").symlink_to("elsewhere.md")
+    page().write(tmp_path)
+    assert (tmp_path / "adaptive.md").is_symlink()
+    assert (tmp_path / "elsewhere.md").read_text() == page().markdown
+
+
 def test_what_cannot_be_written_leaves_no_part_behind(tmp_path: Path) -> None:
     (tmp_path / "adaptive.md").mkdir()
     with pytest.raises(IsADirectoryError):

@@ -99,3 +99,20 @@ def test_no_file_is_written_if_a_folder_has_the_name_of_one(tmp_path: Path) -> N
         write_whole({tmp_path / "a": rows, tmp_path / "b": rows})
     assert raised.value.filename == str(tmp_path / "b")
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("a")
+    write_whole({tmp_path / "link": rows_written(("x",), [(1,)])})
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "a").read_text() == "x\n1\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_found_before_any_file_takes_its_name(tmp_path: Path) -> None:
+    """The second file's last characters are refused when the first, complete, is not yet there."""
+    rows = rows_written(("x",), [(1,)])
+    with pytest.raises(OSError, match="No space left") as raised:
+        write_whole({tmp_path / "a": rows, Path("/dev/full"): rows})
+    assert raised.value.filename == "/dev/full"
+    assert list(tmp_path.iterdir()) == []
