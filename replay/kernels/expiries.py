@@ -58,6 +58,8 @@ class Contacts(NamedTuple):
     t: FloatArray
     since_s: FloatArray
     """From when on updates are counted."""
+    owner: IdArray
+    """Whose updates in `objects` those of the object are."""
     first: IndexArray
     """The first update of the object."""
     counted: IndexArray
@@ -71,8 +73,7 @@ class Contacts(NamedTuple):
     group_counted: IndexArray
     group_seen: IndexArray
     """The same of the group; equal where no rule looks at it."""
-    members: IndexArray
-    """The objects of the group."""
+    group: IdArray
 
     @classmethod
     def of(cls, rule: Rule, known: Histories, object_ids: IdArray, seen: IndexArray, t: FloatArray) -> Self:
@@ -89,6 +90,7 @@ class Contacts(NamedTuple):
         return cls(
             t,
             np.maximum(known.since_s, after_s),
+            owners,
             first,
             counted,
             seen,
@@ -96,7 +98,7 @@ class Contacts(NamedTuple):
             np.where(seen > first, updates_s[seen - 1], known.since_s),
             group_counted,
             group_seen,
-            known.members[groups],
+            groups,
         )
 
     def where(self, chosen: NDArray[np.bool_]) -> Self:
@@ -113,7 +115,7 @@ def _deciding_kinds(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.int
     """Twin of `walk.deciding_kind`."""
     kinds = np.full(len(c.t), rule.kind, dtype=np.int8)
     if rule.kind is Kind.INDAGG:
-        bins = np.count_nonzero(count_by_bin(known.objects, c.counted, c.seen), axis=0)
+        bins = np.count_nonzero(count_by_bin(known.objects, c.owner, c.counted, c.since_s, c.seen, c.t), axis=0)
         follows_group = (c.updates == 0) | (bins / c.updates > rule.threshold)
         kinds[:] = np.where(follows_group, Kind.AGGHIST, Kind.INDHIST)
     elif rule.kind is Kind.INDTTL:
@@ -139,7 +141,8 @@ def _are_in_burst(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.bool_
     ratio = np.where(seen > 0, rule.threshold, 0.0)
     past = np.flatnonzero(start_s > c.since_s)
     rates = rates_by_bin(
-        known.objects, c.counted[past], start[past], c.since_s[past], start_s[past], rule.least_exposure_h
+        known.objects, c.owner[past], c.counted[past], c.since_s[past], start[past], start_s[past],
+        rule.least_exposure_h,
     )
     expected = running_sum(rates * exposure_h(start_s[past], c.t[past]))
     ratio[past] = np.where(expected > 0.0, seen[past] / expected, ratio[past])
@@ -154,7 +157,9 @@ def _expiries_by(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> Float
         case Kind.FALLBACK_TTL:
             return _ttl_expiries_s(c.last_s, c.t, rule.fallback_alpha)
         case Kind.INDHIST:
-            rates = rates_by_bin(known.objects, c.counted, c.seen, c.since_s, c.t, rule.least_exposure_h)
+            rates = rates_by_bin(
+                known.objects, c.owner, c.counted, c.since_s, c.seen, c.t, rule.least_exposure_h
+            )
             return first_passage_s(rates, c.t, np.full(len(c.t), rule.theta))
         case Kind.AGGHIST | Kind.FALLBACK_GROUP:
             return _group_expiries_s(rule, known, kind, c)
@@ -178,14 +183,16 @@ def _group_expiries_s(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> 
     hours = (c.t - c.since_s) / HOUR_S
     group_updates = c.group_seen - c.group_counted
     if kind is Kind.FALLBACK_GROUP:
-        member_hours = c.members * (c.t - c.since_s) / HOUR_S
+        member_hours = known.members[c.group] * (c.t - c.since_s) / HOUR_S
         theta = rule.fallback_theta / _member_rates_per_hour(c.updates, hours, group_updates, member_hours)
     else:
         theta = rule.theta / (c.updates / hours)
     expiries = np.full(len(c.t), math.inf)
     some = (c.updates > 0) & (hours > 0.0) | (kind is Kind.FALLBACK_GROUP)
     c, hours, theta = c.where(some), hours[some], theta[some]
-    pattern = rates_by_bin(known.groups, c.group_counted, c.group_seen, c.since_s, c.t, rule.least_exposure_h)
+    pattern = rates_by_bin(
+        known.groups, c.group, c.group_counted, c.since_s, c.group_seen, c.t, rule.least_exposure_h
+    )
     pattern /= (c.group_seen - c.group_counted) / hours
     expiries[some] = first_passage_s(pattern, c.t, theta)
     return expiries
@@ -193,14 +200,15 @@ def _group_expiries_s(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> 
 
 def rates_by_bin(
     updates: Packed,
+    owners: IdArray,
     start: IndexArray,
-    end: IndexArray,
     since_s: FloatArray,
+    end: IndexArray,
     until_s: FloatArray,
     least_exposure_h: float,
 ) -> FloatArray:
     """Twin of `walk.set_rates_by_bin` and `intensity.observed_rates_per_hour`."""
-    counts = count_by_bin(updates, start, end)
+    counts = count_by_bin(updates, owners, start, since_s, end, until_s)
     hours = exposure_h(since_s, until_s)
     rates = np.zeros_like(hours)
     if least_exposure_h > 0.0:
@@ -260,13 +268,30 @@ def running_sum(terms: FloatArray) -> FloatArray:
     return total
 
 
-def count_by_bin(updates: Packed, start: IndexArray, end: IndexArray) -> NDArray[np.int32]:
+def count_by_bin(
+    updates: Packed, owners: IdArray, start: IndexArray, since_s: FloatArray, end: IndexArray, until_s: FloatArray
+) -> NDArray[np.int32]:
     """Twin of `walk.set_counts`."""
-    counts = updates.totals[end // updates.stride] - updates.totals[start // updates.stride]
-    if updates.stride > 1:
-        counts += _counts_in_row(updates, end)
-        counts -= _counts_in_row(updates, start)
+    if updates.stride == 0:
+        row, end_row = rows_of_hour(updates, owners, since_s), rows_of_hour(updates, owners, until_s)
+        counts = updates.totals[end_row] - updates.totals[row]
+        first_row, here = owners * (updates.hours + 1), np.arange(len(owners))
+        counts[here, (end_row - first_row) % BINS] += (end - updates.hour_firsts[end_row]).astype(np.int32)
+        counts[here, (row - first_row) % BINS] -= (start - updates.hour_firsts[row]).astype(np.int32)
+    else:
+        counts = updates.totals[end // updates.stride] - updates.totals[start // updates.stride]
+        if updates.stride > 1:
+            counts += _counts_in_row(updates, end)
+            counts -= _counts_in_row(updates, start)
     return np.ascontiguousarray(counts.T)
+
+
+def rows_of_hour(updates: Packed, owners: IdArray, t: FloatArray) -> IndexArray:
+    """Twin of `walk.row_of_hour`."""
+    passed_s = np.clip(t - updates.day_s, 0.0, updates.hours * HOUR_S)
+    hour = (passed_s / HOUR_S).astype(np.int64)
+    hour -= hour * HOUR_S > passed_s
+    return hour + owners.astype(np.int64) * (updates.hours + 1)
 
 
 def _counts_in_row(updates: Packed, bound: IndexArray) -> NDArray[np.int32]:

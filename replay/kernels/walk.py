@@ -109,7 +109,8 @@ def replay(
 def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float, by_bin: ByBin) -> float:
     """The expiry at t of a copy of an object whose first update after t is `seen`. As the `verdict` of the policies."""
     times_s = known.objects.times_s
-    first, last = updates_of(known.objects, known.history_of[object_])
+    owner = known.history_of[object_]
+    first, last = updates_of(known.objects, owner)
     last_s = times_s[seen - 1] if seen > first else known.since_s
     after_s = t - rule.history_window_s
     since_s = max(known.since_s, after_s)
@@ -122,16 +123,16 @@ def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float, by
     kind = rule.kind
     if rule.falls_back or kind == Kind.INDAGG or kind == Kind.INDTTL:
         group_updates = group_seen - group_counted
-        kind = deciding_kind(rule, known.objects, first, counted, seen, group_updates, since_s, t, by_bin)
+        kind = deciding_kind(rule, known.objects, owner, counted, seen, group_updates, since_s, t, by_bin)
     if kind == Kind.TTL:
         expiry = ttl_expiry_s(last_s, t, rule.alpha)
     elif kind == Kind.INDHIST:
-        set_rates_by_bin(by_bin, known.objects, counted, seen, since_s, t, rule.least_exposure_h)
+        set_rates_by_bin(by_bin, known.objects, owner, counted, seen, since_s, t, rule.least_exposure_h)
         expiry = first_passage_s(EDGES_S, by_bin.rates, t, rule.theta)
     elif kind == Kind.AGGHIST or kind == Kind.FALLBACK_GROUP:
         expiry = group_expiry_s(
-            rule, kind, seen - counted, known.groups, group_counted, group_seen, known.members[group], since_s, t,
-            by_bin,
+            rule, kind, seen - counted, known.groups, group, group_counted, group_seen, known.members[group], since_s,
+            t, by_bin,
         )
     else:
         expiry = simple_expiry_s(rule, kind, times_s, first, seen, last, last_s, t)
@@ -141,7 +142,7 @@ def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float, by
 def deciding_kind(
     rule: Rule,
     updates: Packed,
-    first: int,
+    owner: int,
     counted: int,
     seen: int,
     group_updates: int,
@@ -150,6 +151,7 @@ def deciding_kind(
     by_bin: ByBin,
 ) -> Kind:
     """Which rule decides, where more than one may."""
+    first = updates.firsts[owner]
     if rule.falls_back and seen - counted < ENOUGH_UPDATES:
         for kind in (rule.first, rule.second):
             if kind == Kind.FALLBACK_TTL and seen > first:
@@ -158,27 +160,27 @@ def deciding_kind(
                 return kind
         return Kind.BOOTSTRAP
     if rule.kind == Kind.INDAGG:
-        set_counts(by_bin.counts, updates, counted, seen)
+        set_counts(by_bin.counts, updates, owner, counted, since_s, seen, t)
         bins = 0
         for count in by_bin.counts:
             bins += count > 0
         return Kind.AGGHIST if follows_group(bins, seen - counted, rule.threshold) else Kind.INDHIST
     if rule.kind == Kind.INDTTL:
-        return Kind.TTL if is_in_burst(rule, updates, first, counted, seen, since_s, t, by_bin) else Kind.INDHIST
+        return Kind.TTL if is_in_burst(rule, updates, owner, counted, seen, since_s, t, by_bin) else Kind.INDHIST
     return rule.kind
 
 
 def is_in_burst(
-    rule: Rule, updates: Packed, first: int, counted: int, seen: int, since_s: float, t: float, by_bin: ByBin
+    rule: Rule, updates: Packed, owner: int, counted: int, seen: int, since_s: float, t: float, by_bin: ByBin
 ) -> bool:
     """As `IndTtl`."""
     if rule.threshold == math.inf:
         return False
     start_s = t - rule.window_s
-    start = first_after(updates.times_s, first, seen, start_s)
+    start = first_after(updates.times_s, updates.firsts[owner], seen, start_s)
     expected = 0.0
     if start_s > since_s:
-        set_rates_by_bin(by_bin, updates, counted, start, since_s, start_s, rule.least_exposure_h)
+        set_rates_by_bin(by_bin, updates, owner, counted, start, since_s, start_s, rule.least_exposure_h)
         set_exposure_h(by_bin.hours, EDGES_S, start_s, t)
         expected = expected_updates(by_bin.rates, by_bin.hours)
     return in_burst(seen - start, expected, rule.threshold)
@@ -207,6 +209,7 @@ def group_expiry_s(
     kind: Kind,
     updates: int,
     groups: Packed,
+    group: int,
     counted: int,
     seen: int,
     members: int,
@@ -226,17 +229,24 @@ def group_expiry_s(
     else:
         theta = rule.theta / (updates / hours)
     set_exposure_h(by_bin.hours, EDGES_S, since_s, t)
-    set_counts(by_bin.counts, groups, counted, seen)
+    set_counts(by_bin.counts, groups, group, counted, since_s, seen, t)
     set_relative_rates(by_bin.rates, by_bin.counts, by_bin.hours, (seen - counted) / hours, rule.least_exposure_h)
     return first_passage_s(EDGES_S, by_bin.rates, t, theta)
 
 
 def set_rates_by_bin(
-    by_bin: ByBin, updates: Packed, start: int, end: int, since_s: float, until_s: float, least_exposure_h: float
+    by_bin: ByBin,
+    updates: Packed,
+    owner: int,
+    start: int,
+    end: int,
+    since_s: float,
+    until_s: float,
+    least_exposure_h: float,
 ) -> None:
     """As `individual_rates_per_hour`, from the updates from `start` up to `end`."""
     set_exposure_h(by_bin.hours, EDGES_S, since_s, until_s)
-    set_counts(by_bin.counts, updates, start, end)
+    set_counts(by_bin.counts, updates, owner, start, since_s, end, until_s)
     set_observed_rates_per_hour(by_bin.rates, by_bin.counts, by_bin.hours, least_exposure_h)
 
 
@@ -245,15 +255,39 @@ def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
     return packed.firsts[owner], packed.firsts[owner + 1]
 
 
-def set_counts(counts: NDArray[np.int64], packed: Packed, start: int, end: int) -> None:
-    """Set counts[k] to the updates from `start` up to `end` in hour bin k."""
-    row, end_row = start // packed.stride, end // packed.stride
+def set_counts(
+    counts: NDArray[np.int64], packed: Packed, owner: int, start: int, since_s: float, end: int, until_s: float
+) -> None:
+    """Set counts[k] to the updates of an owner in hour bin k, from `start` up to `end`: those from `since_s` (or after
+    it) to `until_s`.
+    """
+    if packed.stride == 0:
+        row, end_row = row_of_hour(packed, owner, since_s), row_of_hour(packed, owner, until_s)
+    else:
+        row, end_row = start // packed.stride, end // packed.stride
     for k in range(BINS):
         counts[k] = packed.totals[end_row, k] - packed.totals[row, k]
-    for i in range(end_row * packed.stride, end):
-        counts[packed.bins[i]] += 1
-    for i in range(row * packed.stride, start):
-        counts[packed.bins[i]] -= 1
+    if packed.stride == 0:
+        first_row = owner * (packed.hours + 1)
+        counts[(end_row - first_row) % BINS] += end - packed.hour_firsts[end_row]
+        counts[(row - first_row) % BINS] -= start - packed.hour_firsts[row]
+    else:
+        for i in range(end_row * packed.stride, end):
+            counts[packed.bins[i]] += 1
+        for i in range(row * packed.stride, start):
+            counts[packed.bins[i]] -= 1
+
+
+def row_of_hour(packed: Packed, owner: int, t: float) -> int:
+    """The owner's row for the hour in which t lies; its first before, and its last after all hours."""
+    row = owner * (packed.hours + 1)
+    if t < packed.day_s:
+        return row
+    passed_s = t - packed.day_s
+    hour = int(passed_s / HOUR_S)
+    if hour * HOUR_S > passed_s:  # the quotient was rounded up
+        hour -= 1
+    return row + min(hour, packed.hours)
 
 
 def first_of_owner_after(packed: Packed, owner: int, t: float) -> int:

@@ -146,7 +146,8 @@ def by_kernel(
     known = known.grouped(scenario.updates, requests, scenario.grouping)
     if stride is not None:
         updates = scenario.updates
-        known = known._replace(objects=Packed.of(updates.times_s, updates.object_ids, len(updates.objects) + 1, stride))
+        objects = Packed.of(updates.times_s, updates.object_ids, len(updates.objects) + 1, stride)
+        known = known._replace(objects=objects)
     rule = rule_of(policy)
     assert rule is not None
     counts = np.zeros((len(requests.objects), 5), dtype=np.int64)
@@ -205,7 +206,7 @@ def scenario_of(
     st.sampled_from(Cache),
     st.sampled_from([Grouping.ALL, Grouping.PREFIX]),
     st.sampled_from([None, 0.0, 5 * HOUR, 2 * DAY]),
-    st.sampled_from([1, 2, 16]),
+    st.sampled_from([0, 1, 2, 16]),
     st.integers(1, 4),
 )
 @settings(max_examples=25, derandomize=True, deadline=None)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bestbefore.replay.kernels import packed as packed_updates
 from bestbefore.replay.kernels import walk
-from bestbefore.replay.kernels.expiries import first_of_owner_after
+from bestbefore.replay.kernels.expiries import count_by_bin, first_of_owner_after
 from bestbefore.replay.kernels.packed import Packed
 
 TIMES_S = np.array([0.0, 3600.0, 3700.0, 7200.0, 86400.0])
@@ -21,15 +21,41 @@ def test_the_updates_of_each_owner_lie_together_in_order_of_time() -> None:
     assert packed.times_s[-1] == math.inf
 
 
-@pytest.mark.parametrize("stride", [1, 2, 3, 16])
-def test_updates_are_counted_by_bin_whether_totals_are_dense_or_sparse(stride: int) -> None:
-    packed = Packed.of(TIMES_S, OWNERS, 4, stride)
-    for start in range(6):
-        for end in range(start, 6):
-            expected = np.bincount(packed.bins[start:end], minlength=24).tolist()
-            counts = np.empty(24, dtype=np.int64)
-            walk.set_counts(counts, packed, start, end)
-            assert counts.tolist() == expected
+@given(
+    st.lists(st.tuples(st.one_of(st.integers(0, 60).map(lambda n: n * 3600.0), st.floats(7e4, 2e5)),
+                       st.integers(0, 2)), min_size=1, max_size=60),
+    st.lists(st.floats(0.0, 3e5), max_size=5),
+    st.sampled_from([0, 1, 2, 3, 16]),
+)
+@settings(max_examples=100, derandomize=True, deadline=None)
+def test_updates_are_counted_by_bin_whether_rows_are_by_the_hour_or_by_the_update(
+    updates: list[tuple[float, int]], more_s: list[float], stride: int
+) -> None:
+    updates.sort()
+    packed = Packed.of(np.array([t for t, _ in updates]), np.array([i for _, i in updates], dtype=np.int32), 3, stride)
+    moments_s = sorted([*more_s, *(t for t, _ in updates), *(math.nextafter(t, 0.0) for t, _ in updates)])
+    counts = np.empty(24, dtype=np.int64)
+    for owner in range(3):
+        first, last = walk.updates_of(packed, owner)
+        own_s = packed.times_s[first:last]
+        for since_s in moments_s:
+            start = first + int(own_s.searchsorted(since_s, side="right"))
+            ends = np.maximum(start, first + own_s.searchsorted(moments_s, side="right"))
+            until_s = np.maximum(since_s, moments_s)
+            n = len(ends)
+            together = count_by_bin(
+                packed, np.full(n, owner, dtype=np.int32), np.full(n, start), np.full(n, since_s), ends, until_s
+            )
+            for i in range(n):
+                expected = np.bincount((packed.times_s[start : ends[i]] % 86400 // 3600).astype(int), minlength=24)
+                walk.set_counts(counts, packed, owner, start, since_s, int(ends[i]), float(until_s[i]))
+                assert counts.tolist() == together[:, i].tolist() == expected.tolist()
+
+
+def test_rows_are_by_the_hour_where_that_takes_less_room() -> None:
+    times_s = np.sort(np.random.default_rng(1).uniform(0.0, 86400.0, 2000))
+    one, many = np.zeros(2000, dtype=np.int32), np.arange(2000, dtype=np.int32)
+    assert (Packed.of(times_s, one, 1).stride, Packed.of(times_s, many, 2000).stride) == (0, 1)
 
 
 @given(
