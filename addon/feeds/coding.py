@@ -5,12 +5,15 @@ import zlib
 import brotli
 
 _CHUNK_BYTES = 64 * 1024
+_MEMBERS_AT_MOST = 1024
+"""Of a gzip file: each copies what follows it, so that the work would grow with the square of their number."""
 
 
 def decoded(content: bytes, content_encoding: str, limit: int) -> bytes | None:
     """The content without its coding (RFC 9110 8.4.1); None if it is not gzip, br, deflate or none, or is broken.
 
-    Of content that decodes to more than `limit` bytes nothing is returned, and no more than that is made of it.
+    A gzip file of more than `_MEMBERS_AT_MOST` members counts as broken. Of content that decodes to more than `limit`
+    bytes nothing is returned, and no more than that is made of it.
     """
     coding = content_encoding.strip(" \t").lower()
     try:
@@ -35,13 +38,15 @@ def _deflate_wbits(content: bytes) -> int:
 
 def _inflated(content: bytes, wbits: int, limit: int) -> bytes | None:
     whole = b""
-    while content:  # a gzip file may have several members
+    for _ in range(_MEMBERS_AT_MOST):
         inflater = zlib.decompressobj(wbits)
         whole += inflater.decompress(content, limit + 1 - len(whole))
         if len(whole) > limit or not inflater.eof:
             return None
-        content = inflater.unused_data if wbits == 31 and inflater.unused_data[:2] == b"\x1f\x8b" else b""
-    return whole
+        content = inflater.unused_data
+        if wbits != 31 or not content.startswith(b"\x1f\x8b"):  # what follows, if anything, is no further member
+            return whole
+    return None
 
 
 def _unbrotlied(content: bytes, limit: int) -> bytes | None:

@@ -46,6 +46,12 @@ def test_what_is_cut_short_or_broken_is_not_returned(coding: str, content: bytes
     assert decoded(b"\x1f\x8b nonsense", coding, LIMIT) is None
 
 
+def test_a_gzip_file_may_have_members_and_not_without_end() -> None:
+    empty = gzip.compress(b"", mtime=0)
+    assert decoded(gzip.compress(TEXT) + empty * 1000, "gzip", LIMIT) == TEXT
+    assert decoded(gzip.compress(TEXT) + empty * 1024, "gzip", LIMIT) is None
+
+
 @pytest.mark.parametrize("coding", ["zstd", "gzip, br", "compress", "nonsense"])
 def test_other_codings_are_not_undone(coding: str) -> None:
     assert decoded(TEXT, coding, LIMIT) is None
