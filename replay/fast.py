@@ -35,7 +35,7 @@ NO_DECISIONS = np.empty((0, 2))
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     """Why this engine cannot replay the scenario under the policy; None if it can."""
-    if scenario.observed is not None and policy.needs is not Needs.FUTURE:
+    if scenario.warmup is not None and policy.needs is not Needs.FUTURE:
         return "what is observed depends on the contacts before"
     if policy.needs is Needs.OUTCOMES:
         return f"{policy.name} keeps a state from contact to contact"

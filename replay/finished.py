@@ -1,12 +1,14 @@
 """The finished points of sweeps, in a file that a kill leaves usable."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import params
@@ -70,16 +72,14 @@ def identity(
     It is made of the events themselves: the names and dates of files do not matter. Engines count the same, but who
     wants to see that by another one does not want what was counted by the first.
     """
-    updates, requests = scenario.updates, scenario.requests
     digest = blake2b(digest_size=16)
-    for column in (updates.times_s, updates.object_ids, requests.times_s, requests.client_ids, requests.object_ids):
+    for column in _columns(scenario):
         digest.update(f"{column.dtype} {len(column)}\n".encode())
         digest.update(np.ascontiguousarray(column).data)
-    for names in (updates.objects, requests.objects, requests.clients):
+    for names in (scenario.updates.objects, scenario.requests.objects, scenario.requests.clients):
         digest.update(json.dumps(names).encode())
-    for name, record in sorted(scenario.observed.records.items()) if scenario.observed else ():
-        digest.update(f"{name} {record}\n".encode())
-    way = [scenario.cache, scenario.grouping, scenario.origin_s, scenario.observed is None, wanted]
+    warmup = None if scenario.warmup is None else [scenario.warmup.warm, scenario.warmup.test_start_s]
+    way = [scenario.cache, scenario.grouping, scenario.origin_s, warmup, wanted]
     digest.update(_text(way, breakdowns))
     return digest.hexdigest()
 
@@ -94,6 +94,14 @@ def refresh_identity(
         digest.update(np.ascontiguousarray(history.times_s).data)
     digest.update(_text([scenario.known.grouping, scenario.warm, min_interval_s], breakdowns))
     return digest.hexdigest()
+
+
+def _columns(scenario: Scenario) -> Iterator[NDArray[Any]]:
+    """The events from which all is known and counted."""
+    updates, requests = scenario.updates, scenario.requests
+    yield from (updates.times_s, updates.object_ids, requests.times_s, requests.client_ids, requests.object_ids)
+    if scenario.contacts_before is not None:
+        yield from (scenario.contacts_before.times_s, scenario.contacts_before.object_ids)
 
 
 def _text(way: Sequence[object], breakdowns: Iterable[Breakdown]) -> bytes:

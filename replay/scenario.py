@@ -26,6 +26,16 @@ class Cache(StrEnum):
         return client if self is Cache.CLIENT else ""
 
 
+@dataclass(frozen=True, slots=True)
+class Warmup:
+    """What happens before the test start where histories are observed."""
+
+    warm: Warm
+    requests: Requests
+    """From the origin up to the test start."""
+    test_start_s: float
+
+
 @dataclass(frozen=True)
 class Scenario:
     """Updates since the origin, requests since the test start, and what policies know.
@@ -38,8 +48,8 @@ class Scenario:
     origin_s: float
     grouping: Grouping
     cache: Cache
-    observed: ObservedHistories | None = None
-    """What policies know at the test start, if they know only what a proxy would have seen."""
+    warmup: Warmup | None = None
+    """How policies come to know what they know at the test start, if they know only what a proxy would have seen."""
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
@@ -50,6 +60,24 @@ class Scenario:
     def known(self) -> CompleteHistories:
         """The histories as they are, and what policies know unless histories are observed."""
         return CompleteHistories.of(self.updates, self.objects, self.origin_s, self.grouping)
+
+    @cached_property
+    def observed(self) -> ObservedHistories | None:
+        """What policies know at the test start, if they know only what a proxy would have seen."""
+        if self.warmup is None:
+            return None
+        truth = self.known
+        if self.contacts_before is not None:  # the observer has also learnt of objects that nobody asks for any more
+            asked = self.contacts_before.requested() | self.requests.requested()
+            truth = CompleteHistories.of(self.updates, asked, self.origin_s, self.grouping)
+        return ObservedHistories.at_test_start(
+            truth, self.warmup.warm, self.warmup.requests, self.warmup.test_start_s
+        )
+
+    @property
+    def contacts_before(self) -> Requests | None:
+        """The requests before the test start, if each was a contact of one observer, whose knowledge policies have."""
+        return self.warmup.requests if self.warmup is not None and self.warmup.warm is Warm.CONTACTS else None
 
     def known_to(self, policy: Policy) -> Known:
         """What the policy knows at the test start, to be told of each contact from then on."""
@@ -91,8 +119,5 @@ class Scenario:
         scenario = cls(observed, replayed, origin_s, grouping, cache)
         if warm is None:
             return scenario
-        asked = requests.since(origin_s)
-        truth = scenario.known
-        if warm is Warm.CONTACTS:  # the observer has also learnt of objects that nobody asks for any more
-            truth = CompleteHistories.of(observed, asked.requested(), origin_s, grouping)
-        return replace(scenario, observed=ObservedHistories.at_test_start(truth, warm, asked, test_start_s))
+        before = requests.since(origin_s).before(test_start_s)
+        return replace(scenario, warmup=Warmup(warm, before, test_start_s))

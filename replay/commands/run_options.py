@@ -124,7 +124,7 @@ class RunOptions:
             warn=start.warn,
         )
         parted = self._breakdowns(lambda: scenario.objects, start.warn)
-        complete = replace(scenario, observed=None)
+        complete = replace(scenario, warmup=None)
         wanted = Through.FAST if self.through is None else Through(self.through)
         return [
             RequestRun(Engines(complete if warm is None else scenario, wanted, bar), warm, parted) for warm in warms

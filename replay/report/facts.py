@@ -32,7 +32,7 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
         "requests": f"{len(requests):,} by {clients:,} clients for {asked:,} objects{_span(requests.times_s)}",
         "updates": f"{len(updates):,} of {changed:,} objects{_span(updates.times_s)}",
         "caches": CACHES[scenario.cache],
-        "histories": _histories(is_complete=scenario.observed is None),
+        "histories": _histories(is_complete=scenario.warmup is None),
         "groups": GROUPS[scenario.grouping],
     }
 

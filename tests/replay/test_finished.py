@@ -80,6 +80,11 @@ def test_the_same_replay_has_the_same_identity() -> None:
     assert identity(scenario()) == identity(scenario())
 
 
+def test_what_was_asked_for_before_the_test_start_matters_where_an_observer_learnt_of_it() -> None:
+    one, other = (scenario(requests=(t, 3.0, 6.0), warm=Warm.CONTACTS) for t in (2.0, 2.5))
+    assert identity(one) != identity(other)
+
+
 @pytest.mark.parametrize(
     "other",
     [
