@@ -2,8 +2,10 @@
 
 import asyncio
 import hashlib
+import logging
 import math
 from collections.abc import AsyncGenerator, Coroutine
+from contextlib import suppress
 from dataclasses import replace
 
 from bestbefore.addon.admin.event import Outcome
@@ -40,7 +42,7 @@ from bestbefore.addon.proxy.feed_answers import (
     teaches_as_feed,
 )
 from bestbefore.addon.proxy.feeds import FeedReader, begins_feed
-from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool
+from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool, fill
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.newcomers import Newcomers
 from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError, Source
@@ -54,6 +56,8 @@ from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rfc9111.reuse import expiry
 from bestbefore.addon.rules import Rule
 from bestbefore.addon.store.store import Store
+
+logger = logging.getLogger(__name__)
 
 TOO_MANY = "too-many-objects"
 """Why an answer is not stored: its domain has had its share of new objects today."""
@@ -122,7 +126,8 @@ class Contacts:
 
     async def _refresh(self, tale: Tale, ask: Ask, rule: Rule) -> None:
         tale.facts["background"] = True
-        await _read(await self.ask(tale, ask, rule))
+        with suppress(OriginError):  # whoever comes next asks again
+            await _read(await self.ask(tale, ask, rule))
 
     async def prefetch(self, tale: Tale, ask: Ask, rule: Rule) -> bool:
         """Ask although no client did; False if the origin is being asked for this already, which will do.
@@ -264,7 +269,7 @@ class Contacts:
             if stores or awaited:
                 spool = Spool(self._present.site.max_cached_body)
                 reader = spool.join()
-                tale.filling = self._spawn(_fill(spool, chunks))
+                tale.filling = self._spawn(fill(spool, chunks))
                 chunks, release = spool.read(reader), lambda: spool.leave(reader)
                 whole = awaited and await spool.settled(FEED_PATIENCE_S)
                 if stores and relay.draft is not None and not whole:
@@ -276,6 +281,9 @@ class Contacts:
                 content = b"".join([chunk async for chunk in chunks])
         except OriginError as error:
             return await self._failed(tale, ask, rule, error)
+        except BaseException:  # no answer will be there to let go of it
+            release()
+            raise
         if isinstance(content, bytes):
             flight.land(None if result.copy is None or not tale.facts["stored"] else Arrived(result.copy, content))
             head, content = as_feed(tale, head, content, result.copy)
@@ -360,8 +368,13 @@ class Contacts:
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
         self._background.add(task)
-        task.add_done_callback(self._background.discard)
+        task.add_done_callback(self._ended)
         return task
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._background.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            logger.error("an answer could not be kept: this is a fault in bestbefore", exc_info=task.exception())
 
 
 def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:
@@ -383,17 +396,3 @@ async def _read(answer: Answer, most: float = math.inf) -> None:
                 complete = True
     finally:
         answer.finish(0, complete=complete)
-
-
-async def _fill(spool: Spool, chunks: AsyncGenerator[bytes]) -> None:
-    """Read an answer to its end, whether or not the client that asked for it is still there."""
-    error: OriginError | None = None
-    try:
-        async for chunk in chunks:
-            if not await spool.write(chunk):
-                break
-    except OriginError as raised:
-        error = raised
-    finally:
-        await chunks.aclose()
-        spool.end(error)

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bestbefore.addon.proxy.origin import OriginError
+from bestbefore.addon.proxy.origin import Failure, OriginError
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.interface import Body
 
@@ -101,6 +101,24 @@ class Spool:
         """This reader reads no more; once is enough."""
         self._positions.pop(reader, None)
         self._tell()
+
+
+async def fill(spool: Spool, chunks: AsyncGenerator[bytes]) -> None:
+    """Read an answer to its end, whether or not the client that asked for it is still there.
+
+    If reading is given up, or fails by a fault of ours, those who read along must not take what there is for all of it.
+    """
+    error: OriginError | None = OriginError(Failure.RESET, "the answer was not read to its end")
+    try:
+        async for chunk in chunks:
+            if not await spool.write(chunk):
+                break
+        error = None
+    except OriginError as raised:
+        error = raised
+    finally:
+        await chunks.aclose()
+        spool.end(error)
 
 
 @dataclass(frozen=True, slots=True)

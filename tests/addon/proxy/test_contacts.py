@@ -1,0 +1,139 @@
+"""What becomes of an answer that is not read to its end, or cannot be kept."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
+
+import pytest
+from mitmproxy.test import tflow
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.store.store import Store
+
+NOW_S = 1_706_745_600.0
+URL = "http://example.org/page"
+PATIENCE_S = 5.0
+
+
+class Origin:
+    """Answers with content in pieces."""
+
+    def __init__(self, *pieces: bytes, length: int | None = None, media_type: str = "text/html") -> None:
+        self.pieces = pieces
+        self.length = length
+        self.media_type = media_type
+        self.broken = False
+        """Whether it breaks off after these pieces."""
+        self.goes_on = asyncio.Event()
+        """Awaited after the first of them."""
+        self.goes_on.set()
+        self.closed = asyncio.Event()
+
+    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+        head = Head(
+            200,
+            Fields([("Date", format_http_date(NOW_S)), ("Cache-Control", "max-age=60"),
+                    ("Content-Type", self.media_type)]),
+        )
+        return Fetched(head, NOW_S, NOW_S, self._content(), self.length, self.closed.set)
+
+    async def _content(self) -> AsyncGenerator[bytes]:
+        for piece in self.pieces:
+            yield piece
+            await self.goes_on.wait()
+        if self.broken:
+            raise OriginError(Failure.RESET, "broken off")
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Store]:
+    made = await open_store("memory", clock=ManualClock(NOW_S), domain_of=registrable_domain)
+    yield made
+    await made.close()
+
+
+def exchanges(store: Store, origin: Origin) -> Exchanges:
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    return Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, lambda _: None)
+
+
+def request() -> Request:
+    return Request("GET", Target.parse(URL))
+
+
+def client() -> Any:
+    made = tflow.tclient_conn()
+    made.peername = ("127.0.0.1", 1234)
+    return made
+
+
+def with_a_fault(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def learn(_: Any) -> Any:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr(store, "learn", learn)
+
+
+async def ended(asked: Exchanges) -> None:
+    """Wait until nothing goes on in the background."""
+    going_on = set(asked._contacts._background)
+    _, pending = await asyncio.wait(going_on, timeout=PATIENCE_S) if going_on else (going_on, set())
+    assert pending == set()
+    await asyncio.sleep(0)  # what is told of its end
+    await asked.close()
+
+
+async def test_what_cannot_be_kept_is_not_sent_as_if_it_were_shorter(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with_a_fault(store, monkeypatch)
+    asked = exchanges(store, Origin(b"1234", b"5678", length=8))
+    answer = await asked.answer(request(), client())
+    assert answer.head.status == 502, "the last piece was not passed on"
+    await ended(asked)
+    assert "a fault in bestbefore" in caplog.text
+
+
+async def test_nor_does_it_end_as_if_it_were_complete(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_a_fault(store, monkeypatch)
+    asked = exchanges(store, Origin(b"1234", b"5678"))
+    answer = await asked.answer(request(), client())
+    assert answer.chunks is not None
+    with pytest.raises(OriginError):
+        [chunk async for chunk in answer.chunks]
+    await ended(asked)
+
+
+async def test_a_refresh_that_breaks_off_is_no_fault(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    then_s = NOW_S - 100.0
+    head = Head(200, Fields([("Date", format_http_date(then_s)), ("ETag", '"a"'),
+                             ("Cache-Control", "max-age=50, stale-while-revalidate=600")]))
+    store.put(Copy(URL, head, BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
+    origin = Origin(b"1234")
+    origin.broken = True
+    asked = exchanges(store, origin)
+    assert (await asked.answer(request(), client())).body == b"x"
+    await ended(asked)
+    assert origin.closed.is_set()
+    assert caplog.records == []
+
+
+async def test_who_gives_up_waiting_for_a_feed_does_not_hold_up_what_reads_it(store: Store) -> None:
+    origin = Origin(b"<rss>", *[bytes(6_000)] * 3, media_type="application/rss+xml")
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await asked.answer(request(), client())
+    origin.goes_on.set()
+    await ended(asked)
+    assert origin.closed.is_set()
