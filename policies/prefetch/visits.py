@@ -109,21 +109,21 @@ def visits_per_day(objects: Objects, terms: Terms) -> FloatArray:
     weights = objects.weights_per_hour.copy()
     most_of_owner = DAY_S / terms.interval_s if terms.interval_s else math.inf
     fixed = np.zeros(rates.size)
-    for _ in range(10):
+    while True:
         left = terms.budget_per_day - float(fixed.sum())
         if left <= 1e-9 * terms.budget_per_day or not np.any((weights > 0.0) & (rates > 0.0)):
-            break
+            return fixed
         shares = allocate(rates, weights, left)
         capped = np.minimum(shares, MOST_PER_DAY)
-        of_owner = np.bincount(objects.owner, capped + fixed, minlength=int(objects.owner.max()) + 1)[objects.owner]
-        factor = np.minimum(1.0, most_of_owner / np.maximum(of_owner, 1e-300))
+        of_owner, fixed_of_owner = (np.bincount(objects.owner, visits)[objects.owner] for visits in (capped, fixed))
+        room = np.maximum(most_of_owner - fixed_of_owner, 0.0)
+        factor = np.minimum(1.0, room / np.maximum(of_owner, 1e-300))
         capped = capped * factor
         full = (weights > 0.0) & ((shares > MOST_PER_DAY) | (factor < 1.0))
         if not full.any():
             return fixed + capped
         fixed = np.where(full, capped, fixed)
         weights[full] = 0.0
-    return fixed
 
 
 def saved(rate_per_hour: float, requests_per_hour: float, before_s: float, at_s: float, after_s: float) -> float:

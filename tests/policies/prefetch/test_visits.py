@@ -121,6 +121,20 @@ def test_what_limits_leave_over_goes_to_others():
     assert slow == pytest.approx([10.0, 5.0, 5.0])
 
 
+def test_however_many_limits_are_reached_one_after_the_other_the_budget_is_spent():
+    """Of 40 objects of different owners, each 16 times the weight of the next, only some reach their limit at a time."""
+    shares = visits_per_day(objects([1.0] * 40, weights=16.0 ** -np.arange(40.0)), Terms(360.0, "delay", DAY_S / 10.0))
+    assert shares.sum() == pytest.approx(360.0)
+    assert shares[:35] == pytest.approx([10.0] * 35)
+    assert np.all(shares > 0.0)
+
+
+def test_one_owner_has_no_more_visits_than_its_interval_allows_whoever_reached_a_limit_of_its_own():
+    some = objects([1.0] * 3, weights=[1e6, 1.0, 1.0], owner=[0, 0, 1])
+    shares = visits_per_day(some, Terms(1000.0, "delay", 200.0))
+    assert shares == pytest.approx([MOST_PER_DAY, DAY_S / 200.0 - MOST_PER_DAY, MOST_PER_DAY])
+
+
 def test_nothing_to_visit_is_no_plan():
     for some in (objects([]), objects([0.0, 1.0], weights=[1.0, 0.0])):
         assert plan_visits(some, Terms(5.0, "freshness", 2.0), NOW_S, NOW_S + DAY_S).number.size == 0
@@ -157,9 +171,11 @@ def test_every_plan_keeps_its_terms(data):
     profile = [data.draw(st.sampled_from([FLAT, MORNING, (FLAT + MORNING) / 2])) for _ in range(n)]
     owner = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     some = objects(numbers(0.0, 50.0), profile, numbers(0.0, 10.0), numbers(0.0, 100.0), owner)
-    terms = Terms(data.draw(st.floats(0.1, 100.0)), data.draw(st.sampled_from(list(ALLOCATIONS))), 30.0)
+    interval_s = data.draw(st.sampled_from([30.0, 250.0, 7200.0]))
+    terms = Terms(data.draw(st.floats(0.1, 1000.0)), data.draw(st.sampled_from(list(ALLOCATIONS))), interval_s)
     visits = plan_visits(some, terms, NOW_S, NOW_S + DAY_S)
     assert float(visits.per_day.sum()) <= terms.budget_per_day * (1 + 1e-9)
+    assert np.all(np.bincount(owner, visits.per_day) <= DAY_S / interval_s * (1 + 1e-9))
     # What was missed is done beside what is due, and rare visits round up: one more of each object at most.
     assert visits.number.size <= terms.budget_per_day + 2 * n
     assert np.all((visits.due_s >= NOW_S) & (visits.due_s <= NOW_S + DAY_S))
