@@ -18,21 +18,12 @@ from bestbefore.addon.store.interface import AwayError, FullError, StoreInputErr
 
 log = logging.getLogger("bestbefore.store")
 
-CONNECT_S = 2.0
-"""How long a server may take to accept a connection. A busy machine takes half a second for it, ourselves included."""
-ANSWER_S = 2.0
-"""How long it may take to answer, with a body of some MB too: a client waits for it that could be served without."""
+PATIENCE_S = 2.0
+"""How long a server may take to accept a connection (a busy machine takes half a second for it, ourselves included),
+and to answer, with a body of some MB too: a client waits for it that could be served without."""
 CONNECTIONS = 16
 LISTEN_S = 5.0
 """How often the connection that only listens is tried."""
-
-# Redis-py's own retries would wait where a client waits; the store itself reconnects, in the background. RESP2: it is
-# what every server speaks.
-_OPTIONS: dict[str, Any] = {
-    "socket_connect_timeout": CONNECT_S,
-    "socket_timeout": ANSWER_S,
-    "protocol": 2,
-}
 
 
 @contextmanager
@@ -106,13 +97,22 @@ class Connection:
     Answers are typed Any: redis-py declares each as a union of its sync and async forms.
     """
 
-    def __init__(self, url: str | None = None, *, socket: Path | None = None, name: str = "") -> None:
-        """To a URL or a Unix socket. `name`: how the server's list of clients calls us.
+    def __init__(
+        self, url: str | None = None, *, socket: Path | None = None, name: str = "", patience_s: float = PATIENCE_S
+    ) -> None:
+        """To a URL or a Unix socket. `name`: how the server's list of clients calls us. `patience_s`: how long the
+        server may take to accept a connection, and to answer.
 
         Raises StoreInputError for what is no URL of a Redis.
         """
         self._url = checked_url(url) if url is not None else None
-        self._options = _OPTIONS | {"client_name": name or None}
+        self._patience_s = patience_s
+        self._options: dict[str, Any] = {
+            "socket_connect_timeout": patience_s,
+            "socket_timeout": patience_s,
+            "protocol": 2,  # what every server speaks
+            "client_name": name or None,
+        }
         if socket is not None:
             self._options |= {"connection_class": UnixDomainSocketConnection, "path": str(socket)}
         self.shown = _without_password(url) if url is not None else str(socket)
@@ -125,7 +125,9 @@ class Connection:
     async def open(self) -> None:
         """Connect anew. Raises StoreInputError for a refused password or a server that is no Redis; AwayError."""
         await self.close()
-        options = self._options | {"max_connections": CONNECTIONS, "timeout": ANSWER_S, "retry": Retry(NoBackoff(), 0)}
+        # Redis-py's own retries would wait where a client waits; the store itself reconnects, in the background.
+        retry = Retry(NoBackoff(), 0)
+        options = self._options | {"max_connections": CONNECTIONS, "timeout": self._patience_s, "retry": retry}
         pool = BlockingConnectionPool.from_url(self._url, **options) if self._url else BlockingConnectionPool(**options)
         self._client = self._plain = Redis.from_pool(pool)
         try:
@@ -218,7 +220,7 @@ class Connection:
         with translated():
             pubsub = self._plain.pubsub()
             await pubsub.subscribe(channel)
-            await pubsub.get_message(timeout=ANSWER_S)  # the confirmation: from here on nothing is missed
+            await pubsub.get_message(timeout=self._patience_s)  # the confirmation: from here on nothing is missed
         self._listener = asyncio.create_task(self._pass_on(pubsub, heard, lost))
 
     async def _pass_on(self, pubsub: Any, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
@@ -226,7 +228,7 @@ class Connection:
         try:
             with translated():
                 while True:
-                    message = await pubsub.get_message(timeout=LISTEN_S)
+                    message = await pubsub.get_message(timeout=max(LISTEN_S, self._patience_s))
                     if message is not None:
                         silent = False
                         if message["type"] == "message":

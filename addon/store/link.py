@@ -15,6 +15,8 @@ class Link:
         self.backend = backend
         self.away_since_s: float | None = clock.monotonic()
         """By the monotonic clock; None while it answers."""
+        self.last_absence = ""
+        """Why it did not answer the last time; empty if there was no such time."""
         self.back = asyncio.Event()
         """Set while it answers."""
         self.work = asyncio.Event()
@@ -37,6 +39,7 @@ class Link:
 
     def lost(self, error: AwayError) -> None:
         """It does not."""
+        self.last_absence = str(error)
         if self.away_since_s is None:
             self.away_since_s = self._clock.monotonic()
         self.back.clear()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.bodies import BodyFiles
-from bestbefore.addon.store.connection import Connection
+from bestbefore.addon.store.connection import PATIENCE_S, Connection
 from bestbefore.addon.store.embedded import START_S, EmbeddedServer, answers, default_store_max
 from bestbefore.addon.store.interface import Backend, StoreUnusableError, Tombstone
 from bestbefore.addon.store.keys import Keys
@@ -66,6 +66,7 @@ async def open_store(
     keep_s: float = 7 * DAY_S,
     forget_after_s: float = 180 * DAY_S,
     join: bool = False,
+    patience_s: float = PATIENCE_S,
     forgotten: Callable[[Tombstone], None] = lambda _: None,
 ) -> Store:
     """Open the store: `embedded` (in `state`), `memory`, or the URL of a Redis, which may be away.
@@ -73,8 +74,8 @@ async def open_store(
     `domain_of`: host -> registrable domain. `proxy`: how a Redis' list of clients calls us. `clock_mark`: under which
     kind of clock the store is used; one marked otherwise is refused. `store_max` in bytes: of an embedded server its
     maxmemory; of a user's Redis, how much our data may take there (None: whatever the server allows). `join`: where
-    a proxy runs on `state`, use its server. `forgotten`: see `Store`. To be called in the main thread, whose end the
-    embedded server does not outlive.
+    a proxy runs on `state`, use its server. `patience_s`: how long the server may take to answer. `forgotten`: see
+    `Store`. To be called in the main thread, whose end the embedded server does not outlive.
 
     Raises StoreInputError (a wrong URL, a refused password, no Redis, another kind of store) and StoreUnusableError
     (the state directory is not writable or in use, or the server does not start).
@@ -97,7 +98,7 @@ async def open_store(
         backend = EmbeddedBackend(
             held,
             server,
-            Connection(socket=socket, name=proxy),
+            Connection(socket=socket, name=proxy, patience_s=patience_s),
             names,
             clock,
             clock_mark=clock_mark,
@@ -106,7 +107,7 @@ async def open_store(
     elif where == "memory":
         backend = MemoryBackend(clock, domain_of, max_bytes=store_max or default_store_max())
     else:
-        connection = Connection(where, name=proxy)
+        connection = Connection(where, name=proxy, patience_s=patience_s)
         backend = RedisBackend(connection, names, clock, clock_mark=clock_mark, forget_after_s=forget_after_s)
     store = Store(
         backend,

@@ -27,6 +27,8 @@ class Status:
 
     away: bool
     """The backend does not answer."""
+    last_absence: str
+    """Why it did not the last time; empty if it always has since the start."""
     conditions: frozenset[str]
     """What holds now, of: away, unusable, unwritable, full, copies and histories (too many of them wait)."""
     waiting_observations: int
@@ -118,6 +120,7 @@ class Store:
     def status(self) -> Status:
         return Status(
             away=self._link.away,
+            last_absence=self._link.last_absence,
             conditions=self._notices.holding(),
             waiting_observations=self._histories.waiting,
             waiting_copies=self._copies.waiting,

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.progress import open_watched
 from bestbefore.replay.commands.trace_options import format_option
@@ -30,14 +31,14 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
     """Convert a log or another trace to columns, which are read much faster.
 
     OUT ends in .npz, .parquet, .csv or .csv.gz. A log becomes its GET requests in order of time, with status, size,
-    validator and kind of browser as far as they are known; a mailbox becomes updates.
+    validator and kind of browser as far as they are known; a mailbox and feeds become updates.
     """
     try:
         write = writer_for(out_path)
         if out_path.exists() and in_path.exists() and out_path.samefile(in_path):
             raise InputError(f"{out_path}: expected another file than the one that is read")
-        reading = read_trace(in_path, format_name, open_watched)
-        for message in reading.skipped.warnings():
+        reading = read_trace(in_path, format_name, open_watched, now_s=RealClock().now())
+        for message in reading.warnings():
             click.echo(f"bestbefore convert: warning: {message}", err=True)
         for message in reading.skipped.remarks():
             click.echo(f"bestbefore convert: {message}", err=True)

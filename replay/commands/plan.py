@@ -1,7 +1,9 @@
 """`bestbefore plan`: how often, when and by whom each object is contacted, within a budget."""
 
 import math
+import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
@@ -11,19 +13,20 @@ from bestbefore.addon.errors import InputError
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.policies.validation.spec import parse_duration
-from bestbefore.replay.commands.progress import bar, open_watched
+from bestbefore.replay.commands.progress import bar, open_watched, spinner
 from bestbefore.replay.planning.drawing import drawing
 from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
 from bestbefore.replay.planning.object_file import read_objects
 from bestbefore.replay.planning.objects import Objects
 from bestbefore.replay.planning.plan import Aim, Plan, best_plan
-from bestbefore.replay.planning.slotted import COLUMNS, Slotted, slotted
+from bestbefore.replay.planning.slotted import Slotted, slotted
 from bestbefore.replay.planning.summary import summary
-from bestbefore.replay.planning.written import Write, json_parts, rows_written, write_csv, write_json, write_whole
+from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import read_updates
 from bestbefore.replay.traces.summary import counted
+from bestbefore.replay.watching import no_bar
 
 BOUNDARIES = ("periodic", "interval")
 OUT_FORMATS = (".csv", ".json")
@@ -88,8 +91,9 @@ def command(
     aim = Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")
     try:
         objects, source = _objects(objects_path, updates_path, aim)
-        plan = _plan(objects, aim, source)
-        plan.mean(objective)
+        with spinner("planning"):
+            plan = _plan(objects, aim, source)
+            plan.mean(objective)
         moments, punctuality, in_slots = None, None, None
         if out_path is not None or crawlers is not None or (objects.hourly is not None and not as_json):
             moments, punctuality, in_slots = _timed(plan, crawlers, slots)
@@ -100,10 +104,12 @@ def command(
     if out_path is not None and moments is not None:
         _write(plan, moments, in_slots, out_path)
     if as_json:
-        for part in json_parts(plan):
+        for part in json_parts(plan, no_bar if sys.stdout.isatty() else bar):
             click.echo(part, nl=False)
-    else:
-        click.echo(summary(plan, punctuality, in_slots))
+        return
+    with spinner("comparing with other plans"):
+        told = summary(plan, punctuality, in_slots)
+    click.echo(told)
 
 
 def _refuse_what_does_not_fit(
@@ -125,7 +131,8 @@ def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> 
         return read_objects(objects_path, open_watched), objects_path
     if updates_path is None or objects_path is not None:
         raise InputError("expected either --objects FILE or --updates FILE")
-    updates = read_updates(updates_path, _warn)
+    with spinner(f"reading {updates_path.name}"):
+        updates = read_updates(updates_path, _warn)
     if not len(updates):
         raise TraceError(f"{updates_path}: no update, expected some that show how often objects change")
     with_laws = aim.discrete and aim.objective == "freshness"
@@ -156,20 +163,22 @@ def _timed(
     crawls, punctuality = crawls_of(plan, bar)
     if crawlers is None or slots is None:
         return Moments.of(crawls, crawls.at_s, len(objects), period_s), punctuality, None
-    in_slots = slotted(crawls, objects.ids, crawlers, slots, period_s)
+    with spinner("assigning slots"):
+        in_slots = slotted(crawls, objects.ids, crawlers, slots, period_s)
     return Moments.of(crawls, in_slots.assignment.start_s, len(objects), period_s), punctuality, in_slots
 
 
 def _write(plan: Plan, moments: Moments, in_slots: Slotted | None, path: Path) -> None:
     """The plan, its drawing, and who makes each contact, beside each other."""
-    picture = drawing(plan)
+    with spinner("drawing"):
+        picture = drawing(plan)
     files: dict[Path, Write] = {
-        path: (lambda file: write_csv(plan, moments, file, bar)) if path.suffix == ".csv"
-        else (lambda file: write_json(plan, file)),
+        path: partial(write_csv, plan, moments, bar=bar) if path.suffix == ".csv"
+        else partial(write_json, plan, bar=bar),
         path.with_suffix(".svg"): lambda file: file.writelines([picture]),
     }
     if in_slots is not None:
-        files[path.with_suffix(".slots.csv")] = rows_written(COLUMNS, in_slots.rows(plan.objects.ids))
+        files[path.with_suffix(".slots.csv")] = partial(write_slots, in_slots, plan.objects.ids, bar=bar)
     try:
         write_whole(files)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""A bar on stderr while there is something to wait for, if a person can see it."""
+"""A bar or a spinner on stderr while there is something to wait for, if a person can see it."""
 
 import sys
 from collections.abc import Iterator
@@ -40,6 +40,21 @@ def bar(description: str, total: int) -> Iterator[Watch]:
 
     with Progress(console=Console(stderr=True), transient=True) as progress:
         yield lambda items: progress.track(items, total=total, description=description)
+
+
+@contextmanager
+def spinner(description: str) -> Iterator[None]:
+    """Says what is done and for how long already, where nobody knows how long it will take."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(description, total=None)
+        yield
 
 
 def in_order[R](

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.progress import open_watched
 from bestbefore.replay.traces import files
@@ -67,7 +68,8 @@ def read_given(
         if log_path is not None:
             if updates_path is not None or requests_path is not None:
                 raise InputError("--log FILE stands in for --updates and --requests: expected one or the others")
-            return _from_log(read_trace(log_path, format_name, open_watched), warn, say)
+            reading = read_trace(log_path, format_name, open_watched, now_s=RealClock().now())
+            return _from_log(reading, warn, say)
         if updates_path is None:
             raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
         if format_name is not None:
@@ -86,7 +88,7 @@ def read_given(
 
 def _from_log(reading: Reading, warn: Say, say: Say) -> tuple[Updates, Requests | None]:
     path, trace = reading.skipped.path, reading.trace
-    for message in reading.skipped.warnings():
+    for message in reading.warnings():
         warn(message)
     for message in reading.skipped.remarks():
         say(message)

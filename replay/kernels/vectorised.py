@@ -1,12 +1,14 @@
 """The kernel for machines without numba, for whole arrays of contacts at once: twin of `compiled`.
 
 A contact is known only from the one before it, so that those of one stream must be found one after another, but those
-of many streams at once. A long stream is therefore cut: as if there were a contact at the first request of each cut, it
-is followed from there. Walks from different cuts soon meet, and what has been walked once is not walked again. In the
-end the true contacts are picked out by following each stream from its beginning; what was walked in vain is left.
+of many streams at once: all streams are followed together, until few are left. These are cut: as if there were a
+contact at the first request of each cut, they are followed from there. Walks from different cuts soon meet, and what
+has been walked once is not walked again. In the end the true contacts are picked out by following each stream from
+where it was left; what was walked in vain is dropped.
 """
 
 import math
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +20,8 @@ from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.rule import Rule
 from bestbefore.replay.traces.columns import IdArray
 
+FEWEST_STREAMS = 256
+"""With fewer, walks in vain cost less than short arrays do."""
 REQUESTS_AT_ONCE = 1 << 20
 REQUESTS_PER_CUT = 512
 FEWEST_AT_ONCE = 8
@@ -36,135 +40,189 @@ def replay(
     decisions: FloatArray,
 ) -> int:
     """As `walk.replay`, without its last argument."""
-    here, stop = int(firsts[begin]), int(firsts[end])
-    firsts, object_ids = firsts[begin : end + 1], object_ids[begin:end]
-    decided = 0
-    for start in range(here, stop, REQUESTS_AT_ONCE):
-        window = _Window(times_s, firsts, object_ids, known, rule, start, min(start + REQUESTS_AT_ONCE, stop))
-        window.guess(here)
-        contacts, here = window.contacts(here)
-        window.count(contacts, counts)
-        expiries = window.expiries_s[contacts - start]
-        needed = np.flatnonzero(~np.isnan(expiries))
+    streams = _Streams(times_s, firsts[begin + 1 : end + 1], object_ids[begin:end], known, rule, counts)
+    contacts = streams.missed(firsts[begin:end])
+    decided = []
+    while len(contacts):
+        if len(contacts) >= FEWEST_STREAMS:
+            there, expiries = streams.follow(contacts)
+            following = streams.after(contacts, there)
+        else:
+            window = _Window(streams, contacts)
+            window.guess()
+            contacts, there, expiries, following = window.followed()
+        streams.count(contacts, there)
         if len(decisions):
-            decisions[decided : decided + len(needed), 0] = times_s[contacts[needed]]
-            decisions[decided : decided + len(needed), 1] = expiries[needed]
-        decided += len(needed)
-    return decided
+            decided.append((contacts.here, expiries))
+        contacts = following
+    if not decided:
+        return 0
+    here, expiries = (np.concatenate(column) for column in zip(*decided, strict=True))
+    order = here.argsort()
+    decisions[: len(here), 0] = times_s[here[order]]
+    decisions[: len(here), 1] = expiries[order]
+    return len(here)
 
 
-class _Window:
-    """The requests from `start` up to `end`, and what has been found of contacts among them.
+class _Contacts(NamedTuple):
+    """Contacts each of which another request of its stream follows."""
 
-    Requests, streams and updates go by their numbers. A stream may begin before the window and end after it.
-    """
+    here: IndexArray
+    """Their requests."""
+    stream: IndexArray
+    seen: IndexArray
+    """The first update of the object after each."""
+
+    def __len__(self) -> int:
+        return len(self.here)
+
+    def where(self, chosen: NDArray[np.bool_] | slice) -> Self:
+        return type(self)(self.here[chosen], self.stream[chosen], self.seen[chosen])
+
+
+class _Streams:
+    """The streams of a share. Requests, streams and updates go by their numbers."""
 
     def __init__(
         self,
         times_s: FloatArray,
-        firsts: IndexArray,
+        stops: IndexArray,
         object_ids: IdArray,
         known: Histories,
         rule: Rule,
-        start: int,
-        end: int,
+        counts: NDArray[np.int64],
     ) -> None:
-        self.times_s, self.firsts, self.object_ids = times_s, firsts, object_ids
+        self.times_s = times_s
+        self.stops = stops
+        """The first request after each stream."""
+        self.object_ids = object_ids
         self.known, self.rule = known, rule
-        self.start, self.end = start, end
-        self.nexts = np.zeros(end - start, dtype=np.int64)
-        """Of each request that was followed as a contact, how far after `start` the next contact of its stream lies, or
-        the end of the stream; else 0."""
-        self.expiries_s = np.empty(end - start)
-        """Its expiry; NaN where no request of its stream follows."""
-        self.by_bin = walk.ByBin.empty()
-        self.seen = np.empty(end - start, dtype=np.int64)
-        """The first update of its object after it."""
+        self._counts = counts
 
-    def guess(self, first: int) -> None:
-        """Follow the streams from where they begin, from `first`, and from each cut, as long as it is worth it."""
-        begins = self.firsts[slice(*self.firsts.searchsorted((self.start, self.end)))]
-        cuts = np.arange(self.start, self.end, REQUESTS_PER_CUT)
-        here = np.unique(np.concatenate((begins, cuts, [min(first, self.end - 1)])))
-        stream = self._streams_of(here)
-        updates_s, first_update, last_update = self._updates_of(stream)
-        seen = first_after(updates_s, first_update, last_update, self.times_s[here])
-        claims = np.empty(self.end - self.start, dtype=np.int64)
-        while len(here) >= FEWEST_AT_ONCE:
-            there = self._follow(here, stream, seen)
-            on = (there < self.firsts[stream + 1]) & (there < self.end)
-            here, stream, seen = there[on], stream[on], seen[on]
-            # Walks that have met go on as one, and end where another has been before.
-            claims[here - self.start] = np.arange(len(here))
-            on = (claims[here - self.start] == np.arange(len(here))) & (self.nexts[here - self.start] == 0)
-            here, stream, seen = here[on], stream[on], seen[on]
-            seen = first_after(updates_s, seen, self._updates_of(stream)[2], self.times_s[here])
+    def missed(self, firsts: IndexArray) -> _Contacts:
+        """The first requests of all streams, counted as misses."""
+        streams = np.arange(len(self.object_ids))
+        self._add(0, streams, np.ones(len(streams), dtype=np.int64))
+        return self.contacts_at(firsts, streams)
 
-    def contacts(self, first: int) -> tuple[IndexArray, int]:
-        """The true contacts, of which `first` is the first, and the first after the window."""
-        nexts = memoryview(self.nexts)
-        places = []
-        place, end = first - self.start, self.end - self.start
-        while place < end:
-            places.append(place)
-            place = nexts[place] or self._follow_one(place)
-        return np.array(places, dtype=np.int64) + self.start, place + self.start
+    def contacts_at(self, here: IndexArray, stream: IndexArray) -> _Contacts:
+        """Contacts at these requests, without those that end their streams."""
+        on = here + 1 < self.stops[stream]
+        here, stream = here[on], stream[on]
+        return _Contacts(here, stream, first_after(*self.updates_of(stream), self.times_s[here]))
 
-    def count(self, contacts: IndexArray, counts: NDArray[np.int64]) -> None:
-        """Add what comes of these contacts and of the requests up to the next ones."""
-        there, seen = self.nexts[contacts - self.start] + self.start, self.seen[contacts - self.start]
-        stream = self._streams_of(contacts)
-        updates_s, _, last_update = self._updates_of(stream)
+    def follow(self, contacts: _Contacts) -> tuple[IndexArray, FloatArray]:
+        """The next contact after each, or the end of its stream; and its expiry."""
+        here, stream, seen = contacts
+        expiries = expiries_s(self.rule, self.known, self.object_ids[stream], seen, self.times_s[here])
+        return first_at_or_after(self.times_s, here + 1, self.stops[stream], expiries), expiries
+
+    def after(self, contacts: _Contacts, there: IndexArray) -> _Contacts:
+        """The next contacts, if these are their requests, without those that end their streams."""
+        on = there + 1 < self.stops[contacts.stream]
+        there, (_, stream, seen) = there[on], contacts.where(on)
+        updates_s, _, last_update = self.updates_of(stream)
+        return _Contacts(there, stream, first_after(updates_s, seen, last_update, self.times_s[there]))
+
+    def count(self, contacts: _Contacts, there: IndexArray) -> None:
+        """Count the requests after contacts up to the next ones."""
+        here, stream, seen = contacts
+        updates_s, _, last_update = self.updates_of(stream)
         change_s = np.where(seen < last_update, updates_s[seen], math.inf)
-        hits = there - contacts - 1
+        hits = there - here - 1
         stale_hits = np.zeros_like(hits)
         some = np.flatnonzero((hits > 0) & (change_s <= self.times_s[there - 1]))
-        stale_hits[some] = there[some] - first_at_or_after(
-            self.times_s, contacts[some] + 1, there[some], change_s[some]
-        )
-        validations = there < self.firsts[stream + 1]
+        stale_hits[some] = there[some] - first_at_or_after(self.times_s, here[some] + 1, there[some], change_s[some])
+        validations = there < self.stops[stream]
         unnecessary = validations.copy()
         unnecessary[validations] = change_s[validations] > self.times_s[there[validations]]
-        columns = (contacts == self.firsts[stream], hits, stale_hits, validations, unnecessary)
-        rows = self.object_ids[stream] - self.object_ids[0]
-        for k, column in enumerate(columns):
-            if len(counts) > 1:
-                np.add.at(counts[:, k], rows, column)
-            else:
-                counts[0, k] += column.sum()
+        for k, column in enumerate((hits, stale_hits, validations, unnecessary)):
+            self._add(k + 1, stream, column)
 
-    def _follow(self, here: IndexArray, stream: IndexArray, seen: IndexArray) -> IndexArray:
-        """What would come next if there were contacts here."""
-        stop = self.firsts[stream + 1]
-        expiries, there = np.full(len(here), math.nan), stop.copy()
-        needed = np.flatnonzero(here + 1 < stop)
-        expiries[needed] = expiries_s(
-            self.rule, self.known, self.object_ids[stream[needed]], seen[needed], self.times_s[here[needed]]
-        )
-        there[needed] = first_at_or_after(self.times_s, here[needed] + 1, stop[needed], expiries[needed])
-        place = here - self.start
-        self.nexts[place], self.expiries_s[place], self.seen[place] = there - self.start, expiries, seen
-        return there
-
-    def _follow_one(self, place: int) -> int:
-        """The same for one, `place` after `start`; so is what is returned."""
-        here = self.start + place
-        stream = int(self.firsts.searchsorted(here, side="right")) - 1
-        object_, stop, t = int(self.object_ids[stream]), int(self.firsts[stream + 1]), float(self.times_s[here])
-        first, last = walk.updates_of(self.known.objects, self.known.history_of[object_])
-        seen = walk.first_after(self.known.objects.times_s, first, last, t)
-        expiry, there = math.nan, stop
-        if here + 1 < stop:
-            expiry = walk.expiry_s(self.rule, self.known, object_, seen, t, self.by_bin)
-            there = walk.first_at_or_after(self.times_s, here + 1, stop, expiry)
-        self.nexts[place], self.expiries_s[place], self.seen[place] = there - self.start, expiry, seen
-        return there - self.start
-
-    def _streams_of(self, requests: IndexArray) -> IndexArray:
-        return self.firsts.searchsorted(requests, side="right") - 1
-
-    def _updates_of(self, stream: IndexArray) -> tuple[FloatArray, IndexArray, IndexArray]:
+    def updates_of(self, stream: IndexArray) -> tuple[FloatArray, IndexArray, IndexArray]:
         """The times of all updates, and of the object of each stream its first and the first after it."""
         owners = self.known.history_of[self.object_ids[stream]]
         objects = self.known.objects
         return objects.times_s, objects.firsts[owners], objects.firsts[owners + 1]
+
+    def _add(self, k: int, stream: IndexArray, column: NDArray[np.int64] | NDArray[np.bool_]) -> None:
+        if len(self._counts) == 1:
+            self._counts[0, k] += column.sum()
+        else:
+            np.add.at(self._counts[:, k], self.object_ids[stream] - self.object_ids[:1], column)
+
+
+class _Window:
+    """Some requests of streams, of each those from a contact on, and what has been found of contacts among them.
+
+    What belongs to a request is kept at its place, which is its number less `shift` of its stream.
+    """
+
+    def __init__(self, streams: _Streams, contacts: _Contacts) -> None:
+        """The window begins with as many of the contacts as there is room for."""
+        self._streams = streams
+        lengths = streams.stops[contacts.stream] - contacts.here
+        taken = int(lengths.cumsum().searchsorted(REQUESTS_AT_ONCE)) + 1
+        self._begun, self._left = contacts.where(slice(taken)), contacts.where(slice(taken, None))
+        self._places = np.zeros(len(self._begun) + 1, dtype=np.int64)
+        np.cumsum(lengths[:taken], out=self._places[1:])
+        self._places[-1] = size = min(self._places[-1], REQUESTS_AT_ONCE)
+        self._shift = np.zeros(len(streams.stops), dtype=np.int64)
+        self._shift[self._begun.stream] = self._begun.here - self._places[:-1]
+        self._ends = np.zeros(len(streams.stops), dtype=np.int64)
+        self._ends[self._begun.stream] = self._begun.here + np.diff(self._places)
+        """The first request of each stream after the window."""
+        self._nexts = np.zeros(size, dtype=np.int64)
+        """Of each request that was followed as a contact, the next contact or the end of the stream; else 0."""
+        self._expiries_s = np.empty(size)
+        self._seen = np.empty(size, dtype=np.int64)
+        self._by_bin = walk.ByBin.empty()
+
+    def guess(self) -> None:
+        """Follow the streams from their first contacts, and from each cut, as long as it is worth it."""
+        cuts = np.union1d(self._places[:-1], np.arange(0, len(self._nexts), REQUESTS_PER_CUT))
+        stream = self._begun.stream[self._places.searchsorted(cuts, side="right") - 1]
+        contacts = self._streams.contacts_at(cuts + self._shift[stream], stream)
+        claims = np.empty(len(self._nexts), dtype=np.int64)
+        while len(contacts) >= FEWEST_AT_ONCE:
+            there, expiries = self._streams.follow(contacts)
+            place = contacts.here - self._shift[contacts.stream]
+            self._nexts[place], self._expiries_s[place], self._seen[place] = there, expiries, contacts.seen
+            on = there < self._ends[contacts.stream]
+            there, contacts = there[on], contacts.where(on)
+            # Walks that have met go on as one, and end where another has been before.
+            place, numbers = there - self._shift[contacts.stream], np.arange(len(there))
+            claims[place] = numbers
+            on = (claims[place] == numbers) & (self._nexts[place] == 0)
+            contacts = self._streams.after(contacts.where(on), there[on])
+
+    def followed(self) -> tuple[_Contacts, IndexArray, FloatArray, _Contacts]:
+        """The true contacts, the next one after each, their expiries, and the first contacts after the window."""
+        nexts = memoryview(self._nexts)
+        places: list[int] = []
+        ends = []
+        streams = self._begun.stream.tolist()
+        for here, stream in zip(self._begun.here.tolist(), streams, strict=True):
+            shift, stop = int(self._shift[stream]), int(min(self._ends[stream], self._streams.stops[stream] - 1))
+            while here < stop:
+                places.append(here - shift)
+                here = nexts[here - shift] or self._follow_one(here, stream)  # noqa: PLW2901
+            ends.append(here)
+        place = np.array(places, dtype=np.int64)
+        stream = self._begun.stream[self._places.searchsorted(place, side="right") - 1]
+        contacts = _Contacts(place + self._shift[stream], stream, self._seen[place])
+        after = self._streams.contacts_at(np.array(ends, dtype=np.int64), self._begun.stream)
+        left = _Contacts(*map(np.concatenate, zip(after, self._left, strict=True)))
+        return contacts, self._nexts[place], self._expiries_s[place], left
+
+    def _follow_one(self, here: int, stream: int) -> int:
+        """What comes next if there is a contact here."""
+        streams = self._streams
+        known, object_, t = streams.known, int(streams.object_ids[stream]), float(streams.times_s[here])
+        first, last = walk.updates_of(known.objects, known.history_of[object_])
+        seen = walk.first_after(known.objects.times_s, first, last, t)
+        expiry = walk.expiry_s(streams.rule, known, object_, seen, t, self._by_bin)
+        there = walk.first_at_or_after(streams.times_s, here + 1, int(streams.stops[stream]), expiry)
+        place = here - int(self._shift[stream])
+        self._nexts[place], self._expiries_s[place], self._seen[place] = there, expiry, seen
+        return there

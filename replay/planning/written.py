@@ -3,7 +3,7 @@
 import csv
 import json
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from io import TextIOWrapper
 from pathlib import Path
@@ -12,33 +12,36 @@ from typing import TextIO
 import numpy as np
 
 from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments
 from bestbefore.replay.planning.plan import Plan
+from bestbefore.replay.planning.slotted import COLUMNS, Slotted
 from bestbefore.replay.watching import Bar, no_bar
 from bestbefore.replay.whole_file import naming, whole_file
 
 Write = Callable[[TextIO], None]
 
 
-def json_parts(plan: Plan) -> Iterator[str]:
+def json_parts(plan: Plan, bar: Bar = no_bar) -> Iterator[str]:
     """`{"objective": sum(w F)/sum(w), "rates": {id: f}}`, or "visits" in whole numbers, in parts.
 
-    Age and delay are in periods; null where they are infinite.
+    Age and delay are in periods; null where they are infinite. The bar watches the parts as they are taken.
     """
     objective = plan.mean(plan.aim.objective)
     shown = json.dumps(objective if math.isfinite(objective) else None)
     yield f'{{"objective": {shown}, "{"visits" if plan.aim.discrete else "rates"}": {{'
-    for rows, names in plan.objects.ids.parts():
-        contacts = plan.contacts[rows]
-        values = (contacts.astype(np.int64) if plan.aim.discrete else contacts).tolist()
-        yield (", " if rows.start else "") + json.dumps(dict(zip(names, values, strict=True)))[1:-1]
+    with bar("writing", plan.objects.ids.number_of_parts) as watch:
+        for rows, names in watch(plan.objects.ids.parts()):
+            contacts = plan.contacts[rows]
+            values = (contacts.astype(np.int64) if plan.aim.discrete else contacts).tolist()
+            yield (", " if rows.start else "") + json.dumps(dict(zip(names, values, strict=True)))[1:-1]
     yield "}}\n"
 
 
-def write_json(plan: Plan, file: TextIO) -> None:
+def write_json(plan: Plan, file: TextIO, bar: Bar = no_bar) -> None:
     """The same."""
-    file.writelines(json_parts(plan))
+    file.writelines(json_parts(plan, bar))
 
 
 def write_csv(plan: Plan, moments: Moments, file: TextIO, bar: Bar = no_bar) -> None:
@@ -90,12 +93,9 @@ def write_whole(files: Mapping[Path, Write]) -> None:
                 write(text)
 
 
-def rows_written(header: Iterable[str], rows: Iterable[Iterable[object]]) -> Write:
-    """What writes a table as CSV."""
-
-    def write(file: TextIO) -> None:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(header)
-        writer.writerows(rows)
-
-    return write
+def write_slots(slotted: Slotted, ids: Ids, file: TextIO, bar: Bar = no_bar) -> None:
+    """A row for each contact: by whom and in which slot it is made."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    with bar("writing slots", slotted.crawls.rows.size) as watch:
+        writer.writerows(watch(slotted.rows(ids)))

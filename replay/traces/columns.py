@@ -43,6 +43,11 @@ class Updates:
         first = int(self.times_s.searchsorted(t, side="left"))
         return Updates(self.times_s[first:], self.object_ids[first:], self.objects)
 
+    def until(self, t: float) -> "Updates":
+        """Those at or before t."""
+        end = int(self.times_s.searchsorted(t, side="right"))
+        return Updates(self.times_s[:end], self.object_ids[:end], self.objects)
+
     def rows(self) -> Iterator[tuple[float, str]]:
         """(time, object) in order of time."""
         return zip(self.times_s.tolist(), _named(self.object_ids, self.objects), strict=True)

@@ -1,9 +1,14 @@
 """Reading a trace of any format: which it is, what was skipped, and that something is left."""
 
 import difflib
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bestbefore.replay.traces.accesses import Accesses
+from bestbefore.replay.traces.apart import dated_apart
+from bestbefore.replay.traces.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.opening import Open, Source, open_plainly, opened
 from bestbefore.replay.traces.skipped import Skipped
@@ -18,17 +23,32 @@ class Reading:
     trace: Trace
     skipped: Skipped
 
+    def warnings(self) -> Iterator[str]:
+        """Lines for the user on what was wrong in it, none if all was good."""
+        yield from self.skipped.warnings()
+        if isinstance(self.trace, Accesses):
+            for remark in dated_apart(self.trace):
+                yield f"{self.skipped.path}: {remark}"
 
-def read_trace(path: Path, format_: str | None, open_: Open = open_plainly) -> Reading:
-    """The trace in a file, of the format given or else recognised.
 
-    Raises TraceError if it cannot be read, if nothing usable is in it, or if no format is given and not exactly one
-    is certain.
+def read_trace(
+    path: Path, format_: str | None, open_: Open = open_plainly, *, now_s: float = math.inf
+) -> Reading:
+    """The trace in a file or folder, of the format given or else recognised.
+
+    In foreign formats, updates that are dated later than `now_s` are left out: senders and publishers had wrong clocks,
+    or announce. Raises TraceError if it cannot be read, if nothing usable is in it, or if no format is given and not
+    exactly one is certain.
     """
     skipped = Skipped(path)
-    with opened(path, open_) as source:
-        name = _recognised(source) if format_ is None else format_
-        trace = FORMATS[name].read(source, skipped)
+    if path.is_dir():
+        name, trace = _from_folder(path, format_, skipped)
+    else:
+        with opened(path, open_) as source:
+            name = _recognised(source) if format_ is None else format_
+            trace = FORMATS[name].read(source, skipped)
+    if isinstance(trace, Updates) and not FORMATS[name].ours:
+        trace = _not_ahead(trace, now_s, skipped)
     if not len(trace):
         left_out = "".join(f"; {remark}: {count:,}" for remark, count in skipped.notes.items())
         bad = f"; bad entries: {skipped.count:,}, the first: {skipped.first}" if skipped.count else ""
@@ -54,3 +74,18 @@ def _recognised(source: Source) -> str:
     if len(names) != 1:
         raise TraceError(f"{source.path}: the format is not certain, name one with --format: {', '.join(FORMATS)}")
     return names[0]
+
+
+def _from_folder(folder: Path, format_: str | None, skipped: Skipped) -> tuple[str, Trace]:
+    """The name of the format, and the trace. Raises TraceError if such a trace is no folder."""
+    for name, known in FORMATS.items():
+        if known.read_folder is not None and format_ in (name, None):
+            return name, known.read_folder(folder, skipped)
+    raise TraceError(f"{folder}: a folder: expected a file")
+
+
+def _not_ahead(updates: Updates, now_s: float, skipped: Skipped) -> Updates:
+    past = updates.until(now_s)
+    if ahead := len(updates) - len(past):
+        skipped.notes["updates left out, dated in the future"] += ahead
+    return past

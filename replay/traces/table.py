@@ -3,8 +3,21 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Flag, auto
+from pathlib import Path
 
-from bestbefore.replay.traces import combined, csv, flows, har, mbox, npz, parquet, squid, worldcup
+from bestbefore.replay.traces import (
+    combined,
+    csv,
+    feeds,
+    flows,
+    har,
+    mbox,
+    npz,
+    opml,
+    parquet,
+    squid,
+    worldcup,
+)
 from bestbefore.replay.traces.accesses import Accesses
 from bestbefore.replay.traces.columnar import ACCESS_COLUMNS, UPDATE_COLUMNS, Table
 from bestbefore.replay.traces.columns import Updates
@@ -42,15 +55,23 @@ class TraceFormat:
     """Raises TraceError if the whole cannot be read; single entries that cannot are noted and skipped."""
     looks_like: Callable[[bytes], bool]
     """From the first bytes of what it holds (all, or at least 64 KiB). No two formats claim the same."""
+    read_folder: Callable[[Path, Skipped], Trace] | None = None
+    """Likewise, if a trace may be a folder."""
+    ours: bool = False
+    """Right or refused: nothing in it is skipped, and no time in it doubted."""
 
 
-def _columns(read_table: Callable[[Source, Sequence[str], Sequence[str]], Table]) -> Callable[[Source, Skipped], Trace]:
-    """A reader of our own columnar form, which is right or refused: nothing in it is skipped."""
+def _ours(
+    what: str,
+    read_table: Callable[[Source, Sequence[str], Sequence[str]], Table],
+    looks_like: Callable[[bytes], bool],
+) -> TraceFormat:
+    """Our own columnar form in files of some kind."""
 
     def read(source: Source, skipped: Skipped) -> Trace:  # noqa: ARG001
         return read_table(source, UPDATE_COLUMNS, ACCESS_COLUMNS).trace()
 
-    return read
+    return TraceFormat(what, _ALL, read, looks_like, ours=True)
 
 
 _ALL = Carries.UPDATES | Carries.REQUESTS | Carries.CLIENTS | Carries.SIZES | Carries.VALIDATORS | Carries.AGENTS
@@ -58,10 +79,9 @@ _SERVER = Carries.REQUESTS | Carries.CLIENTS | Carries.SIZES
 _HEADERS = Carries.REQUESTS | Carries.SIZES | Carries.VALIDATORS | Carries.AGENTS
 
 FORMATS: Mapping[str, TraceFormat] = {
-    "csv": TraceFormat("CSV with a header", _ALL, _columns(csv.read_table), csv.looks_like_csv),
-    "npz": TraceFormat("NumPy archive of columns", _ALL, _columns(npz.read_table), npz.looks_like_npz),
-    "parquet": TraceFormat("Parquet with the columns of CSV", _ALL, _columns(parquet.read_table),
-                           parquet.looks_like_parquet),
+    "csv": _ours("CSV with a header", csv.read_table, csv.looks_like_csv),
+    "npz": _ours("NumPy archive of columns", npz.read_table, npz.looks_like_npz),
+    "parquet": _ours("Parquet with the columns of CSV", parquet.read_table, parquet.looks_like_parquet),
     "combined": TraceFormat("Apache or nginx combined log", _SERVER | Carries.AGENTS, combined.read_combined,
                             combined.looks_combined),
     "common": TraceFormat("Apache or nginx common log", _SERVER, combined.read_combined, combined.looks_common),
@@ -72,4 +92,8 @@ FORMATS: Mapping[str, TraceFormat] = {
     "mitmproxy": TraceFormat("flow file of mitmproxy", _HEADERS | Carries.CLIENTS, flows.read_flows,
                              flows.looks_like_flows),
     "mbox": TraceFormat("mailbox, its messages as updates", Carries.UPDATES, mbox.read_mbox, mbox.looks_like_mbox),
+    "feeds": TraceFormat("stored feed or a folder of them, their items as updates", Carries.UPDATES, feeds.read_feed,
+                         feeds.looks_like_stored_feed, feeds.read_feed_folder),
+    "opml": TraceFormat("list of feeds, which are stored in its folder", Carries.UPDATES, feeds.read_listed_feeds,
+                        opml.looks_like_opml),
 }

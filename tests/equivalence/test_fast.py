@@ -227,6 +227,7 @@ def test_on_random_traces(
         patch.setattr(vectorised, "REQUESTS_AT_ONCE", 16)
         patch.setattr(vectorised, "REQUESTS_PER_CUT", 3)
         patch.setattr(vectorised, "FEWEST_AT_ONCE", fewest_at_once)
+        patch.setattr(vectorised, "FEWEST_STREAMS", fewest_at_once)
         for name, kernel in KERNELS.items():
             assert (name, by_kernel(kernel, scenario, policy, stride)) == (name, expected)
 

@@ -5,7 +5,6 @@ import asyncio
 import pytest
 import redis.exceptions as errors
 
-from bestbefore.addon.store import connection as connection_module
 from bestbefore.addon.store.connection import Connection, as_store_error, checked_url
 from bestbefore.addon.store.interface import AwayError, FullError, StoreInputError, UnwritableError
 
@@ -102,16 +101,16 @@ async def test_a_server_that_is_not_there_is_away():
         await opened("redis://127.0.0.1:1")
 
 
-async def test_a_server_that_says_nothing_is_away(monkeypatch):
-    monkeypatch.setitem(connection_module._OPTIONS, "socket_timeout", 0.05)
-
+async def test_a_server_that_says_nothing_for_longer_than_we_are_patient_is_away():
     async def listen(reader, writer):
         await reader.read()
         writer.close()
 
     async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        connection = Connection(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}", patience_s=0.05)
         with pytest.raises(AwayError):
-            await opened(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+            await connection.open()
+        await connection.close()
 
 
 async def test_the_server_knows_us_by_name(valkey):

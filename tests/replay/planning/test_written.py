@@ -1,5 +1,7 @@
 import csv
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
 from typing import TextIO
@@ -10,10 +12,12 @@ import pytest
 from bestbefore.policies.models.renewal.laws import Weibull
 from bestbefore.replay.planning import ids
 from bestbefore.replay.planning.ids import Ids
-from bestbefore.replay.planning.moments import Moments
+from bestbefore.replay.planning.moments import Crawls, Moments
 from bestbefore.replay.planning.objects import Law, Objects
 from bestbefore.replay.planning.plan import Aim, Plan
-from bestbefore.replay.planning.written import json_parts, rows_written, write_csv, write_whole
+from bestbefore.replay.planning.slotted import slotted
+from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
+from bestbefore.replay.watching import Watch
 
 
 def plan(objective: str = "freshness", *, discrete: bool = False, laws: dict[int, Law] | None = None) -> Plan:
@@ -73,10 +77,45 @@ def test_laws_have_columns_where_there_are_any() -> None:
     assert (second["model"], second["shape"]) == ("poisson", "")
 
 
+def test_a_row_for_each_contact_says_who_makes_it() -> None:
+    crawls = Crawls(np.array([0, 1]), np.array([10.0, 10.5]), np.array([False, False]))
+    text, ids = StringIO(), Ids.of(["a", "b"])
+    write_slots(slotted(crawls, ids, 1, 4, 40.0), ids, text)
+    assert text.getvalue() == "id,crawler,slot,start_s,ideal_s\na,0,1,10.0,10.0\nb,0,2,20.0,10.5\n"
+
+
+def test_whoever_waits_for_a_plan_to_be_written_sees_how_far_it_is() -> None:
+    crawls = Crawls(np.array([0, 1]), np.array([10.0, 10.5]), np.array([False, False]))
+    ids = Ids.of(["a", "b"])
+    seen: list[tuple[str, int, int]] = []
+
+    @contextmanager
+    def bar(what: str, total: int) -> Iterator[Watch]:
+        passed: list[object] = []
+
+        def watch(items: Iterator[object]) -> Iterator[object]:
+            for item in items:
+                passed.append(item)
+                yield item
+
+        yield watch
+        seen.append((what, total, len(passed)))
+
+    some = plan()
+    write_csv(some, Moments.spaced(some), StringIO(), bar)
+    write_json(some, StringIO(), bar)
+    write_slots(slotted(crawls, ids, 1, 4, 40.0), ids, StringIO(), bar)
+    assert seen == [("writing", 1, 1), ("writing", 1, 1), ("writing slots", 2, 2)]
+
+
+def rows(text: str) -> Write:
+    """What writes these lines."""
+    return lambda file: file.writelines([text])
+
+
 def test_files_are_written_whole(tmp_path: Path) -> None:
-    rows = rows_written(("x", "y"), [(1, "z")])
-    write_whole({tmp_path / "a": rows, tmp_path / "b": lambda file: file.writelines(["b"])})
-    assert (tmp_path / "a").read_text() == "x,y\n1,z\n"
+    write_whole({tmp_path / "a": rows("x,y\n1,ü\n"), tmp_path / "b": rows("b")})
+    assert (tmp_path / "a").read_bytes() == "x,y\n1,ü\n".encode()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
 
 
@@ -88,31 +127,29 @@ def test_no_file_is_written_if_one_cannot_be(tmp_path: Path, error: type[BaseExc
         raise error
 
     with pytest.raises(error):
-        write_whole({tmp_path / "a": lambda file: file.writelines(["new"]), tmp_path / "b": fail})
+        write_whole({tmp_path / "a": rows("new"), tmp_path / "b": fail})
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a", "as before")]
 
 
 def test_no_file_is_written_if_a_folder_has_the_name_of_one(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
-    rows = rows_written(("x",), [(1,)])
     with pytest.raises(IsADirectoryError) as raised:
-        write_whole({tmp_path / "a": rows, tmp_path / "b": rows})
+        write_whole({tmp_path / "a": rows("x"), tmp_path / "b": rows("x")})
     assert raised.value.filename == str(tmp_path / "b")
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
 
 
 def test_a_link_stays_one(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("a")
-    write_whole({tmp_path / "link": rows_written(("x",), [(1,)])})
+    write_whole({tmp_path / "link": rows("x")})
     assert (tmp_path / "link").is_symlink()
-    assert (tmp_path / "a").read_text() == "x\n1\n"
+    assert (tmp_path / "a").read_text() == "x"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk_is_found_before_any_file_takes_its_name(tmp_path: Path) -> None:
     """The second file's last characters are refused when the first, complete, is not yet there."""
-    rows = rows_written(("x",), [(1,)])
     with pytest.raises(OSError, match="No space left") as raised:
-        write_whole({tmp_path / "a": rows, Path("/dev/full"): rows})
+        write_whole({tmp_path / "a": rows("x"), Path("/dev/full"): rows("x")})
     assert raised.value.filename == "/dev/full"
     assert list(tmp_path.iterdir()) == []
