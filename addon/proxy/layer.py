@@ -7,6 +7,7 @@ What is not GET or HEAD, bears a body or asks for an upgrade takes mitmproxy's w
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
@@ -25,6 +26,8 @@ from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.translate import request_of, response_of
 from bestbefore.addon.proxy.wait import BestbeforeWait, Work
 from bestbefore.addon.rfc9111.message import Head, Request
+
+logger = logging.getLogger(__name__)
 
 Commands = layer.CommandGenerator[Any]
 
@@ -284,8 +287,11 @@ class CachingStream(HttpStream):
                     return -1
                 yield layers.SendHttp(layers.ResponseData(self.stream_id, chunk), client)
                 sent += len(chunk)
-        except ConnectionError as error:
-            # The head is out, so the only honest end is a broken one: the client must not take this for the whole.
+        except Exception as error:
+            # The head is out, so the only honest end is a broken one: the client must not take this for the whole. And
+            # left to mitmproxy, it would wait for ever.
+            if not isinstance(error, ConnectionError):
+                logger.exception("an answer broke off: this is a fault in bestbefore")
             answer.finish(sent, complete=False)
             yield layers.DropStream(self.stream_id)
             code = layers.ErrorCode.GENERIC_SERVER_ERROR

@@ -13,7 +13,8 @@ FILE_CHUNK_BYTES = 256 * 1024
 def cut(content: bytes | Path | AsyncGenerator[bytes], pieces: Sequence[Piece]) -> bytes | AsyncGenerator[bytes]:
     """The pieces of what is in memory, in a file, or on its way; of the last, the spans must ascend.
 
-    Where there is less than the pieces need, reading raises ConnectionError: the client must not take it for all.
+    Where there is less than the pieces need, or the file cannot be read any more, reading raises ConnectionError: the
+    client must not take what came for all.
     """
     if isinstance(content, bytes):
         return b"".join([content[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in pieces])
@@ -22,7 +23,10 @@ def cut(content: bytes | Path | AsyncGenerator[bytes], pieces: Sequence[Piece]) 
 
 async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
     """The file may be unlinked meanwhile. Nothing else of it is read."""
-    file = await asyncio.to_thread(path.open, "rb", buffering=0)
+    try:
+        file = await asyncio.to_thread(path.open, "rb", buffering=0)
+    except OSError as error:
+        raise ConnectionError(f"{path} cannot be read: {error.strerror}") from error
     try:
         for piece in pieces:
             if not isinstance(piece, Span):

@@ -285,9 +285,9 @@ class Service:
             return self._exchanges.refused(request, client, 403, "own-address", hint)
         if is_malformed(request.fields):
             return self._exchanges.refused(request, client, 400, "malformed-request")
-        if request.method == "PURGE":
-            return await self._purge(request, client)
         try:
+            if request.method == "PURGE":
+                return await self._purge(request, client)
             return await self._exchanges.answer(request, client)
         except Exception:
             # Left to mitmproxy, the client would wait for ever.

@@ -76,6 +76,11 @@ async def test_a_file_that_became_shorter_is_an_error_and_no_short_answer(tmp_pa
         await collected(file, [Span(1, 5)])
 
 
+async def test_a_file_that_is_gone_is_an_error_of_the_same_kind(tmp_path: Path) -> None:
+    with pytest.raises(ConnectionError, match="cannot be read"):
+        await collected(tmp_path / "body", [Span(0, 5)])
+
+
 async def test_a_stream_is_read_as_far_as_needed_and_closed() -> None:
     stream = Stream(b"abc", b"def", b"ghi", b"jkl")
     assert await collected(stream.read(), [Span(2, 5)]) == b"cde"

@@ -14,8 +14,9 @@ from bestbefore.addon.rfc9111.message import Request, Target
 from bestbefore.addon.traffic.files import TrafficFiles
 
 
+@pytest.mark.parametrize("method", ["GET", "PURGE"])
 async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str
 ) -> None:
     service = Service(ConfigWatch(None, {"state": str(tmp_path), "admin": "off"}), RealClock())
     await service.start()
@@ -24,7 +25,8 @@ async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
         raise KeyError
 
     monkeypatch.setattr(service._exchanges, "answer", fails)
-    answer = await service.answer(Request("GET", Target.parse("http://example.org/")), tflow.tclient_conn())
+    monkeypatch.setattr(service._store, "copies", fails)
+    answer = await service.answer(Request(method, Target.parse("http://example.org/")), tflow.tclient_conn())
     assert answer.head.status == 500
     assert answer.head.fields.get("cache-status") == "bestbefore; detail=fault"
     assert "a fault in bestbefore" in caplog.text

@@ -1,0 +1,107 @@
+"""How answers of ours go through mitmproxy's layers; with real peers: tests/live."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from mitmproxy.connection import Client, ConnectionState
+from mitmproxy.options import Options
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.mode_specs import ProxyMode
+
+from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.layer import CachingHttpLayer
+from bestbefore.addon.proxy.wait import BestbeforeWait
+from bestbefore.addon.rfc9111.message import Fields, Head
+
+
+async def content(error: Exception | None) -> AsyncGenerator[bytes]:
+    yield b"1234"
+    if error is not None:
+        raise error
+
+
+class Gateway:
+    """Gives one answer, whose content comes in pieces and may end in an error."""
+
+    announce = False
+
+    def __init__(self, error: Exception | None) -> None:
+        self.ends: list[tuple[int, bool]] = []
+        self.given = Answer(
+            Head(200, Fields()), chunks=content(error), sent=lambda size, complete: self.ends.append((size, complete))
+        )
+
+    def takes(self, *_: Any) -> bool:
+        return True
+
+    def hit(self, *_: Any) -> None:
+        return None
+
+    async def answer(self, *_: Any) -> Answer:
+        return self.given
+
+    async def drained(self, _: Any) -> None:
+        """It takes everything."""
+
+    def hear(self, *_: Any, **__: Any) -> None:
+        """Nothing waits."""
+
+    def now(self) -> float:
+        return 0.0
+
+
+def context() -> Context:
+    """That of a client's connection that is open."""
+    settings = Options()
+    settings.add_option("validate_inbound_headers", bool, True, "")
+    mode = ProxyMode.parse("regular")
+    return Context(
+        Client(peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), proxy_mode=mode, state=ConnectionState.OPEN),
+        settings,
+    )
+
+
+def asked(gateway: Gateway) -> tuple[bytes, bool]:
+    """What a client is sent for one request, and whether its connection is closed then."""
+    layer = CachingHttpLayer(context(), HTTPMode.regular, gateway)
+    sent, closed = b"", False
+    waiting: list[events.Event] = [
+        events.Start(), events.DataReceived(layer.context.client, b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n")
+    ]
+
+    async def drive() -> None:
+        nonlocal sent, closed
+        while waiting:
+            for command in layer.handle_event(waiting.pop(0)):
+                if isinstance(command, commands.SendData):
+                    sent += command.data
+                elif isinstance(command, commands.CloseConnection):
+                    closed = True
+                elif isinstance(command, BestbeforeWait):
+                    await command.work.run()
+                    waiting.append(events.HookCompleted(command, None))
+
+    asyncio.run(drive())
+    return sent, closed
+
+
+def test_content_goes_to_its_end_as_it_comes() -> None:
+    gateway = Gateway(None)
+    sent, closed = asked(gateway)
+    assert sent.endswith(b"\r\n\r\n4\r\n1234\r\n0\r\n\r\n")
+    assert (closed, gateway.ends) == (False, [(4, True)])
+
+
+@pytest.mark.parametrize("error", [ConnectionError("gone"), ZeroDivisionError("a fault")])
+def test_content_that_breaks_off_ends_the_connection_whatever_it_was(
+    error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    gateway = Gateway(error)
+    sent, closed = asked(gateway)
+    assert sent.endswith(b"4\r\n1234\r\n"), "no end that looks like one"
+    assert (closed, gateway.ends) == (True, [(4, False)])
+    assert ("a fault in bestbefore" in caplog.text) is isinstance(error, ZeroDivisionError)
