@@ -84,6 +84,24 @@ async def test_another_body_is_not_taken_for_the_one_that_waits(copy_of):
     assert [put.body for put in backend.puts] == [None]
 
 
+async def test_content_that_was_overtaken_by_newer_content_is_not_kept(copy_of):
+    copies, backend = made(ManualClock(1e9))
+    newer, older = copy_of(URL, b"new", 1e9 - 1), copy_of(URL, b"old", 1e9 - 60)
+    other = copy_of(URL, b"else", 1e9 - 60, selecting=(("accept", "a"),))
+    for copy, body in ((newer, b"new"), (older, b"old"), (other, b"else")):
+        copies.put(copy, body)
+    assert set(copies.hot(URL).copies) == {newer, other}
+    await copies.write(backend)
+    assert [put.body for put in backend.puts] == [b"new", b"else"]
+
+
+async def test_a_copy_from_the_future_gives_way(copy_of):
+    copies, _ = made(ManualClock(1e9))
+    for stored_s in (1e9 + 3600, 1e9):
+        copies.put(copy_of(URL, stored_s=stored_s), b"hello")
+    assert [copy.stored_s for copy in copies.hot(URL).copies] == [1e9]
+
+
 async def test_a_batch_is_bounded_in_bytes(copy_of):
     copies, backend = made()
     for i in range(3):
