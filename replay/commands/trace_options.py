@@ -40,7 +40,8 @@ def trace_options(command: Callable[..., object]) -> Callable[..., object]:
     for option in (
         format_option(required=False),
         click.option("--log", "log_path", type=path, metavar="FILE",
-                     help="A log, from which requests are taken and updates inferred, in place of the two."),
+                     help="A log, from which requests are taken and updates inferred, in place of the two; or, with "
+                     "--refresh, a mailbox, a folder of stored feeds or a list of them (OPML)."),
         click.option("--requests", "requests_path", type=path, metavar="FILE",
                      help="Requests: CSV, CSV.gz, .npz or Parquet with the columns time,client,object."),
         click.option("--updates", "updates_path", type=path, metavar="FILE",

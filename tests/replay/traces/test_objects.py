@@ -17,6 +17,14 @@ def test_each_object_has_its_label(path: Path) -> None:
     assert read_labels(path, "object") == {"a": "a", "b,c": "b,c"}
 
 
+def test_a_list_of_feeds_tells_their_folders(path: Path) -> None:
+    path.write_text('''<opml><body><outline xmlUrl="http://a.org/"/><outline text="b"><outline xmlUrl="http://b.org/"/>
+        <outline text="c"><outline xmlUrl="http://c.org/"/></outline></outline></body></opml>''')
+    assert read_labels(path, "class") == {"http://a.org/": "", "http://b.org/": "b", "http://c.org/": "b/c"}
+    with pytest.raises(TraceError, match=r"no column 'kind' in a list of feeds: expected class, their folders$"):
+        read_labels(path, "kind")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -47,7 +47,15 @@ def samples() -> dict[str, bytes]:
         "har": json.dumps(SaveHar().make_har([flow])).encode(),
         "mitmproxy": flows.getvalue(),
         "mbox": b"From a@x Tue Apr  1 10:24:04 1997\nDate: Tue, 1 Apr 1997 10:24:04 +0000\n\nhello\n",
+        "feeds": b"<rss><channel><title>a</title><item><pubDate>1 Apr 1997</pubDate></item></channel></rss>",
+        "opml": b'<opml><body><outline text="a" xmlUrl="http://example.com/"/></body></opml>',
     }
+
+
+@pytest.fixture(autouse=True)
+def _stored_feed(tmp_path: Path, samples: dict[str, bytes]) -> None:
+    """What the list of feeds speaks of."""
+    (tmp_path / "a.xml").write_bytes(samples["feeds"])
 
 
 def test_each_format_is_recognised_plain_and_packed(tmp_path: Path, samples: dict[str, bytes]) -> None:

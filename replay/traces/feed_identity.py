@@ -1,0 +1,75 @@
+"""Which feed a stored document is of, by its own words: the addresses, the home page and the title it gives."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from lxml import etree
+
+from bestbefore.addon.feeds.characters import as_utf8
+
+_FIRST_ITEM = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)[\s/>]", re.IGNORECASE)
+_RELATIONS = ("current", "first", "self")
+"""Links that name the feed. Of an archived document or a page (RFC 5005), `self` is that document only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a document says of the feed that it is of; empty where it does not say."""
+
+    addresses: tuple[str, ...] = ()
+    """Of the feed, the surest first."""
+    home: str = ""
+    title: str = ""
+
+
+class _JsonFeed(msgspec.Struct):
+    feed_url: object = None
+    home_page_url: object = None
+    title: object = None
+
+
+def identity_of(body: bytes) -> Identity:
+    """Of a document that is a feed, as far as it stands before the first item; nothing, where that is not readable."""
+    text = as_utf8(body)
+    try:
+        return _of_json(text) if text.startswith(b"{") else _of_xml(text)
+    except (etree.LxmlError, ValueError, RecursionError):  # msgspec's errors are ValueErrors
+        return Identity()
+
+
+def _of_json(text: bytes) -> Identity:
+    feed = msgspec.json.decode(text, type=_JsonFeed)
+    address, home, title = (str(value or "").strip() for value in (feed.feed_url, feed.home_page_url, feed.title))
+    return Identity((address,) if _is_absolute(address) else (), home, title)
+
+
+def _of_xml(text: bytes) -> Identity:
+    first = _FIRST_ITEM.search(text)
+    parser = etree.XMLParser(encoding="utf-8", recover=True, resolve_entities=False, no_network=True, huge_tree=False)
+    root = etree.fromstring(text[: first.start()] if first else text, parser)
+    if root is None:
+        return Identity()
+    links: dict[str, str] = {}
+    titles: list[str] = []
+    for holder in (root, *(node for node in root if _local(node) == "channel")):
+        for node in holder:
+            name, text = _local(node), "".join(node.itertext()).strip()
+            if name == "link":
+                links.setdefault(node.get("rel", "alternate"), (node.get("href") or text).strip())
+            elif name == "title":
+                titles.append(text)
+    addresses = (links.get(relation, "") for relation in _RELATIONS)
+    return Identity(
+        tuple(filter(_is_absolute, addresses)), links.get("alternate", ""), titles[0] if titles else ""
+    )
+
+
+def _local(node: Any) -> str:
+    """The lower-case name without its namespace; empty for what is no element."""
+    return node.tag.rpartition("}")[2].lower() if isinstance(node.tag, str) else ""
+
+
+def _is_absolute(address: str) -> bool:
+    return address.lower().startswith(("http://", "https://"))
