@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from itertools import islice
+from itertools import chain, islice
 
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
 from bestbefore.addon.rfc9111.message import Target
@@ -12,6 +12,11 @@ from bestbefore.addon.store.interface import Backend, Tombstone
 TOMBSTONES_KEPT_S = 86_400.0
 """How long tombstones are kept. The copies they name are removed at once; a tombstone must only outlive what may still
 be on its way: a fetch, a write in a queue. A proxy that was cut off for longer keeps none of its copies."""
+TOMBSTONES_AT_MOST = 100_000
+"""How many are kept: each request that may change something writes one, and clients choose the URLs. Beyond it the earliest
+leave. A proxy that may have missed one keeps none of its copies."""
+WAITING_URLS = 50_000
+"""How many may wait that name one URL; beyond it one for all objects takes their place."""
 
 BATCH = 500
 
@@ -54,14 +59,19 @@ class Tombstones:
 
     def __init__(self) -> None:
         self._of_urls: dict[str, float] = {}
+        """Those that name one URL, the one added last at the end."""
         self._of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
-        self._waiting: dict[Tombstone, Callable[[str], bool]] = {}
+        self._waiting_of_urls: dict[tuple[str, bool], Tombstone] = {}
+        """By URL and whether histories are forgotten: the latest says all that those before it did."""
+        self._waiting_of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
 
     def add(self, tombstone: Tombstone) -> None:
         """Raises ValueError for a pattern that cannot be read."""
         if tombstone.exact:
-            known_s = self._of_urls.get(tombstone.pattern, tombstone.time_s)
+            known_s = self._of_urls.pop(tombstone.pattern, tombstone.time_s)
             self._of_urls[tombstone.pattern] = max(known_s, tombstone.time_s)
+            if len(self._of_urls) > TOMBSTONES_AT_MOST:
+                del self._of_urls[next(iter(self._of_urls))]
         if not tombstone.exact or tombstone.histories:
             self._of_patterns[tombstone] = matcher_of(tombstone)
 
@@ -89,20 +99,38 @@ class Tombstones:
     def queue(self, tombstone: Tombstone) -> None:
         """Add one of our own, which the backend is to be told. Raises ValueError for one that cannot be read."""
         self.add(tombstone)
-        self._waiting[tombstone] = matcher_of(tombstone)
+        if not tombstone.exact:
+            self._waiting_of_patterns[tombstone] = matcher_of(tombstone)
+            return
+        name = tombstone.pattern, tombstone.histories
+        self._waiting_of_urls[name] = max(self._waiting_of_urls.get(name, tombstone), tombstone)
+        if len(self._waiting_of_urls) > WAITING_URLS:
+            self._bury_all()
+
+    def _bury_all(self) -> None:
+        """Let one tombstone of all objects say more than those of single ones; histories are forgotten by their own."""
+        latest_s = max(t.time_s for t in self._waiting_of_urls.values())
+        self._waiting_of_urls = {name: t for name, t in self._waiting_of_urls.items() if t.histories}
+        self.queue(Tombstone(latest_s, "*", exact=False))
 
     @property
     def waiting(self) -> int:
         """Of how many the backend was not told yet."""
-        return len(self._waiting)
+        return len(self._waiting_of_urls) + len(self._waiting_of_patterns)
 
     def waiting_s(self, url: str) -> float:
         """Up to when what the backend has of an object is dead, though it was not told yet; 0 if it knows all."""
-        return max((t.time_s for t, matches in self._waiting.items() if matches(url)), default=0.0)
+        of_url = (self._waiting_of_urls.get((url, histories)) for histories in (False, True))
+        of_patterns = (t for t, matches in self._waiting_of_patterns.items() if matches(url))
+        return max((t.time_s for t in (*of_url, *of_patterns) if t is not None), default=0.0)
 
     async def write(self, backend: Backend) -> None:
         """Tell the backend. Raises AwayError, UnwritableError."""
-        telling = list(islice(self._waiting, BATCH))
+        telling = list(islice(chain(self._waiting_of_urls.values(), self._waiting_of_patterns), BATCH))
         await backend.bury(telling)
         for tombstone in telling:
-            del self._waiting[tombstone]
+            name = tombstone.pattern, tombstone.histories
+            if not tombstone.exact:
+                self._waiting_of_patterns.pop(tombstone, None)
+            elif self._waiting_of_urls.get(name) == tombstone:  # not a later one, which came meanwhile
+                del self._waiting_of_urls[name]
