@@ -44,7 +44,7 @@ def within_bounds(
         row = int(wrong.argmax())
         raise RowError(row, f"the minimum is {least[row]:g} and the maximum {most[row]:g}, expected no more")
     needed = float(least.sum())
-    if needed > total:
+    if needed > total * (1.0 + TOLERANCE):
         raise ValueError(f"the budget is {total:g}, but the minimums add up to {needed:g}")
     reach = np.where((checked_rates > 0.0) & (checked_weights > 0.0), most, least)
     if float(reach.sum()) <= total:

@@ -70,6 +70,12 @@ def test_a_budget_of_the_minimums_buys_them() -> None:
     assert within_bounds(continuous.age, [1.0, 2.0], None, 3.0, [1.0, 2.0], [9.0, 9.0]).tolist() == [1.0, 2.0]
 
 
+def test_minimums_that_add_up_to_the_budget_but_for_rounding_are_bought() -> None:
+    assert 0.1 + 0.1 + 0.1 > 0.3
+    found = within_bounds(continuous.freshness, [1.0, 2.0, 3.0], None, 0.3, [0.1] * 3, [np.inf] * 3)
+    assert found.tolist() == [0.1] * 3
+
+
 def test_an_object_that_is_given_up_gets_its_minimum() -> None:
     """Without bounds the object with 50 updates gets nothing of 2 contacts."""
     found = within_bounds(continuous.freshness, [1.0, 50.0], None, 2.0, [0.0, 0.5], [np.inf, np.inf])
