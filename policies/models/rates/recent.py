@@ -44,14 +44,15 @@ class RecentRates:
         """From m moments of any feeds: the postings in the windows before, (m, K), and those in the `hours` (m,) after.
 
         By expectation and maximisation, which keeps all b at 0 or more. Costs O(m K) a pass. Raises ValueError where
-        the shapes differ, for negative numbers, and for hours that are not above 0.
+        the shapes differ, for numbers that are negative or not finite, and for 0 hours.
         """
         before, after = np.asarray(recent, dtype=np.float64), np.asarray(followed, dtype=np.float64)
         length = np.broadcast_to(np.asarray(hours, dtype=np.float64), after.shape)
         if before.ndim != 2 or after.shape != before.shape[:1] or not after.size:
             raise ValueError(f"{before.shape} recent postings for {after.shape} that followed")
-        if before.min(initial=0.0) < 0.0 or after.min() < 0.0 or not (length > 0.0).all():
-            raise ValueError("postings are 0 or more, and hours above 0")
+        possible = all((np.isfinite(values) & (values >= 0.0)).all() for values in (before, after, length))
+        if not (possible and length.all()):
+            raise ValueError("postings are finite numbers of 0 or more, and hours of more than 0")
         exposed = np.column_stack((length, before * length[:, None]))
         after = after + AT_LEAST / after.size
         total = exposed.sum(axis=0)

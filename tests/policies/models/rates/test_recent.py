@@ -49,7 +49,8 @@ def test_a_window_in_which_nobody_posted_tells_nothing():
 
 @pytest.mark.parametrize(
     ("recent", "followed", "hours"),
-    [([[1], [2]], [1], 1.0), ([], [], 1.0), ([[1]], [-1], 1.0), ([[-1]], [1], 1.0), ([[1]], [1], 0.0)],
+    [([[1], [2]], [1], 1.0), ([], [], 1.0), ([[1]], [-1], 1.0), ([[-1]], [1], 1.0), ([[1]], [1], 0.0),
+     ([[np.nan]], [1], 1.0), ([[1]], [np.nan], 1.0), ([[1]], [1], np.inf)],
 )
 def test_what_cannot_be_is_refused(recent, followed, hours):
     with pytest.raises(ValueError, match="postings"):
