@@ -26,7 +26,7 @@ class Objective(NamedTuple):
     allocate: Allocate
     """Gives the best allocation."""
     measure: objectives.Measure
-    """Gives each object's expected value at an allocation; `objectives.weighted_mean` of it is the plan's."""
+    """Gives the objects' expected values at an allocation; `objectives.weighted_mean` of them is the plan's."""
     greatest: bool
     """Whether the best is the greatest; else it is the least."""
 

@@ -8,6 +8,7 @@ import numpy as np
 from bestbefore.policies.models.renewal.laws import Poisson
 from bestbefore.policies.prefetch.allocation.bounded import within_bounds
 from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
 from bestbefore.policies.prefetch.checked import IntArray, RowError, checked_bounds
 from bestbefore.policies.prefetch.discrete.best import UNBOUNDED, best_visits
 from bestbefore.policies.prefetch.discrete.gains import Gains, PoissonGains
@@ -16,7 +17,7 @@ from bestbefore.policies.prefetch.discrete.waiting_gains import WaitingGains
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.replay.planning.objects import Objects
-from bestbefore.replay.planning.worth import MEASURES, weighted_mean
+from bestbefore.replay.planning.worth import MEASURES
 
 RIVALS = ("uniform", "proportional")
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bestbefore.addon.admin.units import span
+from bestbefore.policies.models.renewal.fit import REJECTED
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
 from bestbefore.replay.planning.plan import RIVALS, Plan, rival
 from bestbefore.replay.planning.slotted import Slotted
-from bestbefore.replay.planning.worth import weighted_mean
 from bestbefore.replay.report.words import percent
 from bestbefore.replay.traces.summary import counted
 
@@ -21,8 +22,6 @@ SHOWN = 5
 """Objects that gain most, and as many that lose most."""
 ID_CHARACTERS = 48
 SLOTS_AWAY = (1, 5, 20, 100)
-ACCURATE = 2.492
-"""The A^2 beyond which a law is rejected at five per cent, as in `renewal.fit`."""
 NEVER = "without end"
 
 
@@ -66,8 +65,8 @@ def _laws(plan: Plan) -> list[str]:
     if objects.misfit is not None:
         judged = objects.misfit[np.isfinite(objects.misfit)]
         told.append(
-            f"  fitted to {counted(judged.size, 'object')} with three updates or more; {(judged > ACCURATE).sum():,} "
-            f"lie far from their law (A^2 of Anderson and Darling above {ACCURATE}); empirical: as the intervals seen, "
+            f"  fitted to {counted(judged.size, 'object')} with three updates or more; {(judged > REJECTED).sum():,} "
+            f"lie far from their law (A^2 of Anderson and Darling above {REJECTED}); empirical: as the intervals seen, "
             "where no other law comes near"
         )
     return told
@@ -94,7 +93,7 @@ def _measures(plan: Plan) -> list[str]:
 def _means(plan: Plan) -> Mapping[str, float]:
     """Weighted means over the objects; the delay is that of an update, the others are those of an object."""
     weights, rates = plan.objects.weights, plan.objects.rates
-    changing = weighted_mean(rates, weights)
+    changing = objectives.weighted_mean(rates, weights)
     delays = plan.mean("delay")
     return {
         "freshness": plan.mean("freshness"),
@@ -112,8 +111,9 @@ def _better(objective: str, own: float, other: float, name: str) -> str:
         return f"as {name}"
     if math.isinf(own) or math.isinf(other) or not other:
         return f"{_waited(other)} under {name}"
-    gain = own / other - 1.0 if objective == "freshness" else 1.0 - own / other
-    more, less = ("higher", "lower") if objective == "freshness" else ("less", "more")
+    greatest = OBJECTIVES[objective].greatest
+    gain = own / other - 1.0 if greatest else 1.0 - own / other
+    more, less = ("higher", "lower") if greatest else ("less", "more")
     return f"{percent(abs(gain))} {more if gain >= 0.0 else less} than {name}"
 
 
@@ -162,7 +162,7 @@ def _changes(plan: Plan) -> list[str]:
     uniform = rival("uniform", plan)
     own, other = plan.values(aim.objective), uniform.values(aim.objective)
     with np.errstate(invalid="ignore"):
-        gains = objects.weights * (own - other if aim.objective == "freshness" else other - own)
+        gains = objects.weights * (own - other if OBJECTIVES[aim.objective].greatest else other - own)
     gains = np.nan_to_num(gains, nan=0.0)
     number = min(SHOWN, len(gains) // 2)
     if not number or not gains.any():

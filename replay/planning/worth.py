@@ -83,19 +83,6 @@ MEASURES: Mapping[str, Callable[[Objects, FloatArray, Boundary], FloatArray]] = 
 """By the names of the objectives."""
 
 
-def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
-    """sum(w v) / sum(w) over the objects that have a weight; infinite if one of these values is.
-
-    Raises ValueError if no object has any.
-    """
-    heaviest = float(weights.max(initial=0.0))
-    if not heaviest > 0.0:
-        raise ValueError("no object has a weight above 0")
-    shares = weights / heaviest  # lest the sum overflow
-    counted = shares > 0.0
-    return float((shares[counted] * values[counted]).sum() / shares.sum())
-
-
 def _intervals(contacts: FloatArray, boundary: Boundary) -> FloatArray:
     return contacts + 1.0 if boundary == "interval" else contacts
 

@@ -84,14 +84,14 @@ def general(n: int, steps: int, name: str, gradient: objectives.Measure, sign: f
     share = weights / weights.sum()
     began = time.process_time()
     found = minimize(
-        lambda f: sign * weighted_mean(measure, rates, weights, f), np.full(n, 0.2), method="SLSQP",
+        lambda f: sign * weighted_mean(measure(rates, f), weights), np.full(n, 0.2), method="SLSQP",
         jac=lambda f: sign * share * gradient(rates, f), bounds=[(1e-9, None)] * n,
         constraints={"type": "eq", "fun": lambda f: f.sum() - n / 5, "jac": lambda f: np.ones(n)},
         options={"ftol": 1e-12, "maxiter": steps},
     )
     seconds = time.process_time() - began
     ours_s = best_s(partial(allocate, rates, weights, n / 5), 7)
-    ours = sign * weighted_mean(measure, rates, weights, allocate(rates, weights, n / 5))
+    ours = sign * weighted_mean(measure(rates, allocate(rates, weights, n / 5)), weights)
     behind = (found.fun - ours) / abs(ours)
     return f"{n:10d}{name:>12s}{ours_s * 1e3:10.1f}{seconds:14.1f}{found.nit:8d}{behind:14.0e}"
 

@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray, History
+from bestbefore.policies.models.history import HOUR_S, FloatArray
 
 LEAST_QUIET_S = 0.5
 """Half of what a Last-Modified can resolve: an update "now" may be this long ago."""
@@ -51,14 +51,6 @@ class Seen:
             raise ValueError(f"{self.updates} updates cannot be seen in {self.open_h} hours")
         if not (np.isfinite(self.changed_h).all() and (self.changed_h > 0.0).all()):
             raise ValueError("changed_h holds an interval that is not above 0 hours")
-
-    @classmethod
-    def completely(cls, history: History, t: float) -> Self:
-        """Of a history in which no update is missing, up to t; folded updates count."""
-        since_s = history.observed_since_s
-        if t <= since_s:
-            return cls()
-        return cls(history.count(since_s, t), (t - since_s) / HOUR_S)
 
     @classmethod
     def at_contacts(

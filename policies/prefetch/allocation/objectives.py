@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray, chunks
+from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 
 Measure = Callable[[FloatArray, FloatArray], FloatArray]
 """(rates, refreshes) -> what each object is expected to have; all (n,)."""
@@ -57,14 +57,14 @@ def delay(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
         return np.where(rates > 0.0, rates / refreshes / 2.0, 0.0)
 
 
-def weighted_mean(measure: Measure, rates: FloatArray, weights: FloatArray, refreshes: FloatArray) -> float:
-    """sum(w m) / sum(w) over all objects; those of no weight do not count. ValueError if none has any."""
-    weight = float(weights.sum())
-    if not weight > 0.0:
+def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
+    """sum(w v) / sum(w) over the objects that have a weight; infinite if one of these values is.
+
+    Raises ValueError if no object has any.
+    """
+    heaviest = float(weights.max(initial=0.0))
+    if not heaviest > 0.0:
         raise ValueError("no object has a weight above 0")
-    total = 0.0
-    for part in chunks(len(rates)):
-        counted = weights[part] > 0.0
-        values = measure(rates[part][counted], refreshes[part][counted])
-        total += float((weights[part][counted] / weight * values).sum())
-    return total
+    shares = weights / heaviest  # lest the sum overflow
+    counted = shares > 0.0
+    return float((shares[counted] * values[counted]).sum() / shares.sum())

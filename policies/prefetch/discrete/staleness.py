@@ -71,15 +71,3 @@ def _stale_times(kind: type[RenewalLaw], laws: Sequence[RenewalLaw], tau: FloatA
 
 def _column(laws: Sequence[RenewalLaw], parameter: str) -> FloatArray:
     return np.array([[getattr(law, parameter)] for law in laws], dtype=np.float64)
-
-
-def gains(law: RenewalLaw, most: int, period: float, boundary: Boundary) -> FloatArray:
-    """(most,) the first differences A(x) - A(x+1), x = 0 ... most-1: what each visit gains. They do not rise."""
-    return -np.diff(staleness(law, np.arange(most + 1), period, boundary))
-
-
-def ideal_times(visits: int, period: float, boundary: Boundary) -> FloatArray:
-    """(visits,) the moments in [0, period) at which A(x) is reached; `periodic`: any common shift is as good."""
-    if boundary == "interval":
-        return np.arange(1.0, visits + 1.0) * (period / (visits + 1))
-    return np.arange(float(visits)) * (period / max(visits, 1))

@@ -25,7 +25,7 @@ def test_more_budget_is_better(name: str) -> None:
     objective = OBJECTIVES[name]
     rates, weights = np.array([1.0, 5.0, 0.2]), np.array([1.0, 2.0, 1.0])
     values = [
-        weighted_mean(objective.measure, rates, weights, objective.allocate(rates, weights, budget))
+        weighted_mean(objective.measure(rates, objective.allocate(rates, weights, budget)), weights)
         for budget in (1.0, 3.0, 9.0)
     ]
     assert values == sorted(values, reverse=not objective.greatest)

@@ -9,7 +9,7 @@ from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.objects import Law, Objects
-from bestbefore.replay.planning.worth import age, delay, freshness, weighted_mean
+from bestbefore.replay.planning.worth import age, delay, freshness
 
 
 def objects(rates: list[float], laws: dict[int, Law] | None = None) -> Objects:
@@ -58,14 +58,3 @@ def test_potential_updates_by_hand() -> None:
     assert_allclose(freshness(some, np.array([0.0, 1.0, 2.0]), "periodic"), [0.0, 0.75, 1.0])
     assert_allclose(age(some, np.array([0.0, 1.0, 2.0]), "periodic"), [math.inf, 0.0625, 0.0])
     assert_allclose(delay(some, np.array([0.0, 1.0, 2.0]), "periodic"), [math.inf, 0.25, 0.0])
-
-
-def test_the_mean_is_weighted_and_leaves_out_what_has_no_weight() -> None:
-    assert weighted_mean(np.array([1.0, 4.0, math.inf]), np.array([1.0, 2.0, 0.0])) == 3.0
-    assert weighted_mean(np.array([1.0, math.inf]), np.array([1.0, 2.0])) == math.inf
-    assert weighted_mean(np.array([1.0, 3.0]), np.array([1e308, 1e308])) == 2.0
-
-
-def test_without_any_weight_there_is_no_mean() -> None:
-    with pytest.raises(ValueError, match="no object has a weight above 0"):
-        weighted_mean(np.ones(2), np.zeros(2))

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.history import History
 from bestbefore.policies.models.rates.seen import LEAST_QUIET_S, Seen
 
 HOUR = 3600.0
@@ -11,25 +10,6 @@ NAN = float("nan")
 def at_contacts(hours: list[float], changed: list[bool], quiet_h: list[float] | None = None) -> Seen:
     quiet = None if quiet_h is None else np.array(quiet_h) * HOUR
     return Seen.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool), quiet)
-
-
-def test_of_a_complete_history_all_updates_and_all_hours_count() -> None:
-    seen = Seen.completely(History.of([HOUR, 2 * HOUR, 9 * HOUR], 0.0), 8 * HOUR)
-    assert (seen.updates, seen.open_h, seen.changed_h.size) == (2, 8.0, 0)
-
-
-def test_folded_updates_count_too() -> None:
-    assert Seen.completely(History.of([5 * HOUR], 0.0, folded=[(1, 3), (2, 4)]), 10 * HOUR).updates == 8
-
-
-def test_a_forgetful_history_counts_neither_updates_nor_hours_that_it_forgot() -> None:
-    history = History.of([HOUR, 7 * HOUR], 0.0).through(counted_after_s=4 * HOUR, least_exposure_h=0.0)
-    seen = Seen.completely(history, 8 * HOUR)
-    assert (seen.updates, seen.open_h) == (1, 4.0)
-
-
-def test_of_a_history_that_begins_now_nothing_was_seen() -> None:
-    assert Seen.completely(History.of([], 5.0), 5.0).nothing
 
 
 def test_a_contact_that_only_flags_a_change_leaves_an_interval() -> None:

@@ -57,10 +57,12 @@ def test_the_age_of_what_is_refreshed_much_more_often_than_it_changes_loses_no_d
     assert float(np.diff(unsynchronised(r[2:]))[0]) == pytest.approx(0.0002 * (0.5 - (1 - 1.5 * math.exp(-0.5)) / 0.25))
 
 
-def test_what_has_no_weight_does_not_count_even_if_infinitely_old() -> None:
-    rates, refreshes = np.array([1.0, 1.0, 1.0]), np.array([1.0, 0.0, 2.0])
-    expected = (3 * age(rates, refreshes)[0] + age(rates, refreshes)[2]) / 4
-    assert weighted_mean(age, rates, np.array([3.0, 0.0, 1.0]), refreshes) == pytest.approx(expected)
-    assert weighted_mean(age, rates, np.ones(3), refreshes) == math.inf
-    with pytest.raises(ValueError, match="no object has a weight"):
-        weighted_mean(age, rates, np.zeros(3), refreshes)
+def test_the_mean_is_weighted_and_leaves_out_what_has_no_weight() -> None:
+    assert weighted_mean(np.array([1.0, 4.0, math.inf]), np.array([1.0, 2.0, 0.0])) == 3.0
+    assert weighted_mean(np.array([1.0, math.inf]), np.array([1.0, 2.0])) == math.inf
+    assert weighted_mean(np.array([1.0, 3.0]), np.array([1e308, 1e308])) == 2.0
+
+
+def test_without_any_weight_there_is_no_mean() -> None:
+    with pytest.raises(ValueError, match="no object has a weight above 0"):
+        weighted_mean(np.ones(2), np.zeros(2))

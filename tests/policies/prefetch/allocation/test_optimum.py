@@ -138,7 +138,7 @@ def check(
     assert found.sum() == pytest.approx(budget, rel=1e-12)
     assert exact.sum() == pytest.approx(budget, rel=1e-9)
     args = np.array(rates), np.array(weights)
-    ours, best = weighted_mean(measure, *args, found), weighted_mean(measure, *args, exact)
+    ours, best = (weighted_mean(measure(args[0], refreshes), args[1]) for refreshes in (found, exact))
     assert ours == pytest.approx(best, rel=1e-9)
     assert (found >= 0).all()
     assert (found[(args[0] == 0) | (args[1] == 0)] == 0).all()
@@ -157,11 +157,11 @@ def test_no_better_allocation_is_found_by_a_general_solver(seed: int) -> None:
     for solve, measure, sign in ((freshest, objectives.freshness, -1.0), (youngest, objectives.age, 1.0)):
         found = solve(rates, weights, budget)
         general = minimize(
-            lambda f, measure=measure, sign=sign: sign * weighted_mean(measure, rates, weights, f),
+            lambda f, measure=measure, sign=sign: sign * weighted_mean(measure(rates, f), weights),
             np.full(6, budget / 6), method="SLSQP", bounds=[(1e-9, None)] * 6,
             constraints={"type": "eq", "fun": lambda f: f.sum() - budget}, options={"ftol": 1e-13, "maxiter": 500},
         )
-        ours = sign * weighted_mean(measure, rates, weights, found)
+        ours = sign * weighted_mean(measure(rates, found), weights)
         assert ours <= general.fun + 1e-8 * abs(general.fun)
         assert ours == pytest.approx(general.fun, rel=1e-5)
 

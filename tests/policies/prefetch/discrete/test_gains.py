@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from bestbefore.policies.models.renewal.laws import Pareto, Poisson, Weibull
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.discrete.gains import MixedGains, PoissonGains, TabulatedGains
-from bestbefore.policies.prefetch.discrete.staleness import gains
+from bestbefore.policies.prefetch.discrete.staleness import staleness
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary
 
 each_boundary = pytest.mark.parametrize("boundary", ["interval", "periodic"])
@@ -18,7 +18,7 @@ FREE = np.full(6, 10**6)
 def test_a_gain_is_the_weighted_difference_of_staleness(boundary: Boundary) -> None:
     found = PoissonGains(RATES, WEIGHTS, boundary)
     for i in (0, 1, 2, 4):
-        expected = WEIGHTS[i] * gains(Poisson(RATES[i]), 12, 1.0, boundary)
+        expected = WEIGHTS[i] * -np.diff(staleness(Poisson(RATES[i]), np.arange(13), 1.0, boundary))
         assert_allclose(found.of(np.full(12, i), np.arange(12)), expected, rtol=1e-9)
 
 
