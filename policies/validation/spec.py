@@ -86,7 +86,7 @@ def parse_duration(value: Value) -> float:
     text = str(value).strip()
     unit_s = UNIT_SECONDS.get(text[-1:])
     seconds = _float(text[:-1]) * unit_s if unit_s else _float(text)
-    if isinstance(value, bool) or not seconds >= 0.0 or (unit_s and math.isinf(seconds)):
+    if not seconds >= 0.0 or (unit_s and math.isinf(seconds)):
         raise ValueError(f"{value!r} is not a duration: expected a number and s, m, h or d")
     return seconds
 
@@ -103,7 +103,7 @@ def _number(key: str, field: str, value: Value) -> float:
         except ValueError as error:
             raise ValueError(f"{key}: {error}") from None
     number = _float(str(value))
-    if isinstance(value, bool) or math.isnan(number):
+    if math.isnan(number):
         raise ValueError(f"{key}: {value!r} is not a number")
     return number
 

@@ -122,7 +122,7 @@ def test_what_limits_leave_over_goes_to_others():
 
 
 def test_however_many_limits_are_reached_one_after_the_other_the_budget_is_spent():
-    """Of 40 objects of different owners, each 16 times the weight of the next, only some reach their limit at a time."""
+    """Of 40 objects of different owners, each with 16 times the weight of the next, few reach their limit at a time."""
     shares = visits_per_day(objects([1.0] * 40, weights=16.0 ** -np.arange(40.0)), Terms(360.0, "delay", DAY_S / 10.0))
     assert shares.sum() == pytest.approx(360.0)
     assert shares[:35] == pytest.approx([10.0] * 35)
