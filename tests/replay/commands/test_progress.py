@@ -1,0 +1,52 @@
+"""What a person sees who waits, and what a script does."""
+
+import os
+import pty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from bestbefore.replay.commands.progress import bar, open_watched, spinner
+
+
+@contextmanager
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """Where to read, without waiting, what is written to stderr, which is a terminal."""
+    master, slave = pty.openpty()
+    os.set_blocking(master, False)
+    with os.fdopen(slave, "w") as stream, monkeypatch.context() as patch:
+        patch.setenv("TERM", "xterm")
+        patch.setattr("sys.stderr", stream)
+        yield master
+    os.close(master)
+
+
+def read(path: Path) -> None:
+    path.write_bytes(b"abc")
+    with open_watched(path) as file:
+        assert file.read() == b"abc"
+
+
+def count() -> None:
+    with bar("counting", 3) as watch:
+        assert list(watch(iter(range(3)))) == [0, 1, 2]
+
+
+def test_a_terminal_is_told_what_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with terminal(monkeypatch) as shown:
+        read(tmp_path / "file.csv")
+        assert b"reading file.csv" in os.read(shown, 100_000)
+        count()
+        assert b"counting" in os.read(shown, 100_000)
+        with spinner("thinking"):
+            assert b"thinking" in os.read(shown, 100_000)
+
+
+def test_nothing_is_written_elsewhere(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    read(tmp_path / "file.csv")
+    count()
+    with spinner("thinking"):
+        pass
+    assert capfd.readouterr() == ("", "")
