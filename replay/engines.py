@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.replay import fast, plain
+from bestbefore.policies.validation.policy import Needs, Policy
+from bestbefore.replay import fast, fast_observed, plain
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Scenario
 from bestbefore.replay.watching import Bar, Watch, no_bar
@@ -35,6 +35,8 @@ class Engines:
         """Why the wanted engine cannot replay under the policy; None if it can."""
         match self.wanted:
             case Through.FAST:
+                if self._learns(policy):
+                    return fast_observed.obstacle(policy)
                 return fast.obstacle(self.scenario, policy)
             case Through.PLAIN:
                 return None
@@ -49,24 +51,28 @@ class Engines:
 
     def prepare(self, policies: Sequence[Policy]) -> None:
         """Make ready now what replays under these policies need, so that processes forked later share it."""
-        if fasts := [policy for policy in policies if self.through(policy) is Through.FAST]:
-            self._fast.prepare(fasts)
+        for observed in (False, True):
+            fasts = [p for p in policies if self.through(p) is Through.FAST and self._learns(p) is observed]
+            if fasts:
+                self._fast_for(fasts[0]).prepare(fasts)
+        if any(self.through(policy) is Through.PLAIN and self._learns(policy) for policy in policies):
+            self.scenario.observed  # noqa: B018  what is known at the test start, once for all
 
     def items(self, policy: Policy) -> int:
         """How many items pass whoever watches a replay under the policy."""
-        return self._fast.items if self.through(policy) is Through.FAST else len(self.scenario.requests)
+        return self._fast_for(policy).items if self.through(policy) is Through.FAST else len(self.scenario.requests)
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
         """What all requests of the scenario would have met under the policy."""
         if self.through(policy) is Through.FAST:  # which need not count each object to count all
-            return self._fast.replay(policy, watch)
+            return self._fast_for(policy).replay(policy, watch)
         return Counts.total(self.replay_objects(policy, watch).values())
 
     def replay_objects(self, policy: Policy, watch: Watch = iter) -> Mapping[str, Counts]:
         """The same by the object that was requested."""
         match self.through(policy):
             case Through.FAST:
-                return self._fast.replay_objects(policy, watch)
+                return self._fast_for(policy).replay_objects(policy, watch)
             case Through.PLAIN:
                 counts = plain.replay_objects(self.scenario, policy, watch)
                 return {name: own for name, own in counts.items() if own.requests}
@@ -75,6 +81,17 @@ class Engines:
 
                 return through_addon.replay_objects(self.scenario, policy, watch)
 
+    def _learns(self, policy: Policy) -> bool:
+        """Whether what the policy knows comes from contacts."""
+        return self.scenario.warmup is not None and policy.needs is not Needs.FUTURE
+
+    def _fast_for(self, policy: Policy) -> fast.FastReplay | fast_observed.FastObservedReplay:
+        return self._fast_observed if self._learns(policy) else self._fast
+
     @cached_property
     def _fast(self) -> fast.FastReplay:
         return fast.FastReplay(self.scenario, self.bar)
+
+    @cached_property
+    def _fast_observed(self) -> fast_observed.FastObservedReplay:
+        return fast_observed.FastObservedReplay(self.scenario, self.bar)

@@ -27,8 +27,11 @@ Kernel = Callable[..., int]
 
 COMPILED_FROM = 1_000_000
 """The requests, over all policies, from which on it is worth loading numba, and once for all compiling with it."""
-REQUESTS_EACH = 1 << 20
-"""How many a core takes at a time."""
+CORES = os.cpu_count() or 1
+FEWEST_EACH, REQUESTS_EACH, STREAMS_EACH = 1 << 16, 1 << 22, 1 << 16
+"""How many requests a core takes at a time, at least and at most, and at most how many streams."""
+SHARES_EACH = 4
+"""In how many parts it takes its work, if they are not too small: neither cores nor requests are equally fast."""
 COLUMNS = 5
 NO_DECISIONS = np.empty((0, 2))
 
@@ -64,7 +67,8 @@ class FastReplay:
         self._given = kernel
         self._kernel = kernel or kernel_for(len(scenario.requests))
         self._streams = Streams.of(scenario.requests, scenario.cache, bar)
-        self._shares = list(self._streams.shares(REQUESTS_EACH))
+        requests_each = min(REQUESTS_EACH, max(FEWEST_EACH, len(scenario.requests) // (CORES * SHARES_EACH)))
+        self._shares = list(self._streams.shares(requests_each, STREAMS_EACH))
 
     @property
     def items(self) -> int:
@@ -104,7 +108,7 @@ class FastReplay:
         if multiprocessing.parent_process() is not None:  # one of several, each of which has a core
             yield from map(count, self._shares)
             return
-        pool = ThreadPoolExecutor(os.cpu_count())  # the kernels leave the interpreter's lock
+        pool = ThreadPoolExecutor(CORES)  # the kernels leave the interpreter's lock
         try:
             yield from pool.map(count, self._shares)
         finally:

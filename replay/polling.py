@@ -14,12 +14,9 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import DAY_S, FloatArray, History
+from bestbefore.policies.models.history import DAY_S, FloatArray, History, IntArray
 from bestbefore.policies.validation.policy import Outcome, Policy
-
-IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

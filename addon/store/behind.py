@@ -48,6 +48,9 @@ class Behind:
         self._connect = connect
         self._read_due = read_due
         self._pause_s = RETRY_FIRST_S
+        """The next pause. It shrinks when something was written: that it can be connected to is not enough."""
+        self.refusal: UnwritableError | None = None
+        """Why the backend refused to write the last time; None if it did not."""
         self.writing = asyncio.Lock()
         """Held while anything is being written."""
         self._task: asyncio.Task[None] | None = None
@@ -83,10 +86,16 @@ class Behind:
         self._link.hurry.clear()
         self._link.work.clear()
         if not await self._write_round():
-            await asyncio.sleep(RETRY_FIRST_S)
+            await self._pause()
             self._link.wake()
-        elif any(part.waiting for part in self._parts):
+            return
+        self._pause_s = RETRY_FIRST_S
+        if any(part.waiting for part in self._parts):
             self._link.wake()
+
+    async def _pause(self) -> None:
+        await asyncio.sleep(self._pause_s)
+        self._pause_s = min(2 * self._pause_s, RETRY_LONGEST_S)
 
     async def _look_for_it(self) -> None:
         try:
@@ -94,16 +103,14 @@ class Behind:
         except StoreInputError as e:  # it was away at the start, or is another server now
             self._notices.holds("unusable", f"{e}; going on without")
         if self._link.away:
-            await asyncio.sleep(self._pause_s)
-            self._pause_s = min(2 * self._pause_s, RETRY_LONGEST_S)
+            await self._pause()
         else:
-            self._pause_s = RETRY_FIRST_S
             self._notices.ended("unusable", "the store can be used now")
 
     async def _write_round(self) -> bool:
         """Write a batch of each kind. Whether all went well."""
         async with self.writing:
-            refusal = None
+            self.refusal = None
             for part in self._parts:
                 try:
                     if part.waiting and not self._link.away:
@@ -111,13 +118,13 @@ class Behind:
                 except AwayError as e:
                     self._link.lost(e)
                 except UnwritableError as e:
-                    refusal = e
-            if refusal is not None:
-                self._notices.holds("unwritable", f"the store refuses to write ({refusal}); what was learnt waits")
+                    self.refusal = e
+            if self.refusal is not None:
+                self._notices.holds("unwritable", f"the store refuses to write ({self.refusal}); what was learnt waits")
             elif not self._link.away:
                 self._notices.ended("unwritable", "the store writes again")
             await self._read_due()
-            return refusal is None and not self._link.away
+            return self.refusal is None and not self._link.away
 
     async def flush(self) -> bool:
         """Write all that waits; whether that could be done now."""

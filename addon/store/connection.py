@@ -45,7 +45,8 @@ def as_store_error(e: Exception) -> Exception:
         return FullError("it has reached its maxmemory")
     if "MISCONF" in text:
         return UnwritableError(f"it cannot write to its disk: {text}")
-    if isinstance(e, errors.ReadOnlyError | errors.NoPermissionError) or "READONLY" in text or "NOPERM" in text:
+    refusals = ("READONLY", "NOPERM", "ACL failure in script")
+    if isinstance(e, errors.ReadOnlyError | errors.NoPermissionError) or any(word in text for word in refusals):
         return UnwritableError(text)
     return AwayError(text)
 

@@ -162,7 +162,7 @@ class Backend(Protocol):
         """Remember tombstones and tell other processes. Removes the copies of a tombstone that names one URL."""
 
     async def tombstones(self) -> list[Tombstone]:
-        """Those of the last `TOMBSTONES_KEPT_S`."""
+        """Those of the last `TOMBSTONES_KEPT_S`, the earliest first; the latest `TOMBSTONES_AT_MOST` of them."""
 
     async def remove(self, urls: Sequence[str], until_s: float) -> int:
         """Remove the copies of these objects that were stored up to a moment. How many objects had any."""

@@ -20,7 +20,8 @@ DOMAINS = f"bb{SCHEMA}:domains"
 """A set: each registrable domain of which anything was stored. Joined at its first write; stays."""
 
 TOMBSTONES = f"bb{SCHEMA}:tombstones"
-"""A sorted set: tombstones by time, from which a proxy learns what it missed. They leave after `TOMBSTONES_KEPT_S`."""
+"""A sorted set: tombstones by time, from which a proxy learns what it missed. They leave after `TOMBSTONES_KEPT_S`, and
+the earliest where there are more than `TOMBSTONES_AT_MOST`."""
 
 CHANNEL = f"bb{SCHEMA}:buried"
 """The channel on which tombstones are published."""

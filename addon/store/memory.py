@@ -24,7 +24,7 @@ from bestbefore.addon.store.interface import (
 )
 from bestbefore.addon.store.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.keys import host_of, variant_of
-from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S
+from bestbefore.addon.store.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 
 RECORDS_KEPT = 1_000_000
 OBSERVATIONS_KEPT = 256
@@ -160,7 +160,8 @@ class MemoryBackend:
 
     async def bury(self, tombstones: Sequence[Tombstone]) -> None:
         oldest_s = self._clock.now() - TOMBSTONES_KEPT_S
-        self._tombstones = [t for t in (*self._tombstones, *tombstones) if t.time_s > oldest_s]
+        self._tombstones = sorted(t for t in (*self._tombstones, *tombstones) if t.time_s > oldest_s)
+        self._tombstones = self._tombstones[-TOMBSTONES_AT_MOST:]
         self._buried = {url: time_s for url, time_s in self._buried.items() if time_s > oldest_s}
         for tombstone in tombstones:
             if tombstone.exact:
@@ -169,7 +170,7 @@ class MemoryBackend:
                 self._remove(tombstone.pattern, tombstone.time_s)
 
     async def tombstones(self) -> list[Tombstone]:
-        return sorted(self._tombstones)
+        return list(self._tombstones)
 
     # Counts
 

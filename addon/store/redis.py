@@ -28,7 +28,7 @@ from bestbefore.addon.store.interface import (
 )
 from bestbefore.addon.store.keeper_redis import RedisKeeper
 from bestbefore.addon.store.keys import Keys, host_of, variant_of
-from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S
+from bestbefore.addon.store.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 
 OBSERVATIONS_KEPT = 256
 """How many observations of an object are kept as they were made: 5 to 30 KB."""
@@ -228,6 +228,7 @@ class RedisBackend:
         now_s = self._clock.now()
         commands.append(("ZREMRANGEBYSCORE", keys.TOMBSTONES, "-inf", repr(now_s - TOMBSTONES_KEPT_S)))
         commands.append(("ZREMRANGEBYSCORE", keys.TOMBSTONES, repr(now_s + TOMBSTONES_KEPT_S), "+inf"))
+        commands.append(("ZREMRANGEBYRANK", keys.TOMBSTONES, 0, -TOMBSTONES_AT_MOST - 1))
         await self._connection.ask_all(commands)
 
     async def tombstones(self) -> list[Tombstone]:

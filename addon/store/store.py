@@ -1,7 +1,7 @@
 """The store as the engine's shell holds it."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
@@ -18,7 +18,14 @@ from bestbefore.addon.store.notices import Notices, log
 from bestbefore.addon.store.planning import Planning
 from bestbefore.addon.store.requests import Requests
 from bestbefore.addon.store.sweep import Sweep
-from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
+from bestbefore.addon.store.tombstones import (
+    TOMBSTONES_AT_MOST,
+    TOMBSTONES_KEPT_S,
+    Tombstones,
+    matcher,
+    matcher_of,
+    names_one,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +117,22 @@ class Store:
     async def _connect(self) -> None:
         """Reach the backend, and bury what was buried while we were cut off."""
         await self._link.backend.connect(self._hear, self._link.lost)
-        for tombstone in await self._link.backend.tombstones():
+        tombstones = await self._link.backend.tombstones()
+        for tombstone in tombstones:
             self._hear(tombstone)
-        since_s = self._link.away_since_s
-        if since_s is not None and self._clock.monotonic() - since_s > self._clock.to_real_s(TOMBSTONES_KEPT_S):
+        if self._may_have_missed(tombstones):
             self._copies.forget_all()
         self._groups.clear()
+
+    def _may_have_missed(self, found: Sequence[Tombstone]) -> bool:
+        """Whether tombstones may have come and left the backend again while we were cut off; `found` are there."""
+        since_s = self._link.away_since_s
+        if since_s is None:
+            return False
+        reach_back_s = TOMBSTONES_KEPT_S
+        if len(found) >= TOMBSTONES_AT_MOST:
+            reach_back_s = min(reach_back_s, self._clock.now() - found[0].time_s)
+        return self._clock.monotonic() - since_s > self._clock.to_real_s(reach_back_s)
 
     def status(self) -> Status:
         return Status(
@@ -263,7 +280,8 @@ class Store:
     async def purge(self, pattern: str) -> int:
         """Remove the copies of a URL, of a URL with `*` for any text, or of a pattern as in the configuration.
 
-        Waits while the backend is away. How many objects had any. Raises ValueError for a pattern that cannot be read.
+        Waits while the backend is away. How many objects had any. Raises ValueError for a pattern that cannot be read,
+        UnwritableError if the backend refuses to write; in process they are removed all the same.
         """
         tombstone = Tombstone(self._clock.now(), pattern, exact=names_one(pattern))
         had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
@@ -278,12 +296,18 @@ class Store:
         return await self._when_back(tombstone, self._remove_histories)
 
     async def _when_back(self, tombstone: Tombstone, remove: Callable[[Backend, Tombstone], Awaitable[int]]) -> int:
-        """Remove, after the tombstone itself was written, as soon as the backend is there; how many."""
+        """Remove, after the tombstone itself was written, as soon as the backend is there; how many.
+
+        Raises UnwritableError if it answers and refuses to write.
+        """
         while True:
             await self._link.back.wait()
             try:
-                if await self.flush():
+                await self.flush()
+                if not self._tombstones.waiting:
                     return await remove(self._link.backend, tombstone)
+                if self._behind.refusal is not None:
+                    raise self._behind.refusal
             except AwayError as e:
                 self._link.lost(e)
 

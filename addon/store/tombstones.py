@@ -13,10 +13,10 @@ TOMBSTONES_KEPT_S = 86_400.0
 """How long tombstones are kept. The copies they name are removed at once; a tombstone must only outlive what may still
 be on its way: a fetch, a write in a queue. A proxy that was cut off for longer keeps none of its copies."""
 TOMBSTONES_AT_MOST = 100_000
-"""How many are kept: each request that may change something writes one, and clients choose the URLs. Beyond it the earliest
-leave. A proxy that may have missed one keeps none of its copies."""
+"""How many are kept: each request that may change something writes one, and clients choose the URLs. Beyond it the
+earliest leave. A proxy that may have missed one keeps none of its copies."""
 WAITING_URLS = 50_000
-"""How many may wait that name one URL; beyond it one for all objects takes their place."""
+"""How many may wait that name one URL. Beyond it everything that the backend has from before is held for dead."""
 
 BATCH = 500
 
@@ -64,6 +64,8 @@ class Tombstones:
         self._waiting_of_urls: dict[tuple[str, bool], Tombstone] = {}
         """By URL and whether histories are forgotten: the latest says all that those before it did."""
         self._waiting_of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
+        self._all_dead_s: float | None = None
+        """Up to when all copies of the backend are yet to be removed, since too many tombstones waited."""
 
     def add(self, tombstone: Tombstone) -> None:
         """Raises ValueError for a pattern that cannot be read."""
@@ -105,13 +107,9 @@ class Tombstones:
         name = tombstone.pattern, tombstone.histories
         self._waiting_of_urls[name] = max(self._waiting_of_urls.get(name, tombstone), tombstone)
         if len(self._waiting_of_urls) > WAITING_URLS:
-            self._bury_all()
-
-    def _bury_all(self) -> None:
-        """Let one tombstone of all objects say more than those of single ones; histories are forgotten by their own."""
-        latest_s = max(t.time_s for t in self._waiting_of_urls.values())
-        self._waiting_of_urls = {name: t for name, t in self._waiting_of_urls.items() if t.histories}
-        self.queue(Tombstone(latest_s, "*", exact=False))
+            self._all_dead_s = max(t.time_s for t in self._waiting_of_urls.values())
+            self._waiting_of_urls = {name: t for name, t in self._waiting_of_urls.items() if t.histories}
+            self.queue(Tombstone(self._all_dead_s, "*", exact=False))
 
     @property
     def waiting(self) -> int:
@@ -128,6 +126,10 @@ class Tombstones:
         """Tell the backend. Raises AwayError, UnwritableError."""
         telling = list(islice(chain(self._waiting_of_urls.values(), self._waiting_of_patterns), BATCH))
         await backend.bury(telling)
+        if self._all_dead_s is not None:
+            async for urls in backend.copied():
+                await backend.remove(urls, self._all_dead_s)
+            self._all_dead_s = None
         for tombstone in telling:
             name = tombstone.pattern, tombstone.histories
             if not tombstone.exact:

@@ -16,6 +16,7 @@ DAY_S = 86400.0
 BINS = 24
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,9 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.vq import ClusterError, kmeans2
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
-
-IntArray = NDArray[np.intp]
+from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 CLUSTERS = 12
 """K of the paper."""

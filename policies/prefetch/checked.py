@@ -5,7 +5,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-FloatArray = NDArray[np.float64]
+from bestbefore.policies.models.history import FloatArray
+
 IntArray = NDArray[np.int64]
 
 

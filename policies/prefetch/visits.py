@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.table import ALLOCATIONS
-from bestbefore.policies.prefetch.timing.cuts import IntArray
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 

@@ -79,6 +79,12 @@ def read_given(
         requests = None if requests_path is None else files.read_requests(requests_path, warn)
     except TraceError as error:
         raise InputError(str(error)) from None
+    if requests is not None and not len(requests):
+        raise InputError(f"{requests_path}: no request: expected at least one row below the header")
+    if not len(updates):
+        if requests is None:
+            raise InputError(f"{updates_path}: no update: expected at least one row below the header")
+        warn(f"{updates_path}: no update, so that no hit can be stale")
     if requests and updates and set(updates.objects).isdisjoint(requests.objects):
         warn(
             f"{requests_path}: no object has an update in {updates_path}: expected the same names in both, not such as "

@@ -31,8 +31,9 @@ _ArrayFormula = Callable[..., FloatArray]
 # These formulas are arithmetic alone, and take arrays as well.
 _ttl_expiries_s = cast("_ArrayFormula", ttl_expiry_s)
 _member_rates_per_hour = cast("_ArrayFormula", member_rate_per_hour)
-LENGTHS_S = np.diff(EDGES_S)
-LOWER_S, UPPER_S = EDGES_S[:-1, np.newaxis], EDGES_S[1:, np.newaxis]
+LOWER_S = EDGES_S[:-1, np.newaxis]
+ROUND_THE_CLOCK = np.add.outer(np.arange(BINS + 1), np.arange(BINS)) % BINS
+"""(25, 24) the bins from each on, and that one once more."""
 
 
 def expiries_s(rule: Rule, known: Histories, object_ids: IdArray, seen: IndexArray, t: FloatArray) -> FloatArray:
@@ -210,53 +211,71 @@ def rates_by_bin(
     """Twin of `walk.set_rates_by_bin` and `intensity.observed_rates_per_hour`."""
     counts = count_by_bin(updates, owners, start, since_s, end, until_s)
     hours = exposure_h(since_s, until_s)
-    rates = np.zeros_like(hours)
-    if least_exposure_h > 0.0:
+    rates: FloatArray = counts / hours
+    unseen = hours < least_exposure_h if least_exposure_h > 0.0 else hours <= 0.0
+    if unseen.any():
         total_h = running_sum(hours)
-        rates += np.divide(end - start, total_h, out=np.zeros_like(total_h), where=total_h > 0.0)
-    np.divide(counts, hours, out=rates, where=(hours > 0.0) & (hours >= least_exposure_h))
+        mean = np.where((total_h > 0.0) & (least_exposure_h > 0.0), (end - start) / total_h, 0.0)
+        np.copyto(rates, mean, where=unseen)
     return rates
 
 
 def exposure_h(start_s: FloatArray, end_s: FloatArray) -> FloatArray:
     """Twin of `intensity.exposure_h`."""
     days = end_s // DAY_S - start_s // DAY_S
-    seconds: FloatArray = days * (UPPER_S - LOWER_S)
-    seconds += np.clip(end_s % DAY_S, LOWER_S, UPPER_S) - LOWER_S
-    seconds -= np.clip(start_s % DAY_S, LOWER_S, UPPER_S) - LOWER_S
+    if (start_s == start_s[:1]).all():  # as it is unless policies forget
+        start_s = start_s[:1]
+    seconds = _of_each_hour(end_s % DAY_S)
+    seconds += days * HOUR_S
+    seconds -= _of_each_hour(start_s % DAY_S)
     seconds /= HOUR_S
     return seconds
 
 
+def _of_each_hour(clock_s: FloatArray) -> FloatArray:
+    """(24, n) the seconds of each hour of the day that have passed at a time of day."""
+    seconds: FloatArray = clock_s - LOWER_S
+    np.maximum(seconds, 0.0, out=seconds)
+    return np.minimum(seconds, HOUR_S, out=seconds)
+
+
 def first_passage_s(rates_per_hour: FloatArray, start_s: FloatArray, theta: FloatArray) -> FloatArray:
     """Twin of `intensity.first_passage_s`."""
-    passages_s = start_s.copy()
     needed = theta * (1.0 - TOLERANCE)
-    per_day = running_sum(rates_per_hour * (UPPER_S - LOWER_S) / HOUR_S)
-    never = (per_day * FOREVER_DAYS < needed) & (needed > 0.0)
-    passages_s[never] = math.inf
-    walking = np.flatnonzero(~never & (needed > 0.0))
-    needed, per_day, start_s = needed[walking], per_day[walking], start_s[walking]
+    per_day = running_sum(rates_per_hour * HOUR_S / HOUR_S)
+    at_once = needed <= 0.0
+    never = ~at_once & (per_day * FOREVER_DAYS < needed)
+    if at_once.any() or never.any():
+        passages_s = np.where(never, math.inf, start_s)
+        walking = np.flatnonzero(~at_once & ~never)
+        passages_s[walking] = _walked_s(rates_per_hour[:, walking], start_s[walking], needed[walking], per_day[walking])
+        return passages_s
+    return _walked_s(rates_per_hour, start_s, needed, per_day)
+
+
+def _walked_s(rates_per_hour: FloatArray, start_s: FloatArray, needed: FloatArray, per_day: FloatArray) -> FloatArray:
+    """When more than nothing has come to pass that does at some time."""
     clock_s = start_s % DAY_S
     days = np.ceil(needed / per_day) - 1.0
     midnight_s = start_s - clock_s + days * DAY_S
     # The day that is left to be walked, bin by bin, ends in the bin in which it began: that one is there twice.
-    first = EDGES_S[:-1].searchsorted(clock_s, side="right") - 1
-    bins = (first + np.arange(BINS + 1)[:, np.newaxis]) % BINS
-    rates_per_s = rates_per_hour[bins, walking] / HOUR_S
-    left = np.empty((BINS + 2, len(walking)))
+    first = (clock_s // HOUR_S).astype(np.int64)
+    here = np.arange(len(first))
+    rates_per_s = rates_per_hour.ravel().take(ROUND_THE_CLOCK[:, first] * len(first) + here)
+    rates_per_s /= HOUR_S
+    left = np.empty((BINS + 2, len(first)))
     left[0] = needed - days * per_day
-    np.multiply(rates_per_s, LENGTHS_S[bins], out=left[1:])
+    np.multiply(rates_per_s, HOUR_S, out=left[1:])
     left[1] = rates_per_s[0] * (EDGES_S[first + 1] - clock_s)
     for k in range(BINS + 1):  # one after another; `accumulate` would be slower
-        left[k + 1] = left[k] - left[k + 1]
-    some = rates_per_s > 0.0
-    ends = some & (left[1:] <= 0.0)
-    step = np.where(ends.any(axis=0), ends.argmax(axis=0), BINS - some[::-1].argmax(axis=0))
-    here = np.arange(len(walking))
-    clock_s = np.where(step == 0, clock_s, EDGES_S[bins[step, here]])
+        np.subtract(left[k], left[k + 1], out=left[k + 1])
+    step = (left[1:] > 0.0).view(np.int8).sum(axis=0, dtype=np.int8).astype(np.int64)
+    if step.max(initial=0) > BINS:  # rounded so that a little is left: what is there ends in the last bin with updates
+        over = np.flatnonzero(step > BINS)
+        step[over] = BINS - (rates_per_s[::-1, over] > 0.0).argmax(axis=0)
+    clock_s = np.where(step == 0, clock_s, EDGES_S[ROUND_THE_CLOCK[step, first]])
     midnight_s[first + step >= BINS] += DAY_S
-    passages_s[walking] = midnight_s + clock_s + left[step, here] / rates_per_s[step, here]
+    passages_s: FloatArray = midnight_s + clock_s + left[step, here] / rates_per_s[step, here]
     return passages_s
 
 

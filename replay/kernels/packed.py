@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.traces.columns import IdArray
 
-DENSE_UPDATES = 1 << 20
-"""Up to so many updates each has its row of totals (96 bytes); of more, one in `SPARSE_STRIDE` has."""
+ROWS = 1 << 19
+"""The rows of totals that there may be (96 bytes each) before they are less than one for each update."""
 SPARSE_STRIDE = 16
+"""At most so many updates are between two rows, however many rows that makes."""
 UPDATES_PER_SLOT = 4
 """On average. What remains after a look at the slot is a search among so many."""
 
@@ -62,7 +63,9 @@ class Packed(NamedTuple):
         day_s = float(times_s[0] // DAY_S * DAY_S) if len(times_s) else math.inf
         hours = int((times_s[-1] - day_s) // HOUR_S) + 1 if len(times_s) else 0
         if stride is None:
-            stride = 1 if len(times_s) <= DENSE_UPDATES else SPARSE_STRIDE
+            stride = 1
+            while stride * ROWS < len(times_s) and stride < SPARSE_STRIDE:
+                stride *= 2
             if n_owners * (hours + 1) <= len(times_s) // SPARSE_STRIDE:
                 stride = 0
         sorted_s = np.full(len(times_s) + 1, math.inf)

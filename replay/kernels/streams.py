@@ -94,12 +94,12 @@ class Streams:
     def __len__(self) -> int:
         return len(self.object_ids)
 
-    def shares(self, requests_each: int) -> Iterator[tuple[int, int]]:
-        """Ranges of streams, begin and end, with at most so many requests each if they are more than one stream."""
+    def shares(self, requests_each: int, streams_each: int) -> Iterator[tuple[int, int]]:
+        """Ranges of streams, begin and end: at most so many each, with at most so many requests if they are several."""
         begin = 0
         while begin < len(self):
             end = int(self.firsts.searchsorted(self.firsts[begin] + requests_each, side="right")) - 1
-            end = max(end, begin + 1)
+            end = max(min(end, begin + streams_each), begin + 1)
             yield begin, end
             begin = end
 

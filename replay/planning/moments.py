@@ -6,9 +6,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.patterns import profiles
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import RenewalLaw
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
 from bestbefore.replay.planning.ids import Ids
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import Poisson
 from bestbefore.policies.prefetch.allocation.bounded import within_bounds
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
 from bestbefore.policies.prefetch.checked import IntArray, RowError, checked_bounds
 from bestbefore.policies.prefetch.discrete.best import UNBOUNDED, best_visits

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.slots.assignment import Assignment, Slots, assign
 from bestbefore.replay.planning.ids import Ids

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bestbefore.addon.admin.units import span
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.fit import REJECTED
 from bestbefore.policies.prefetch.allocation import objectives
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import (
     Pareto,
     RenewalLaw,
@@ -15,7 +16,7 @@ from bestbefore.policies.models.renewal.laws import (
     weibull_stale_time,
 )
 from bestbefore.policies.prefetch.allocation import objectives
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray, chunks
+from bestbefore.policies.prefetch.allocation.cubics import chunks
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness
 from bestbefore.replay.planning.objects import Law, Objects
 from bestbefore.replay.planning.potential_waits import mean_age, total_delay

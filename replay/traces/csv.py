@@ -10,6 +10,7 @@ import math
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from io import TextIOWrapper
 from typing import BinaryIO
 
@@ -32,6 +33,8 @@ from bestbefore.replay.traces.skipped import shortened
 
 Warn = Callable[[str], None]
 ROWS_AT_ONCE = 65536
+LONGEST_LINE = 1 << 22
+"""Characters: what is longer, as all of a file that is not text may be, goes to the parser in pieces, which refuses it."""
 
 
 def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
@@ -118,7 +121,7 @@ def rows_of(source: Source, required: Sequence[str]) -> Iterator[tuple[list[str]
     try:
         # Bytes that are no UTF-8 go through, to be found where they matter, with their line.
         with TextIOWrapper(source.file, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
-            rows = csv.reader(text, strict=True)
+            rows = csv.reader(iter(partial(text.readline, LONGEST_LINE), ""), strict=True)
             header = [column.strip() for column in next(rows, [])]
             missing = [column for column in required if column not in header]
             if missing:

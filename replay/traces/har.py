@@ -14,7 +14,7 @@ from bestbefore.replay.traces.skipped import Skipped, shortened
 from bestbefore.replay.traces.validators import validator_of
 
 CLIENT = "har"
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+LARGEST_BYTES = 1 << 31
 
 
 class _Field(msgspec.Struct):
@@ -55,7 +55,7 @@ class _Archive(msgspec.Struct):
 def read_har(source: Source, skipped: Skipped) -> Accesses:
     """The GET requests of an archive for HTTP URLs. Others are left out and counted. Raises TraceError."""
     try:
-        archive = msgspec.json.decode(source.file.read().removeprefix(BYTE_ORDER_MARK), type=_Archive)
+        archive = msgspec.json.decode(source.whole(LARGEST_BYTES), type=_Archive)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TraceError(f"{source.path}: not an HTTP archive: {error}") from None
     rows = AccessRows()
@@ -69,7 +69,7 @@ def read_har(source: Source, skipped: Skipped) -> Accesses:
 
 def looks_like_har(head: bytes) -> bool:
     """Whether it begins as a JSON object with a log."""
-    start = head.removeprefix(BYTE_ORDER_MARK).lstrip()
+    start = head.lstrip()
     return start.startswith(b"{") and start[1:].lstrip().startswith(b'"log"')
 
 

@@ -41,6 +41,15 @@ class Source:
         """The first bytes of what it holds, some thousand or all; they are still to be read."""
         return self.file.peek(BLOCK_BYTES)
 
+    def whole(self, most_bytes: int) -> bytearray:
+        """All it holds. Raises TraceError if that is more, as a small file of gzip may hold any amount."""
+        content = bytearray()
+        while block := self.file.read1(BLOCK_BYTES):
+            content += block
+            if len(content) > most_bytes:
+                raise TraceError(f"{self.path}: larger than {most_bytes:,} bytes, which is the most that is read whole")
+        return content
+
     def seekable(self) -> BinaryIO:
         """The same for readers that must look at its end first. What cannot be wound back is held whole."""
         if isinstance(self.file, GzipFile) or not self.file.seekable():

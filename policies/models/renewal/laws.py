@@ -18,10 +18,9 @@ from dataclasses import dataclass, field
 from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import exprel, gammainc, gammaln
 
-FloatArray = NDArray[np.float64]
+from bestbefore.policies.models.history import FloatArray
 
 NEARLY_NOTHING = 1e-4
 """Below this share of its scale a Pareto law is a series of three terms, as its closed form loses what is left."""

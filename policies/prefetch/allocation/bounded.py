@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.root import falling_root
 from bestbefore.policies.prefetch.checked import RowError, checked, checked_budget, checked_numbers
 from bestbefore.policies.prefetch.table import Allocate

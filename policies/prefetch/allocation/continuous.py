@@ -14,7 +14,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray, chunks
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch.allocation.cubics import chunks
 from bestbefore.policies.prefetch.allocation.optimum import freshest, youngest
 from bestbefore.policies.prefetch.checked import checked, checked_budget
 

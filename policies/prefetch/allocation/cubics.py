@@ -7,9 +7,8 @@ stay in the cache of one core and are used again.
 from collections.abc import Callable, Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from bestbefore.policies.models.history import FloatArray
 
 CHUNK = 16384
 """Objects taken at once: the five buffers of a pass are 640 KiB."""

@@ -8,7 +8,8 @@ from typing import Protocol
 
 import numpy as np
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray, Scratch
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch.allocation.cubics import Scratch
 from bestbefore.policies.prefetch.allocation.ratio import LEAST_LOG_V, MOST_LOG_V, age_curve, freshness_curve
 from bestbefore.policies.prefetch.checked import IntArray
 

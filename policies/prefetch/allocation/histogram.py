@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray
 
 

@@ -9,7 +9,8 @@ import math
 
 import numpy as np
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray, Scratch, chunks
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.allocation.curves import LEAST_X, AgeCurve, Curve, FreshnessCurve
 from bestbefore.policies.prefetch.allocation.histogram import Histogram
 from bestbefore.policies.prefetch.allocation.ratio import ratio_of_surprise

@@ -6,11 +6,12 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import RenewalLaw
 from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.allocation.curves import NOTHING_LEFT
 from bestbefore.policies.prefetch.allocation.ratio import freshness_curve
-from bestbefore.policies.prefetch.checked import FloatArray, IntArray, RowError, checked, checked_numbers
+from bestbefore.policies.prefetch.checked import IntArray, RowError, checked, checked_numbers
 from bestbefore.policies.prefetch.discrete.staleness import staleness_table
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import (
     Pareto,
     Poisson,
@@ -21,7 +22,6 @@ from bestbefore.policies.models.renewal.laws import (
     poisson_stale_time,
     weibull_stale_time,
 )
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness
 
 

@@ -23,13 +23,10 @@ import heapq
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray
+from bestbefore.policies.models.history import HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.allocation.ratio import freshness_curve
-
-IntArray = NDArray[np.intp]
 
 LEAST_COMPARED = 16
 """How many objects are to have reached a new floor, at least; else sqrt(n)."""

@@ -21,8 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.prefetch.timing.cuts import IntArray
+from bestbefore.policies.models.history import FloatArray, IntArray
 
 
 def first_come_first_served(arriving: IntArray, capacity: IntArray) -> tuple[IntArray, int]:

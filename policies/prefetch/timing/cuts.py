@@ -7,11 +7,8 @@ Both expected delays (`exact`) and staleness between potential update times (`qu
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
-
-IntArray = NDArray[np.intp]
+from bestbefore.policies.models.history import FloatArray, IntArray
 
 
 def line_cuts(cost: FloatArray, cuts: int) -> tuple[FloatArray, list[IntArray]]:

@@ -8,9 +8,9 @@ all points of a grid, and `polished` goes downhill from it between the grid poin
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.models.history import FloatArray, IntArray
 from bestbefore.policies.prefetch.checked import RowError
-from bestbefore.policies.prefetch.timing.cuts import IntArray, circle_cuts
+from bestbefore.policies.prefetch.timing.cuts import circle_cuts
 from bestbefore.policies.prefetch.timing.points import (
     Intensity,
     checked_grid,

@@ -9,8 +9,7 @@ it goes to the best grid point between its neighbours.
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.prefetch.timing.cuts import IntArray
+from bestbefore.policies.models.history import FloatArray, IntArray
 from bestbefore.policies.prefetch.timing.points import Intensity, checked_grid, expected_delay, uniform_points
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from bestbefore.replay.papers.adaptive.claims import Claim
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
     INDAGG,
@@ -17,6 +16,7 @@ from bestbefore.replay.papers.adaptive.curves import (
 )
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import share
+from bestbefore.replay.papers.claims import Claim
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work

@@ -3,14 +3,12 @@
 from collections.abc import Collection, Sequence
 
 from bestbefore.policies.models.history import DAY_S
-from bestbefore.replay.papers.adaptive.claims import (
+from bestbefore.replay.papers.adaptive.anchors import (
     ANCHORS,
-    Claim,
     anchored_table,
     held_everywhere,
     shown_at_first,
     stale_at_ttl,
-    verdict,
 )
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
@@ -23,6 +21,7 @@ from bestbefore.replay.papers.adaptive.curves import (
     values_between,
 )
 from bestbefore.replay.papers.adaptive.paired import MERGED_PAIRS, ORIGIN_S, Paired
+from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from bestbefore.replay.papers.adaptive.claims import (
+from bestbefore.replay.papers.adaptive.anchors import (
     ANCHORS,
-    Claim,
     anchored_table,
     held_everywhere,
     shown_at_first,
     stale_at_ttl,
-    verdict,
 )
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
@@ -26,6 +24,7 @@ from bestbefore.replay.papers.adaptive.curves import (
 )
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, number, ratio, share
+from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work

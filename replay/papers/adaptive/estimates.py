@@ -12,9 +12,9 @@ from bestbefore.policies.models.history import HOUR_S, History
 from bestbefore.policies.models.intensity import HOURLY_S, mass
 from bestbefore.policies.validation.indhist import individual_rates_per_hour
 from bestbefore.policies.validation.ttl import ttl_expiry_s
-from bestbefore.replay.papers.adaptive.claims import Claim, verdict
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
+from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.scenario import Cache, Scenario

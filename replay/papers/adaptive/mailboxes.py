@@ -7,9 +7,9 @@ import numpy as np
 
 from bestbefore.replay.counts import RefreshCounts
 from bestbefore.replay.grid import Point
-from bestbefore.replay.papers.adaptive.claims import Claim, less, verdict
 from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, Curve, crossing, values_between
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, count_or_dash, fewer
+from bestbefore.replay.papers.claims import Claim, less, verdict
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work

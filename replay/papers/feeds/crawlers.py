@@ -7,7 +7,7 @@ import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, FloatArray
 from bestbefore.policies.prefetch.allocation import continuous
-from bestbefore.replay.papers.adaptive.claims import Claim, verdict
+from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness
 from bestbefore.replay.papers.feeds.runs import BOTH, ONLINE, PLANNED, STRATEGIES, UNIFORM

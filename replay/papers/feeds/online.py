@@ -5,13 +5,13 @@ What was retrieved is learnt from: the rate of a feed after a retrieval is what 
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.online.delay import DelayIndex
 from bestbefore.policies.prefetch.online.spacing import DueDates
 from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import evenly
-from bestbefore.replay.polling import IntArray, Listed
+from bestbefore.replay.polling import Listed
 
 TICK_S = 600.0
 """How often the index is looked at."""

@@ -12,11 +12,11 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.models.patterns import hourly_counts
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.polling import IntArray, Postings
+from bestbefore.replay.polling import Postings
 from bestbefore.replay.traces.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import read_updates

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S
-from bestbefore.replay.papers.adaptive.claims import Claim, verdict
+from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.runs import (
     ALLOCATION,

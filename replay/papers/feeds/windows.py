@@ -4,14 +4,13 @@ from functools import partial
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.models.history import DAY_S, IntArray
 from bestbefore.policies.prefetch.timing.learning import mean_delay_of_pattern_window_s, mean_delay_of_rate_window_s
-from bestbefore.replay.papers.adaptive.claims import Claim, verdict
+from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.spans import SPAN_DAYS, Spans
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.polling import IntArray
 
 RATE_DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
 PATTERN_WEEKS = (1, 2, 3, 4)

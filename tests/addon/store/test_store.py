@@ -8,7 +8,7 @@ import pytest
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.learning import Update
-from bestbefore.addon.store.interface import CopySet
+from bestbefore.addon.store.interface import AwayError, CopySet, Tombstone, UnwritableError
 
 URL = "http://www.example.org/a"
 DOMAIN = "example.org"
@@ -486,6 +486,25 @@ async def test_cut_off_for_longer_than_tombstones_are_kept_no_copy_is_kept(start
     assert store.hot(URL) is None
 
 
+@pytest.mark.parametrize(("earliest_s", "is_kept"), [(10.0, True), (30.0, False)])
+async def test_nor_where_so_many_came_meanwhile_that_some_may_have_left(
+    open_a_store, copy_of, monkeypatch, earliest_s, is_kept
+):
+    for module in ("memory", "store"):
+        monkeypatch.setattr(f"bestbefore.addon.store.{module}.TOMBSTONES_AT_MOST", 2)
+    clock = ManualClock(1e9)
+    store = await open_a_store("memory", clock=clock)
+    store.put(copy_of(URL, stored_s=1e9), b"hello")
+    clock.advance(20.0)
+    store._link.lost(AwayError("gone"))
+    await store._link.backend.bury(
+        [Tombstone(1e9 + t, f"{URL}/{i}", exact=True) for i, t in enumerate([1.0, earliest_s, 40.0])]
+    )
+    clock.advance(100.0)
+    await until(lambda: not store.status().away)
+    assert (store.hot(URL) is not None) is is_kept
+
+
 async def test_a_silent_server_costs_one_answer_and_then_nothing(start_valkey, open_a_store):
     server = start_valkey()
     store = await open_a_store(server.url)
@@ -548,6 +567,21 @@ async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, obs
     assert await store.flush()
     assert 4 <= store.status().refused_copies <= 7
     assert any("more than 200000 bytes" in message for message in said())
+
+
+async def test_who_would_purge_what_cannot_be_written_to_is_told(open_a_store, valkey, copy_of):
+    store = await open_a_store(valkey.url)
+    store.put(copy_of(URL), b"hello")
+    await store.flush()
+    with valkey.client as client:
+        client.execute_command("ACL", "SETUSER", "default", "-@write")
+        try:
+            for remove in (store.purge, store.forget):
+                with pytest.raises(UnwritableError, match="no permissions"):
+                    await asyncio.wait_for(remove(URL), 5)
+        finally:
+            client.execute_command("ACL", "SETUSER", "default", "+@all")
+    assert await store.purge(URL) == 1
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="fills a disk by a limit set on another process")

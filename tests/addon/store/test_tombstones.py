@@ -3,6 +3,7 @@
 import pytest
 
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store import tombstones
 from bestbefore.addon.store.interface import Tombstone
 from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
 
@@ -92,9 +93,16 @@ class Told:
 
     def __init__(self):
         self.tombstones = []
+        self.removed = []
 
     async def bury(self, tombstones):
         self.tombstones += tombstones
+
+    async def copied(self):
+        yield ["http://a/", "http://b/"]
+
+    async def remove(self, urls, until_s):
+        self.removed.append((urls, until_s))
 
 
 async def test_our_own_wait_until_the_backend_was_told():
@@ -104,6 +112,51 @@ async def test_our_own_wait_until_the_backend_was_told():
     known.queue(many)
     assert (known.waiting, known.waiting_s(URL), known.waiting_s("http://a.example.com/")) == (2, 100.0, 50.0)
     await known.write(backend)
-    assert backend.tombstones == [one, many]
+    assert (backend.tombstones, backend.removed) == ([one, many], [])
     assert (known.waiting, known.waiting_s(URL)) == (0, 0.0)
     assert known.is_buried(URL, 99.0)
+
+
+async def test_of_one_url_the_latest_waits_alone():
+    known, backend = Tombstones(), Told()
+    for time_s in (1.0, 3.0, 2.0):
+        known.queue(Tombstone(time_s, URL, exact=True))
+    forgotten = Tombstone(2.0, URL, exact=True, histories=True)
+    known.queue(forgotten)
+    assert (known.waiting, known.waiting_s(URL)) == (2, 3.0)
+    await known.write(backend)
+    assert backend.tombstones == [Tombstone(3.0, URL, exact=True), forgotten]
+
+
+async def test_one_that_comes_while_another_is_written_waits_on():
+    known, backend = Tombstones(), Told()
+
+    async def bury(tombstones):
+        known.queue(Tombstone(2.0, URL, exact=True))
+
+    backend.bury = bury
+    known.queue(Tombstone(1.0, URL, exact=True))
+    await known.write(backend)
+    assert (known.waiting, known.waiting_s(URL)) == (1, 2.0)
+
+
+async def test_where_too_many_wait_all_that_is_stored_is_dead(monkeypatch):
+    monkeypatch.setattr(tombstones, "WAITING_URLS", 3)
+    known, backend = Tombstones(), Told()
+    for i in range(5):
+        known.queue(Tombstone(float(i), f"{URL}/{i}", exact=True))
+    assert (known.waiting, known.waiting_s(f"{URL}/4"), known.waiting_s("http://x/")) == (2, 4.0, 3.0)
+    await known.write(backend)
+    assert backend.tombstones == [Tombstone(4.0, f"{URL}/4", exact=True), Tombstone(3.0, "*", exact=False)]
+    assert backend.removed == [(["http://a/", "http://b/"], 3.0)]
+    known.queue(Tombstone(9.0, URL, exact=True))
+    await known.write(backend)
+    assert len(backend.removed) == 1
+
+
+def test_only_so_many_are_known(monkeypatch):
+    monkeypatch.setattr(tombstones, "TOMBSTONES_AT_MOST", 2)
+    known = Tombstones()
+    for name in "abac":
+        known.add(Tombstone(10.0, f"http://{name}/", exact=True))
+    assert [known.is_buried(f"http://{name}/", 5.0) for name in "abc"] == [True, False, True]

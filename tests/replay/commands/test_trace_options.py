@@ -11,6 +11,9 @@ from click.testing import CliRunner, Result
 
 from bestbefore.replay.commands.replay import command
 from bestbefore.replay.commands.trace_options import read_given
+from bestbefore.replay.traces.columnar import Table, Text
+from bestbefore.replay.traces.files import WRITERS
+from bestbefore.replay.traces.table import FORMATS
 
 LINE = '{} - - [10/Oct/2000:{:02}:{:02}:00 +0000] "GET {} HTTP/1.1" {} {}\n'
 
@@ -78,6 +81,46 @@ def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], mess
     result = run(*arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert result.stderr.splitlines()[-1].startswith(f"Error: {message}")
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npz"])
+def test_files_with_a_header_only(ending: str) -> None:
+    """Nothing may ever change, but without requests, or without both, there is nothing to replay."""
+    Path("r.csv").write_text("time,client,object\n1,x,a\n2,x,a\n")
+    nothing = Table(np.empty(0), {name: Text(np.empty(0, np.int32), ()) for name in ("client", "object")})
+    with Path(f"none{ending}").open("wb") as file:
+        WRITERS[ending](file, nothing)
+    result = run("--updates", f"none{ending}", "--requests", "r.csv", "--json")
+    assert result.exit_code == 0
+    assert result.stderr == f"bestbefore replay: warning: none{ending}: no update, so that no hit can be stale\n"
+    for arguments, wrong in (
+        (["--updates", "u.csv", "--requests", f"none{ending}"], "no request: expected at least one row below the header"),
+        (["--updates", f"none{ending}", "--refresh"], "no update: expected at least one row below the header"),
+        (["--log", f"none{ending}"], f"nothing usable, read as {ending[1:]} ({FORMATS[ending[1:]].what})"),
+    ):
+        result = run(*arguments)
+        assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: none{ending}: {wrong}\n")
+
+
+def test_a_folder_of_feeds_is_refreshed(tmp_path: Path) -> None:
+    items = "".join(f"<item><guid>{day}</guid><pubDate>{day} Jan 2024</pubDate></item>" for day in range(1, 31))
+    (tmp_path / "feeds").mkdir()
+    Path("feeds/a.xml").write_text(f"<rss><channel><title>a</title>{items}</channel></rss>")
+    Path("feeds/l.opml").write_text(
+        '<opml><body><outline text="News"><outline text="a" xmlUrl="http://e.org/a"/></outline></body></opml>'
+    )
+    result = run("--refresh", "--log", "feeds/l.opml", "--objects", "feeds/l.opml", "--json")
+    whole, news = map(json.loads, result.stdout.splitlines())
+    assert (whole["updates"], whole["unfetched"], news["class"], news["updates"]) == (22, 0, "News", 22)
+    assert result.stderr == "bestbefore replay: feeds/l.opml: 30 updates of 1 object in 29.0 d (opml)\n"
+
+
+def test_requests_of_a_clock_that_was_not_set_are_told() -> None:
+    wrong = LINE.format("192.0.2.3", 20, 0, "/a", 200, 100).replace("Oct/2000", "Jan/1970")
+    Path("b.log").write_text(wrong + Path("a.log").read_text())
+    result = run("--log", "b.log")
+    assert result.exit_code == 0
+    assert "b.log: 1 request dated over a year before the others, which begin at 971208000: " in result.stderr
 
 
 def test_a_trace_without_requests_cannot_be_replayed_as_requests() -> None:

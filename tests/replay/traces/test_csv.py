@@ -103,3 +103,16 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
 def test_requests_given_as_updates_are_told_apart_by_their_header(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="no column 'client' in 'object,time': expected time,client,object"):
         read_requests(write(tmp_path, "object,time\na,1\n"), no_warning)
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_a_line_without_end_is_refused_before_memory_is_full() -> None:
+    with pytest.raises(TraceError, match=r"^/dev/zero: line 1: not CSV: field larger than field limit"):
+        read_updates(Path("/dev/zero"), no_warning)
+
+
+def test_long_lines_are_whole(tmp_path: Path) -> None:
+    name, columns = "x" * 100_000, 60
+    path = tmp_path / "t"
+    path.write_text(f"object,time{",x" * columns}\n{name},1{f',{name}' * columns}\n")
+    assert list(read_updates(path, no_warning).rows()) == [(1.0, name)]

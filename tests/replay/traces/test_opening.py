@@ -92,3 +92,13 @@ def test_any_bytes_are_cut_at_their_line_ends_whatever_the_blocks(content: bytes
     found = lines(Source(path, InBlocks()), Skipped(path))  # type: ignore[arg-type]
     expected = content.split(b"\n")
     assert [line for _, line in found] == (expected if expected[-1] else expected[:-1])
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_what_is_read_whole_has_a_limit(tmp_path: Path, pack: type[bytes]) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(pack(b"x" * 5_000_000))
+    with opened(path) as source:
+        assert source.whole(5_000_000) == b"x" * 5_000_000
+    with pytest.raises(TraceError, match=f"^{path}: larger than 4,999,999 bytes, "), opened(path) as source:
+        source.whole(4_999_999)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.fit import (
     anderson_darling,
     fit_best,
@@ -15,7 +16,7 @@ from bestbefore.policies.models.renewal.fit import (
     fit_poisson,
     fit_weibull,
 )
-from bestbefore.policies.models.renewal.laws import Empirical, FloatArray, Pareto, Poisson, Weibull
+from bestbefore.policies.models.renewal.laws import Empirical, Pareto, Poisson, Weibull
 
 
 def drawn(law: str, n: int = 800, seed: int = 0) -> FloatArray:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bestbefore.policies.prefetch.allocation.cubics import FloatArray, Scratch
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.prefetch.allocation.cubics import Scratch
 from bestbefore.policies.prefetch.allocation.curves import AgeCurve, Curve, FreshnessCurve
 
 RATES = np.array([1.0, 2.0, 5.0, 1e-3, 40.0])

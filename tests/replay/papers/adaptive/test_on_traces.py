@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from bestbefore.replay.papers.adaptive import bursty
-from bestbefore.replay.papers.adaptive.claims import stale_at_ttl
+from bestbefore.replay.papers.adaptive.anchors import stale_at_ttl
 from bestbefore.replay.papers.adaptive.curves import AGGHIST, INDHIST, TTL, series_of_curves
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.segments import segments_of

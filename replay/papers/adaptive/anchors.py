@@ -1,42 +1,14 @@
-"""What the paper says of a figure or table, beside what our traces say."""
+"""The points at which curves are compared, and what is found there."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from bestbefore.replay.papers.adaptive.curves import STALE_RATE, TTL, VALIDATION_RATE, at, crossing, rates
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
+from bestbefore.replay.papers.adaptive.words import share
+from bestbefore.replay.papers.claims import less
 from bestbefore.replay.report.series import Series
 
 ANCHORS = (0.5, 0.2)
 """Curves are compared at the validations of TTL with these alphas; the text of the paper names the first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """One of the paper's findings."""
-
-    where: str
-    printed: str
-    ours: str
-    verdict: str
-    """`yes`, `partly` or `no`."""
-
-
-def verdict(*held: bool | None) -> str:
-    """From where a finding held; None: it could not be seen there.
-
-    >>> verdict(True, None), verdict(True, False), verdict(False), verdict(None)
-    ('yes', 'partly', 'no', '–')
-    """
-    seen = [one for one in held if one is not None]
-    if not seen:
-        return NOT_REACHED
-    return "yes" if all(seen) else "partly" if any(seen) else "no"
-
-
-def less(value: float | None, than: float | None) -> bool | None:
-    """Whether one is less than another; None where one was not reached."""
-    return None if value is None or than is None else value < than
 
 
 def stale_at_ttl(series: Sequence[Series], alpha: float) -> dict[str, float | None]:

@@ -2,7 +2,7 @@ import pytest
 
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay.grid import Point
-from bestbefore.replay.papers.adaptive.claims import anchored_table, held_everywhere, shown_at_first, stale_at_ttl
+from bestbefore.replay.papers.adaptive.anchors import anchored_table, held_everywhere, shown_at_first, stale_at_ttl
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.sweep import Result
 

@@ -1,0 +1,70 @@
+"""The origin of a replay: the objects of a trace as URLs, which change when the trace says so."""
+
+import bisect
+from collections.abc import AsyncGenerator
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.proxy.origin import Fetched
+from bestbefore.addon.proxy.reach import EVERYWHERE, Reach
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.replay.complete import CompleteHistories
+
+
+class Objects:
+    """The objects of a trace as URLs: one host for each group, one path for each object."""
+
+    def __init__(self, truth: CompleteHistories) -> None:
+        """`truth`: all objects, and when they change."""
+        groups: dict[str, int] = {}
+        self.urls: dict[str, str] = {}
+        """By name."""
+        self._times_s: dict[str, list[float]] = {}
+        for number, (name, history) in enumerate(truth.histories.items()):
+            group = groups.setdefault(truth.grouping.group_of(name), len(groups))
+            # Under a suffix that no list knows each name is a registrable domain, which is the default group.
+            url = f"http://group{group}.test/{number}"
+            self.urls[name] = url
+            self._times_s[url] = history.times_s.tolist()
+
+    def updates_s(self, url: str, t: float) -> list[float]:
+        """The updates of an object up to t."""
+        return self._times_s[url][: self.version(url, t)]
+
+    def version(self, url: str, t: float) -> int:
+        """How many updates the object has had at t."""
+        return bisect.bisect_right(self._times_s[url], t)
+
+
+class PlayedOrigin:
+    """Answers with what each object is at the clock's moment: its content is the number of its version."""
+
+    def __init__(self, objects: Objects, clock: Clock, *, tells_times: bool) -> None:
+        """`tells_times`: whether answers bear Last-Modified, the time of the latest update in whole seconds."""
+        self._objects = objects
+        self._clock = clock
+        self._tells_times = tells_times
+
+    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE) -> Fetched:  # noqa: ARG002
+        """As `addon.proxy.origin.Origin.fetch`, at once and without network."""
+        now_s = self._clock.now()
+        updates_s = self._objects.updates_s(request.target.url, now_s)
+        tag = etag(len(updates_s))
+        fields = Fields((("Date", format_http_date(now_s)), ("ETag", tag)))
+        if self._tells_times and updates_s:
+            fields = fields.added(("Last-Modified", format_http_date(updates_s[-1])))
+        if request.fields.get("if-none-match") == tag:
+            return Fetched(Head(304, fields), now_s, now_s, _content(b""), 0)
+        body = str(len(updates_s)).encode()
+        head = Head(200, fields.added(("Content-Length", str(len(body)))))
+        return Fetched(head, now_s, now_s, _content(body), len(body))
+
+
+def etag(version: int) -> str:
+    """The entity tag of a version of an object."""
+    return f'"{version}"'
+
+
+async def _content(body: bytes) -> AsyncGenerator[bytes]:
+    if body:
+        yield body

@@ -1,0 +1,131 @@
+"""The proxy in a replay: bytes in, bytes out, through mitmproxy's HTTP layer and the exchanges that run live."""
+
+import asyncio
+import re
+from dataclasses import dataclass, replace
+from enum import Enum
+
+import mitmproxy.http
+from mitmproxy import options
+from mitmproxy.connection import Client, Connection, ConnectionState
+from mitmproxy.proxy import commands, events, mode_specs
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HTTPMode
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.layer import CachingHttpLayer
+from bestbefore.addon.proxy.wait import BestbeforeWait
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.replay.played.errors import PlayError
+
+_TOLD = re.compile(
+    rb"cache-status: bestbefore; (?:(?P<hit>hit)|fwd=(?P<fwd>[a-z-]+); fwd-status=(?P<status>[0-9]+)"
+    rb"(?:; ttl=-?[0-9]+)?; stored)",
+    re.IGNORECASE,
+)
+
+
+class Met(Enum):
+    """What a request met."""
+
+    MISS = "there was no copy"
+    HIT = "a copy was served without contact"
+    UNCHANGED = "a copy was validated, and still current"
+    CHANGED = "a copy was validated, and replaced"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An answer, as the client has it."""
+
+    met: Met
+    content: bytes
+
+
+class ReplayGateway:
+    """What the layer asks, as `layer.Gateway`: the live exchanges, with the cache of the present client."""
+
+    announce = False
+
+    def __init__(self, exchanges: Exchanges, clock: Clock) -> None:
+        self.partition = ""
+        self._exchanges = exchanges
+        self._clock = clock
+
+    def takes(self, request: mitmproxy.http.Request, client: Client) -> bool:  # noqa: ARG002
+        """All requests of a trace."""
+        return True
+
+    def hit(self, request: Request, client: Client) -> Answer | None:
+        """See `Exchanges.hit`."""
+        return self._exchanges.hit(replace(request, partition=self.partition), client)
+
+    async def answer(self, request: Request, client: Client) -> Answer:
+        """See `Exchanges.answer`."""
+        return await self._exchanges.answer(replace(request, partition=self.partition), client)
+
+    async def drained(self, client: Client) -> None:
+        """Nothing is kept waiting here."""
+
+    def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
+        """The client sends one request at a time."""
+
+    def now(self) -> float:
+        """Policy time, s."""
+        return self._clock.now()
+
+
+class Wire:
+    """A client's connection to the proxy."""
+
+    def __init__(self, exchanges: Exchanges, clock: Clock) -> None:
+        settings = options.Options()
+        settings.add_option("validate_inbound_headers", bool, True, "As mitmproxy's proxy server declares it.")  # noqa: FBT003
+        client = Client(
+            peername=("127.0.0.1", 1),
+            sockname=("127.0.0.1", 2),
+            timestamp_start=0.0,
+            state=ConnectionState.OPEN,
+            proxy_mode=mode_specs.ProxyMode.parse("regular"),
+        )
+        self._client = client
+        self._gateway = ReplayGateway(exchanges, clock)
+        self._layer = CachingHttpLayer(Context(client, settings), HTTPMode.regular, self._gateway)
+        list(self._layer.handle_event(events.Start()))
+
+    async def ask(self, url: str, partition: str, *, reload: bool = False) -> Told:
+        """The answer to a GET of this URL from the copies of a partition; with `reload`, as the origin confirms it.
+
+        Raises PlayError if the answer is an error or was not stored.
+        """
+        self._gateway.partition = partition
+        host = url.split("/", 3)[2]
+        control = "Cache-Control: no-cache\r\n" if reload else ""
+        answer = await self._sent(f"GET {url} HTTP/1.1\r\nHost: {host}\r\n{control}\r\n".encode())
+        head, _, content = answer.partition(b"\r\n\r\n")
+        told = _TOLD.search(head)
+        if told is None:
+            raise PlayError(f"{url} was answered with {head!r}")
+        if told["hit"]:
+            return Told(Met.HIT, content)
+        if told["fwd"] == b"uri-miss":
+            return Told(Met.MISS, content)
+        return Told(Met.UNCHANGED if told["status"] == b"304" else Met.CHANGED, content)
+
+    async def _sent(self, message: bytes) -> bytes:
+        await asyncio.sleep(0)  # hits alone would never let the store write, nor see Ctrl-C
+        answer = b""
+        pending: list[events.Event] = [events.DataReceived(self._client, message)]
+        while pending:
+            waits: list[BestbeforeWait] = []
+            for command in self._layer.handle_event(pending.pop(0)):
+                if isinstance(command, commands.SendData):
+                    answer += command.data
+                elif isinstance(command, BestbeforeWait):
+                    waits.append(command)
+            for wait in waits:
+                await wait.work.run()
+                pending.append(events.HookCompleted(wait))
+        return answer
