@@ -34,7 +34,7 @@ from bestbefore.replay.traces.skipped import shortened
 Warn = Callable[[str], None]
 ROWS_AT_ONCE = 65536
 LONGEST_LINE = 1 << 22
-"""Characters: what is longer, as all of a file that is not text may be, goes to the parser in pieces, which refuses it."""
+"""Characters: longer ones, such as a whole file that is no text, go to the parser in pieces, which it refuses."""
 
 
 def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
