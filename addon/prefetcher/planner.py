@@ -8,8 +8,7 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.prefetcher.candidates import Candidate
 from bestbefore.addon.store.plan import Job, Plan
 from bestbefore.policies.models.borrowing import believed_profiles, believed_rates, group_priors
-from bestbefore.policies.models.history import DAY_S
-from bestbefore.policies.prefetch.timing.cuts import IntArray
+from bestbefore.policies.models.history import DAY_S, IntArray
 from bestbefore.policies.prefetch.visits import Objects, Terms, plan_visits
 
 PLANNED = 0.95

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from bestbefore.policies.models.history import FloatArray
 
 IntArray = NDArray[np.int64]
-
-
+"""Numbers of visits, which have 64 bits everywhere; what numbers objects is `history.IntArray`."""
 MOST = 1e290
 """Larger numbers are refused: their sums and quotients would overflow."""
 
