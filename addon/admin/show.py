@@ -1,6 +1,6 @@
 """Reports as text for people: what `bestbefore show` prints."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from bestbefore.addon.admin.pattern import pattern_plot
 from bestbefore.addon.admin.plain import plain_text, plain_word
@@ -18,6 +18,7 @@ from bestbefore.addon.admin.report import (
 )
 from bestbefore.addon.admin.units import FAR_S, size, span, utc
 from bestbefore.addon.rfc9111.reuse import Action
+from bestbefore.policies.validation.spec import spec_text
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -34,7 +35,7 @@ def object_text(report: ObjectReport) -> str:
     lines = [
         plain_word(report.url),
         f"  rule        {plain_text(report.match)}, obey = {report.obey}",
-        f"  policy      {report.policy}:{','.join(_settings(report.params))}",
+        f"  policy      {spec_text(report.policy, report.params)}",
     ]
     if report.observed is None:
         lines.append("  observed    nothing: no response to it has taught anything yet")
@@ -64,15 +65,6 @@ def _next_check(next_check_s: float | None, now_s: float) -> str:
     if next_check_s is None:
         return "-"
     return f"in {span(next_check_s - now_s)}" if next_check_s > now_s else "now"
-
-
-def _settings(params: Mapping[str, float | str | list[str]]) -> Iterator[str]:
-    """As in a SPEC, which takes bare numbers for seconds."""
-    for key, value in params.items():
-        if isinstance(value, list):
-            yield f"{key}={'+'.join(value) or 'none'}"
-        else:
-            yield f"{key}={value:.12g}" if isinstance(value, float) else f"{key}={value}"
 
 
 def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from bestbefore.addon.commands.spec import duration_shown, policy_shown
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import shown
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.rules import Rule, Rules
+from bestbefore.policies.validation.spec import duration_text, params, spec_text
 
 _RARE_KEYS = ("override", "group", "learn_without_validator", "trust_piggyback", "honour_client_cc")
 """Keys of a rule that are shown only where they differ from what they are without a word."""
@@ -70,7 +70,7 @@ def _setting_shown(value: object) -> str:
         case int():
             return _size_shown(value)
         case float():
-            return duration_shown(value)
+            return duration_text(value)
         case str():
             return shown(value).strip('"')
         case tuple():
@@ -91,7 +91,7 @@ def _rules_shown(rules: Rules) -> Iterator[str]:
 
 
 def _rule_shown(rule: Rule) -> Iterator[str]:
-    yield f"     policy = {policy_shown(rule.policy)}"
+    yield f"     policy = {spec_text(rule.policy.name, params(rule.policy))}"
     yield f"     obey = {rule.obey}"
     for field in fields(rule):
         value = getattr(rule, field.name)

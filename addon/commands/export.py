@@ -12,12 +12,12 @@ import click
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.opened import config_and_clock, opened_store, store_options
-from bestbefore.addon.commands.spec import policy_shown
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, Requests, Updates
+from bestbefore.policies.validation.spec import params, spec_text
 
 _UPDATES, _REQUESTS = "updates", "requests"
 """The files, less the endings of their format."""
@@ -133,7 +133,8 @@ def _replay(paths: dict[str, Path], updates: Updates, requests: Requests, rules:
     else:
         yield f"--requests {shlex.quote(str(paths[_REQUESTS]))}"
         yield f"--test-start {math.floor(requests.first_s)} --history observed --cache shared --group domain"
-    yield f"--policy ttl --policy {shlex.quote(policy_shown(rules.default.policy))}"
+    policy = rules.default.policy
+    yield f"--policy ttl --policy {shlex.quote(spec_text(policy.name, params(policy)))}"
 
 
 def _number(n: int, thing: str) -> str:

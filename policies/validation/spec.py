@@ -78,6 +78,36 @@ def params(policy: Policy) -> dict[str, float | str | list[str]]:
     return values
 
 
+def spec_text(name: str, values: Mapping[str, Value]) -> str:
+    """The SPEC of a policy of this name with the values that `params` has, as people write it."""
+    written = ",".join(f"{key}={value_text(name, key, value)}" for key, value in values.items())
+    return f"{name}:{written}" if written else name
+
+
+def value_text(name: str, key: str, value: Value) -> str:
+    """The value of a parameter of a policy of this name as people write it: durations as `1d`, numbers in 12 digits."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return "+".join(value) or "none"
+    field = {**_fields_by_key(Bounded), **_fields_by_key(POLICIES[name])}[key]
+    return duration_text(value) if field.endswith("_s") else f"{value:.12g}"
+
+
+def duration_text(seconds: float) -> str:
+    """As `parse_duration` reads it, in the largest unit of which it is a whole number.
+
+    >>> duration_text(172_800), duration_text(5400), duration_text(0.5), duration_text(0), duration_text(math.inf)
+    ('2d', '90m', '0.5s', '0s', 'inf')
+    """
+    if math.isinf(seconds):
+        return "inf"
+    for unit in ("d", "h", "m"):
+        if seconds and seconds % UNIT_SECONDS[unit] == 0:
+            return f"{seconds / UNIT_SECONDS[unit]:.0f}{unit}"
+    return f"{seconds:.12g}s"
+
+
 def parse_duration(value: Value) -> float:
     """Seconds from a number of them, or from text such as `90`, `1.5h`, `7d` or `inf`.
 

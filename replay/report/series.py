@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.spec import params, value_text
 from bestbefore.replay.grid import Point
 from bestbefore.replay.report.frontier import on_frontier
 from bestbefore.replay.sweep import Result
@@ -46,8 +46,9 @@ def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
 
 
 def value_shown(result: Result, key: str) -> str:
-    """The value of a parameter as the SPEC has it, else in its own unit."""
-    return result.point.written.get(key) or str(params(result.point.policy)[key])
+    """The value of a parameter as the SPEC has it or would have it."""
+    policy = result.point.policy
+    return result.point.written.get(key) or value_text(policy.name, key, params(policy)[key])
 
 
 def _differing(results: Sequence[Result]) -> list[str]:

@@ -1,8 +1,10 @@
+import doctest
 import math
 import re
 
 import pytest
 
+from bestbefore.policies.validation import spec
 from bestbefore.policies.validation.agghist import AggHist
 from bestbefore.policies.validation.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.fallback import GroupMember, LastUpdate
@@ -11,7 +13,14 @@ from bestbefore.policies.validation.indhist import IndHist
 from bestbefore.policies.validation.indttl import IndTtl
 from bestbefore.policies.validation.never import Never
 from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import Value, make_policy, params, parse_duration, parse_spec
+from bestbefore.policies.validation.spec import (
+    Value,
+    make_policy,
+    params,
+    parse_duration,
+    parse_spec,
+    spec_text,
+)
 from bestbefore.policies.validation.squid import Squid
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.policies.validation.ttl import Ttl
@@ -42,6 +51,7 @@ from bestbefore.policies.validation.ttl import Ttl
 def test_a_spec_is_the_policy_it_describes(text: str, policy: Policy) -> None:
     assert parse_spec(text) == policy
     assert make_policy(policy.name, params(policy)) == policy
+    assert parse_spec(spec_text(policy.name, params(policy))) == policy
 
 
 @pytest.mark.parametrize(
@@ -135,3 +145,17 @@ def test_durations(value: Value, seconds: float) -> None:
 def test_what_is_no_duration_is_refused_with_its_value(value: Value) -> None:
     with pytest.raises(ValueError, match="is not a duration: expected a number and s, m, h or d"):
         parse_duration(value)
+
+
+def test_a_policy_is_written_as_people_write_it() -> None:
+    policy = parse_spec("indttl:theta=0.2,window=86400,max_ttl=inf,min_ttl=90,fallback=ttl+group,history_window=28d")
+    assert spec_text(policy.name, params(policy)) == (
+        "indttl:theta=0.2,alpha=0.1,window=1d,threshold=2,min_ttl=90s,max_ttl=inf,fallback=ttl+group,bootstrap=1m,"
+        "history_window=28d"
+    )
+    assert spec_text("oracle", {}) == "oracle"
+    assert spec_text("indhist", {"fallback": []}) == "indhist:fallback=none"
+
+
+def test_durations_are_written_as_the_examples_say() -> None:
+    assert doctest.testmod(spec) == (0, 1)

@@ -56,4 +56,4 @@ def test_the_same_policy_twice_is_one_point() -> None:
 
 def test_a_value_is_shown_as_it_was_written() -> None:
     written, unwritten = results("fixed:interval=5m", "fixed")
-    assert (value_shown(written, "interval"), value_shown(unwritten, "interval")) == ("5m", "3600.0")
+    assert (value_shown(written, "interval"), value_shown(unwritten, "interval")) == ("5m", "1h")
