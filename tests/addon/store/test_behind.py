@@ -76,6 +76,19 @@ async def test_a_lost_connection_is_found_again_and_the_rest_is_written(start, s
     assert len(said()) == 4
 
 
+async def test_a_backend_that_is_found_and_lost_at_once_is_not_asked_without_end(start, monkeypatch):
+    monkeypatch.setattr(behind, "GATHER_S", 0.0)
+    monkeypatch.setattr(behind, "RETRY_LONGEST_S", 60.0)
+    part = Part(*[AwayError("a fault of the server")] * 1000)
+    link, made = await start(part)
+    link.wake()
+    await asyncio.sleep(0.5)
+    made._task.cancel()
+    part.errors, tries = [], 1000 - len(part.errors)
+    await made.close()
+    assert 1 <= tries <= 3, "at once, and after 0.1 and 0.3 s"
+
+
 async def test_what_is_refused_is_tried_again_and_the_others_are_written_meanwhile(start, said):
     refused, other = Part(*[UnwritableError("no disk")] * 3), Part()
     link, made = await start(refused, other)

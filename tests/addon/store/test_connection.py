@@ -133,6 +133,7 @@ async def test_the_server_knows_us_by_name(valkey):
         (errors.ResponseError("MISCONF Errors writing to the AOF file: No space left on device"), UnwritableError),
         (errors.ReadOnlyError("You can't write against a read only replica."), UnwritableError),
         (errors.NoPermissionError("this user has no permissions"), UnwritableError),
+        (errors.ResponseError("ACL failure in script: User a has no permissions to run 'set'"), UnwritableError),
     ],
 )
 def test_each_error_of_the_client_means_one_to_the_store(error, means):
