@@ -8,6 +8,7 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
@@ -22,16 +23,27 @@ from bestbefore.replay.kernels.streams import Streams
 from bestbefore.replay.scenario import Scenario
 from bestbefore.replay.watching import Bar, Watch, no_bar
 
-Kernel = Callable[..., int]
-"""A function as `kernels.walk.replay`, without its last argument."""
 
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """What replays streams."""
+
+    replay: Callable[..., int]
+    """As `kernels.walk.replay`, without its last argument."""
+    requests_each: int
+    """About how many requests it is best given at a time."""
+
+
+VECTORISED = Kernel(vectorised.replay, 1 << 23)
+"""The more streams it is given together the faster it is."""
 COMPILED_FROM = 1_000_000
 """The requests, over all policies, from which on it is worth loading numba, and once for all compiling with it."""
+COMPILED_EACH = 1 << 20
+FEWEST_EACH = 1 << 16
+"""Requests that are worth a thread."""
+STREAMS_EACH = 1 << 16
+"""At most so many are followed together, as each takes memory."""
 CORES = os.cpu_count() or 1
-FEWEST_EACH, REQUESTS_EACH, STREAMS_EACH = 1 << 16, 1 << 22, 1 << 16
-"""How many requests a core takes at a time, at least and at most, and at most how many streams."""
-SHARES_EACH = 4
-"""In how many parts it takes its work, if they are not too small: neither cores nor requests are equally fast."""
 COLUMNS = 5
 NO_DECISIONS = np.empty((0, 2))
 
@@ -48,13 +60,12 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 def kernel_for(requests: int) -> Kernel:
     """The fastest kernel there is for so many requests."""
     if requests < COMPILED_FROM:
-        return vectorised.replay
+        return VECTORISED
     try:
         from bestbefore.replay.kernels import compiled
     except ImportError:
-        return vectorised.replay
-    kernel: Kernel = compiled.replay
-    return kernel
+        return VECTORISED
+    return Kernel(compiled.replay, COMPILED_EACH)
 
 
 class FastReplay:
@@ -67,13 +78,18 @@ class FastReplay:
         self._given = kernel
         self._kernel = kernel or kernel_for(len(scenario.requests))
         self._streams = Streams.of(scenario.requests, scenario.cache, bar)
-        requests_each = min(REQUESTS_EACH, max(FEWEST_EACH, len(scenario.requests) // (CORES * SHARES_EACH)))
-        self._shares = list(self._streams.shares(requests_each, STREAMS_EACH))
 
     @property
     def items(self) -> int:
         """How many items pass whoever watches a replay."""
         return len(self._shares)
+
+    @property
+    def _shares(self) -> Sequence[tuple[int, int]]:
+        """Ranges of streams that are replayed one after another, or on different cores."""
+        requests = len(self._scenario.requests)
+        requests_each = min(self._kernel.requests_each, max(requests // CORES, FEWEST_EACH))
+        return self._streams.shares(-(-requests // requests_each), STREAMS_EACH)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
         """Make ready now what replays under these policies need, so that processes forked later share it."""
@@ -124,7 +140,7 @@ class FastReplay:
         first_object = int(ids[0]) if len(ids) else 0
         rows = int(ids[-1]) - first_object + 1 if by_object else 1
         counts = np.zeros((rows, COLUMNS), dtype=np.int64)
-        self._kernel(
+        self._kernel.replay(
             streams.times_s, streams.firsts, streams.object_ids, begin, end, known, rule, counts, NO_DECISIONS
         )
         return first_object, counts

@@ -94,14 +94,19 @@ class Streams:
     def __len__(self) -> int:
         return len(self.object_ids)
 
-    def shares(self, requests_each: int, streams_each: int) -> Iterator[tuple[int, int]]:
-        """Ranges of streams, begin and end: at most so many each, with at most so many requests if they are several."""
+    def shares(self, parts: int, streams_each: int) -> list[tuple[int, int]]:
+        """Ranges of streams, begin and end, in about so many parts with as many requests each as streams allow.
+
+        No range has more than `streams_each` streams.
+        """
+        requests = int(self.firsts[-1])
+        ends = self.firsts.searchsorted([requests * part // parts for part in range(1, parts + 1)]).tolist()
+        shares = []
         begin = 0
-        while begin < len(self):
-            end = int(self.firsts.searchsorted(self.firsts[begin] + requests_each, side="right")) - 1
-            end = max(min(end, begin + streams_each), begin + 1)
-            yield begin, end
-            begin = end
+        for end in ends:
+            shares += [(start, min(start + streams_each, end)) for start in range(begin, end, streams_each)]
+            begin = max(begin, end)
+        return shares
 
 
 def _caches(requests: Requests, cache: Cache) -> int:

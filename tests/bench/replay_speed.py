@@ -28,8 +28,8 @@ from results_page import write_page
 
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import plain
-from bestbefore.replay.fast import FastReplay
-from bestbefore.replay.kernels import compiled, vectorised
+from bestbefore.replay.fast import COMPILED_EACH, VECTORISED, FastReplay, Kernel
+from bestbefore.replay.kernels import compiled
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests
 from bestbefore.replay.traces.files import read_requests, read_updates
@@ -45,7 +45,7 @@ SPECS = (
 )
 EACH_A_CONTACT = ("indhist:theta=0.1,max_ttl=0", "agghist:theta=0.1,max_ttl=0", "indttl:theta=0.1,max_ttl=0")
 """Their expiries are computed before they are bounded."""
-KERNELS = {"numba": compiled.replay, "numpy": vectorised.replay}
+KERNELS = {"numba": Kernel(compiled.replay, COMPILED_EACH), "numpy": VECTORISED}
 EXPLANATION = """In each cell, millions a second of the clock, and in brackets millions a second of *one core's time*,
 which others on the machine disturb less. Compiled code holds no lock of the interpreter, and threads share the
 requests: *by reckoning*, two idle cores come near twice the figure in brackets. *Expiries* are requests that were

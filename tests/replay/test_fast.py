@@ -6,7 +6,7 @@ import pytest
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import fast, plain
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast import FastReplay
+from bestbefore.replay.fast import FastReplay, Kernel
 from bestbefore.replay.kernels import vectorised
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
@@ -34,8 +34,8 @@ def test_counts_do_not_depend_on_how_streams_are_shared_out(
     policy: fast.Policy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = scenario_of(60, 500)
-    monkeypatch.setattr(fast, "REQUESTS_EACH", 20)
-    engine = FastReplay(scenario)
+    monkeypatch.setattr(fast, "FEWEST_EACH", 20)
+    engine = FastReplay(scenario, kernel=Kernel(vectorised.replay, 20))
     passed: list[object] = []
     counts = engine.replay(policy, lambda items: (passed.append(item) or item for item in items))
     assert counts == plain.replay(scenario, policy)
@@ -72,7 +72,7 @@ def test_a_kernel_that_is_given_is_kept() -> None:
         calls.append(1)
         return vectorised.replay(*arguments)  # type: ignore[arg-type]
 
-    engine = FastReplay(scenario_of(9, 9), kernel=counted)
+    engine = FastReplay(scenario_of(9, 9), kernel=Kernel(counted, 9))
     engine.prepare(POLICIES)
     engine.replay(POLICIES[0])
     assert len(calls) > len(POLICIES)

@@ -39,7 +39,7 @@ def test_requests_for_one_object_in_one_cache_are_a_stream_in_order_of_time() ->
 
 def test_without_requests_there_are_no_streams() -> None:
     made = Streams.of(requests_of([]), Cache.CLIENT)
-    assert (len(made), made.firsts.tolist(), list(made.shares(5, 5))) == (0, [0], [])
+    assert (len(made), made.firsts.tolist(), made.shares(5, 5)) == (0, [0], [])
 
 
 @given(
@@ -61,13 +61,12 @@ def test_streams_are_the_same_in_memory_on_disk_and_where_keys_do_not_fit(
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=20), st.integers(1, 12), st.integers(1, 5))
 @settings(max_examples=40, derandomize=True)
-def test_shares_cover_all_streams_and_hold_no_more_than_asked_unless_one_stream_does(
-    lengths: list[int], each: int, streams_each: int
+def test_shares_cover_all_streams_and_are_as_even_as_streams_allow(
+    lengths: list[int], parts: int, streams_each: int
 ) -> None:
     rows = [(t, 0, object_) for object_, n in enumerate(lengths) for t in range(n)]
-    made = Streams.of(requests_of(rows, len(lengths)), Cache.SHARED)
-    shares = list(made.shares(each, streams_each))
+    shares = Streams.of(requests_of(rows, len(lengths)), Cache.SHARED).shares(parts, streams_each)
     assert [begin for begin, _ in shares] == [0, *(end for _, end in shares[:-1])]
     assert shares[-1][1] == len(lengths)
-    assert all(sum(lengths[begin:end]) <= each or end == begin + 1 for begin, end in shares)
     assert all(end - begin <= streams_each for begin, end in shares)
+    assert all(sum(lengths[begin : end - 1]) < sum(lengths) / parts + max(lengths) for begin, end in shares)

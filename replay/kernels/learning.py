@@ -1,0 +1,147 @@
+"""What contacts teach, over arrays: the learning rule of `addon.engine.learning`, as far as a trace has to do with it.
+
+There an origin may be known by its validators, its own lists or its feeds, and observations may come in any order. Here
+contacts come in order of time, and each shows exactly how many updates there were and when the last one was. What
+remains of the rule is small, and its arrays are filled in place. Compiled as it is: see `walk`.
+"""
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.addon.engine.learning import DETAILED_UPDATES
+from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.replay.kernels.membership import Membership, join, meet
+from bestbefore.replay.kernels.tallies import Tallies, Window, count_in
+from bestbefore.replay.kernels.truth import Truth
+from bestbefore.replay.kernels.walk import first_after
+from bestbefore.replay.traces.columns import IdArray
+
+NEVER_S = -math.inf
+"""The time of what has not happened."""
+
+
+class Learnt(NamedTuple):
+    """What is known of each object and of each group."""
+
+    since_s: FloatArray
+    """(objects,) t_0: the first contact."""
+    contact_s: FloatArray
+    """(objects,) the last contact."""
+    last_s: FloatArray
+    """(objects,) u_n: the last update that was learnt, or that the first contact found to lie before it."""
+    seen: NDArray[np.int64]
+    """(objects,) the first update of `Truth` after the last contact."""
+    updates: Tallies
+    """(owners) those that were learnt."""
+    detailed: int
+    """How many updates of an object are known by their moments."""
+    folded: NDArray[np.int64]
+    """(owners,) the first of them that is known by its moment; those before it only by their hours."""
+    window: Window
+    """Those that policies count."""
+    latest: Window
+    """Those of the last while, where a policy asks for them besides."""
+    hours: Tallies
+    """(groups) the updates learnt of members, by the hour."""
+    group_window: Window
+    members: Membership
+
+    @classmethod
+    def nothing(cls, truth: Truth) -> Self:
+        """What is known before any contact."""
+        never_s = np.full(len(truth.owner_of), NEVER_S)
+        updates, hours = truth.nothing_learnt(), truth.nothing_in_hours()
+        return cls(
+            never_s, never_s.copy(), never_s.copy(), truth.firsts[truth.owner_of], updates, DETAILED_UPDATES,
+            updates.firsts[:-1].copy(), Window.of(updates), Window.of(updates), hours, Window.of(hours),
+            Membership.of(truth.group_of, len(hours.ends)),
+        )
+
+    def copy(self) -> Self:
+        """Another that knows the same, and learns on without this one. No policy has looked at it yet."""
+        updates, hours = self.updates.copy(), self.hours.copy()
+        return type(self)(
+            self.since_s.copy(), self.contact_s.copy(), self.last_s.copy(), self.seen.copy(), updates, self.detailed,
+            self.folded.copy(), Window.of(updates), Window.of(updates), hours, Window.of(hours), self.members.copy(),
+        )
+
+
+def learn(truth: Truth, learnt: Learnt, object_: int, t: float) -> None:
+    """Learn from a contact at t, not earlier than any before. As `addon.engine.learning.observe`."""
+    if t <= learnt.contact_s[object_]:
+        return
+    is_first = learnt.contact_s[object_] == NEVER_S
+    owner = truth.owner_of[object_]
+    before = learnt.seen[object_]
+    seen = first_after(truth.updates_s, before, truth.firsts[owner + 1], t)
+    learnt.contact_s[object_] = t
+    learnt.seen[object_] = seen
+    if seen > before:
+        learnt.last_s[object_] = truth.updates_s[seen - 1]
+    if is_first:
+        learnt.since_s[object_] = t
+        meet(learnt.members, truth.group_of[object_], object_, t)
+        return
+    if not is_member(learnt, object_):
+        join(learnt.members, truth.group_of[object_], object_)
+    if seen > before:
+        add_update(truth, learnt, object_, seen - 1)
+    fold(learnt, owner)
+
+
+def is_member(learnt: Learnt, object_: int) -> bool:
+    """Whether the object, contacted before, counts in its group."""
+    return bool(learnt.members.joined[learnt.members.place_of[object_]])
+
+
+def add_update(truth: Truth, learnt: Learnt, object_: int, update: int) -> None:
+    """Learn an update of a member, later than those before."""
+    owner, group = truth.owner_of[object_], truth.group_of[object_]
+    place = learnt.updates.ends[owner]
+    learnt.updates.ends[owner] = place + 1
+    learnt.updates.times_s[place] = truth.updates_s[update]
+    learnt.updates.bins[place] = int(truth.updates_s[update] % DAY_S // HOUR_S)
+    learnt.updates.amounts[place] = 1
+    count_in(learnt.window, learnt.updates, owner, place)
+    count_in(learnt.latest, learnt.updates, owner, place)
+    hour = truth.hour_of[update]
+    learnt.hours.amounts[hour] += 1
+    count_in(learnt.group_window, learnt.hours, group, hour)
+
+
+def fold(learnt: Learnt, owner: int) -> None:
+    """Of all but the latest updates forget the moments, though not their hours, whose starts stand for them."""
+    while learnt.updates.ends[owner] - learnt.folded[owner] > learnt.detailed:
+        place = learnt.folded[owner]
+        learnt.updates.times_s[place] = math.floor(learnt.updates.times_s[place] / HOUR_S) * HOUR_S
+        learnt.folded[owner] = place + 1
+
+
+def tell(truth: Truth, learnt: Learnt, object_: int, since_s: float, t: float) -> None:
+    """Let the whole history of an object since `since_s` up to t be known. Nothing was known of it before."""
+    owner = truth.owner_of[object_]
+    first = truth.firsts[owner]
+    seen = first_after(truth.updates_s, first, truth.firsts[owner + 1], t)
+    learnt.since_s[object_] = since_s
+    learnt.contact_s[object_] = t
+    learnt.seen[object_] = seen
+    meet(learnt.members, truth.group_of[object_], object_, since_s)
+    join(learnt.members, truth.group_of[object_], object_)
+    for update in range(first, seen):
+        learnt.last_s[object_] = truth.updates_s[update]
+        add_update(truth, learnt, object_, update)
+
+
+def learn_all(truth: Truth, learnt: Learnt, times_s: FloatArray, object_ids: IdArray) -> None:
+    """Learn from contacts, in order of time."""
+    for i in range(len(times_s)):
+        learn(truth, learnt, object_ids[i], times_s[i])
+
+
+def tell_all(truth: Truth, learnt: Learnt, object_ids: IdArray, since_s: float, t: float) -> None:
+    """As `tell`, of several objects."""
+    for object_ in object_ids:
+        tell(truth, learnt, object_, since_s, t)

@@ -1,0 +1,85 @@
+"""What was learnt of many owners, objects or groups, by hour bin over the last while, in arrays that are filled.
+
+A decision at t takes what lies in (t - D, t]. Decisions come in order of time, and nothing is learnt of what is to
+come; so the counts of an owner are kept, and what grows too old is taken from them when it is asked for them. Compiled
+as it is: see `walk`.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.policies.models.history import BINS, FloatArray
+
+
+class Tallies(NamedTuple):
+    """What happened to owner i is in the places from `firsts[i]` up to `ends[i]`, in order of time."""
+
+    times_s: FloatArray
+    """(places,) when."""
+    bins: NDArray[np.uint8]
+    """(places,) the hour bin of that."""
+    amounts: NDArray[np.int32]
+    """(places,) how much."""
+    firsts: NDArray[np.int64]
+    """(owners + 1,)"""
+    ends: NDArray[np.int64]
+    """(owners,) more places may follow, up to the next owner's first."""
+
+    def copy(self) -> Self:
+        """Another, to which can be added without this one. It shares what nobody writes to."""
+        return self._replace(
+            times_s=self.times_s.copy(), bins=self.bins.copy(), amounts=self.amounts.copy(), ends=self.ends.copy()
+        )
+
+
+class Window(NamedTuple):
+    """The part of `Tallies` that is not too old."""
+
+    oldest: NDArray[np.int64]
+    """(owners,) the first place in it."""
+    by_bin: NDArray[np.int32]
+    """(owners * 24,) how much of it lies in each hour bin."""
+    totals: NDArray[np.int64]
+    """(owners,) how much that is in all."""
+
+    @classmethod
+    def of(cls, tallies: Tallies) -> Self:
+        """Nothing is too old yet."""
+        owners = len(tallies.ends)
+        window = cls(tallies.firsts[:-1].copy(), np.zeros(owners * BINS, dtype=np.int32), np.zeros(owners, np.int64))
+        places = np.flatnonzero(tallies.amounts)
+        owner = tallies.firsts.searchsorted(places, side="right") - 1
+        np.add.at(window.by_bin, owner * BINS + tallies.bins[places], tallies.amounts[places])
+        np.add.at(window.totals, owner, tallies.amounts[places])
+        return window
+
+
+def count_in(window: Window, tallies: Tallies, owner: int, place: int) -> None:
+    """Take into account that one more happened at a place, unless it is too old."""
+    if place >= window.oldest[owner]:
+        window.by_bin[owner * BINS + tallies.bins[place]] += 1
+        window.totals[owner] += 1
+
+
+def keep_after(window: Window, tallies: Tallies, owner: int, after_s: float) -> None:
+    """Take out of an owner's counts what is not after that; the next time this must not be earlier."""
+    place, end = window.oldest[owner], tallies.ends[owner]
+    while place < end and tallies.times_s[place] <= after_s:
+        window.by_bin[owner * BINS + tallies.bins[place]] -= tallies.amounts[place]
+        window.totals[owner] -= tallies.amounts[place]
+        place += 1
+    window.oldest[owner] = place
+
+
+def set_counts(counts: NDArray[np.int64], window: Window, owner: int) -> None:
+    """Set counts[k] to what of an owner lies in hour bin k."""
+    for k in range(BINS):
+        counts[k] = window.by_bin[owner * BINS + k]
+
+
+def take_off(counts: NDArray[np.int64], window: Window, owner: int) -> None:
+    """Take the same from counts[k]."""
+    for k in range(BINS):
+        counts[k] -= window.by_bin[owner * BINS + k]
