@@ -1,0 +1,223 @@
+"""With observed histories, too, the fast engine decides what the plain one decides: the same number at each contact."""
+
+import importlib.util
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestbefore.addon.engine import learning as live
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.policy import Outcome, Policy
+from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.verdict import Verdict
+from bestbefore.replay import fast_observed, plain
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.counts import Counts
+from bestbefore.replay.fast_observed import INTERPRETED, FastObservedReplay, Kernel, kernel_for
+from bestbefore.replay.kernels import learning, stream_ids
+from bestbefore.replay.observed import Warm
+from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.traces import files
+from bestbefore.replay.traces.columns import Requests, Updates
+
+HOUR = 3600.0
+DAY = 86400.0
+EXCERPT_ORIGIN_S = 1706227200.0
+EXCERPT_TEST_START_S = 1706918400.0
+
+SPECS = [
+    "ttl:alpha=0.2",
+    "indhist:theta=0.2",
+    "agghist:theta=0.2",
+    "indagg:theta=0.2,threshold=0.5",
+    "indttl:theta=0.2,alpha=0.2,window=1d,threshold=2",
+    "indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d",
+    "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m",
+    "agghist:theta=0.1,max_ttl=1d,fallback=none,history_window=5d",
+    "squid",
+    "miniflux",
+]
+MORE_SPECS = [
+    "ttl:alpha=0",
+    "ttl:alpha=3,max_ttl=2h",
+    "ttl:alpha=0.1,min_ttl=1d,fallback=group",
+    "indhist:theta=0",
+    "indhist:theta=5",
+    "indhist:theta=0.3,history_window=3h",
+    "indhist:theta=0.3,fallback=group",
+    "indhist:theta=0.3,fallback=group,history_window=90m",
+    "indhist:theta=1,fallback=ttl,bootstrap=0",
+    "agghist:theta=0",
+    "agghist:theta=2.5,history_window=6h",
+    "indagg:threshold=0",
+    "indagg:threshold=1",
+    "indttl:threshold=0",
+    "indttl:threshold=inf",
+    "indttl:window=1,threshold=0.5",
+    "indttl:window=9d,threshold=1,history_window=1d,fallback=none",
+    "always",
+    "never",
+    "never:max_ttl=1h",
+    "fixed:interval=90",
+    "squid:min=60,percent=120,max=5h",
+    "miniflux:factor=0",
+    "miniflux:factor=2,min=1m,max=3h",
+]
+KERNELS: dict[str, Kernel] = {"interpreted": INTERPRETED}
+if importlib.util.find_spec("numba"):
+    KERNELS["compiled"] = kernel_for(fast_observed.COMPILED_FROM)
+
+Decisions = list[tuple[float, float]]
+"""The moment and the expiry of each contact, in the order of the requests."""
+
+
+class Recorded:
+    """A policy that keeps what it answers."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.name, self.wants_fallback, self.needs = policy.name, policy.wants_fallback, policy.needs
+        self.decisions: Decisions = []
+
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+        verdict = self.policy.verdict(history, group, t, outcome)
+        self.decisions.append((t, verdict.expiry_s))
+        return verdict
+
+
+def by_plain(scenario: Scenario, policy: Policy) -> tuple[dict[str, Counts], Decisions]:
+    recorded = Recorded(policy)
+    counts = plain.replay_objects(scenario, recorded)
+    return {name: own for name, own in counts.items() if own.requests}, recorded.decisions
+
+
+def by_kernel(kernel: Kernel, scenario: Scenario, policy: Policy) -> tuple[dict[str, Counts], Decisions]:
+    decisions: Decisions = []
+
+    def replay(*arguments: Any) -> int:
+        rows = np.empty((len(arguments[0]) + 1, 2))
+        n = kernel.replay(*arguments[:-1], rows)
+        decisions.extend((t, expiry_s) for t, expiry_s in rows[:n].tolist())
+        return n
+
+    counts = FastObservedReplay(scenario, kernel=kernel._replace(replay=replay)).replay_objects(policy)
+    return counts, decisions
+
+
+times = st.one_of(
+    st.integers(0, 15).map(lambda n: n * 2 * HOUR),  # so that much happens at one instant, and at the edge of a bin
+    st.integers(0, 3 * 24 * 60).map(lambda minutes: minutes * 60.0),
+    st.floats(0.0, 9 * DAY),
+)
+traces = st.tuples(
+    st.lists(st.tuples(times, st.sampled_from(["p/a", "p/b", "q/c", "q/e"])), max_size=80),
+    st.lists(st.tuples(times, st.sampled_from("xy"), st.sampled_from(["q/c", "p/a", "p/b", "r/d"])), max_size=80),
+)
+
+
+def columns(
+    trace: tuple[list[tuple[float, str]], list[tuple[float, str, str]]]
+) -> tuple[Updates, Requests]:
+    changed = sorted({name for _, name in trace[0]})
+    clients, asked = sorted({c for _, c, _ in trace[1]}), list(dict.fromkeys(name for *_, name in trace[1]))
+    updates = Updates.of(
+        np.array([t for t, _ in trace[0]]),
+        np.array([changed.index(name) for _, name in trace[0]], dtype=np.int32),
+        tuple(changed),
+    )
+    requests = Requests.of(
+        np.array([t for t, *_ in trace[1]]),
+        np.array([clients.index(client) for _, client, _ in trace[1]], dtype=np.int32),
+        np.array([asked.index(name) for *_, name in trace[1]], dtype=np.int32),
+        tuple(clients),
+        tuple(asked),
+    )
+    return updates, requests
+
+
+@pytest.mark.parametrize("spec", SPECS + MORE_SPECS)
+@given(
+    traces,
+    st.sampled_from(Warm),
+    st.sampled_from(Cache),
+    st.sampled_from(Grouping),
+    st.sampled_from([0.0, 5 * HOUR, 2 * DAY]),
+    st.sampled_from([0.0, HOUR, DAY]),
+    st.sampled_from([2, live.DETAILED_UPDATES]),
+)
+@settings(max_examples=25, derandomize=True, deadline=None)
+def test_on_random_traces(
+    spec: str,
+    trace: tuple[list[tuple[float, str]], list[tuple[float, str, str]]],
+    warm: Warm,
+    cache: Cache,
+    grouping: Grouping,
+    origin_s: float,
+    before_s: float,
+    detailed: int,
+) -> None:
+    scenario = Scenario.of(
+        *columns(trace), origin_s=origin_s, test_start_s=origin_s + before_s, cache=cache, grouping=grouping, warm=warm,
+        warn=lambda _: None,
+    )
+    policy = parse_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(live, "DETAILED_UPDATES", detailed)
+        patch.setattr(learning, "DETAILED_UPDATES", detailed)
+        patch.setattr(fast_observed, "ROWS_AT_ONCE", 7)
+        patch.setattr(stream_ids, "ROWS_AT_ONCE", 7)
+        expected = by_plain(scenario, policy)
+        for name, kernel in KERNELS.items():
+            assert (name, by_kernel(kernel, scenario, policy)) == (name, expected)
+
+
+@cache
+def recorded_trace(updates: Path, requests: Path) -> tuple[Updates, Requests]:
+    return files.read_updates(updates, pytest.fail), files.read_requests(requests, pytest.fail)
+
+
+@cache
+def recorded_scenario(updates: Path, requests: Path, cache: Cache, grouping: Grouping, warm: Warm) -> Scenario:
+    return Scenario.of(
+        *recorded_trace(updates, requests), origin_s=EXCERPT_ORIGIN_S, test_start_s=EXCERPT_TEST_START_S, cache=cache,
+        grouping=grouping, warm=warm, warn=pytest.fail,
+    )
+
+
+def check(scenario: Scenario, spec: str) -> None:
+    policy = parse_spec(spec)
+    expected = by_plain(scenario, policy)
+    for name, kernel in KERNELS.items():
+        counts, decisions = by_kernel(kernel, scenario, policy)
+        assert decisions == expected[1], name
+        assert counts == expected[0], name
+
+
+@pytest.mark.parametrize("warm", Warm)
+@pytest.mark.parametrize("cache", Cache)
+@pytest.mark.parametrize("spec", SPECS)
+def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None:
+    grouping = Grouping.PREFIX if warm is Warm.COMPLETE else Grouping.ALL
+    paths = data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz"
+    check(recorded_scenario(*paths, cache, grouping, warm), spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "cache", "warm"),
+    [
+        ("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE),
+        ("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS),
+        ("indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d", Cache.SHARED, Warm.CONTACTS),
+        ("indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m", Cache.CLIENT, Warm.COMPLETE),
+    ],
+)
+def test_on_the_paired_trace(spec: str, cache: Cache, warm: Warm, traces: Path) -> None:
+    paths = traces / "paired" / "dev.updates.csv.gz", traces / "paired" / "dev.requests.csv.gz"
+    check(recorded_scenario(*paths, cache, Grouping.ALL, warm), spec)
