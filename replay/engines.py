@@ -60,7 +60,15 @@ class Engines:
 
     def items(self, policy: Policy) -> int:
         """How many items pass whoever watches a replay under the policy."""
-        return self._fast_for(policy).items if self.through(policy) is Through.FAST else len(self.scenario.requests)
+        match self.through(policy):
+            case Through.FAST:
+                return self._fast_for(policy).items
+            case Through.PLAIN:
+                return len(self.scenario.requests)
+            case Through.ADDON:
+                from bestbefore.replay import through_addon
+
+                return through_addon.items(self.scenario)
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
         """What all requests of the scenario would have met under the policy."""

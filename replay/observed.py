@@ -2,12 +2,12 @@
 
 from collections import defaultdict
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import takewhile
 from typing import Self
 
-from bestbefore.addon.engine.learning import Learnt, Record, Seen, Update, observe
+from bestbefore.addon.engine.learning import Learnt, Record, observe
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
@@ -74,15 +74,8 @@ class ObservedHistories:
         """See `Known.tell`."""
         truth = self.complete.history(object_)
         times = tuple(truth.times_s[: truth.times_s.searchsorted(t, side="right")].tolist())
-        record = Record(
-            url=object_,
-            since_s=truth.since_s,
-            last_contact_s=t,
-            updates=tuple(Update(u, u) for u in times),
-            seen={VARIANT: Seen(t, self._content(object_, t))},
-            counted=True,
-        )
-        self._learn(object_, Learnt(record, applied=True, changed=None, new_updates_s=times, new_since_s=truth.since_s))
+        told = replace(self._observation(object_, t), reported_s=times, reported_since_s=truth.since_s)
+        self._learn(object_, observe(None, told))
 
     def _observation(self, object_: str, t: float) -> Observation:
         return Observation(object_, t, proxy="", variant=VARIANT, fingerprint=self._content(object_, t))

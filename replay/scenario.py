@@ -66,13 +66,18 @@ class Scenario:
         """What policies know at the test start, if they know only what a proxy would have seen."""
         if self.warmup is None:
             return None
-        truth = self.known
-        if self.contacts_before is not None:  # the observer has also learnt of objects that nobody asks for any more
-            asked = self.contacts_before.requested() | self.requests.requested()
-            truth = CompleteHistories.of(self.updates, asked, self.origin_s, self.grouping)
         return ObservedHistories.at_test_start(
-            truth, self.warmup.warm, self.warmup.requests, self.warmup.test_start_s
+            self.truth, self.warmup.warm, self.warmup.requests, self.warmup.test_start_s
         )
+
+    @property
+    def truth(self) -> CompleteHistories:
+        """The histories as they are of all objects of which something is learnt."""
+        if self.contacts_before is None:
+            return self.known
+        # The observer has also learnt of objects that nobody asks for any more.
+        asked = self.contacts_before.requested() | self.requests.requested()
+        return CompleteHistories.of(self.updates, asked, self.origin_s, self.grouping)
 
     @property
     def contacts_before(self) -> Requests | None:

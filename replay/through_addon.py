@@ -19,10 +19,12 @@ from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.rfc9111.dates import format_http_date, parse_http_date
 from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.validation.bounds import Bounded
 from bestbefore.policies.validation.policy import Needs, Policy
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.observed import VARIANT, ObservedHistories
+from bestbefore.replay.kernels.rule import rule_of
+from bestbefore.replay.observed import VARIANT, Warm
 from bestbefore.replay.played.ending import run_tidily
 from bestbefore.replay.played.origin import Objects, PlayedOrigin, etag
 from bestbefore.replay.played.proxy import Met, Wire
@@ -38,23 +40,38 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     """Why the scenario cannot be replayed through the addon under the policy; None if it can."""
     if policy.needs is not Needs.PAST:
         return f"the proxy cannot run it: it needs {policy.needs.value}"
-    last_s = float(scenario.requests.times_s[-1]) if len(scenario.requests) else 0.0
+    last_s = float(scenario.requests.times_s[-1]) if len(scenario.requests) else scenario.origin_s
     if parse_http_date(format_http_date(last_s), last_s) != math.floor(last_s):
         return f"the trace reaches to {last_s:.17g} s, beyond the year 9999, where the dates of HTTP end"
-    if scenario.observed is not None and (scenario.updates.times_s % 1.0).any():
-        return "updates lie between whole seconds, which a proxy that is told by Last-Modified cannot observe"
+    if scenario.warmup is not None:
+        if (scenario.updates.times_s % 1.0).any():
+            return "updates lie between whole seconds, and Last-Modified does not tell a proxy which"
+        return None
+    return _obstacle_of_groups(policy, scenario.origin_s, last_s)
+
+
+def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str | None:
+    """What keeps the proxy, which counts groups by the hour, from knowing them completely between two moments."""
+    rule = rule_of(policy)
+    if rule is not None and not rule.needs_groups:
+        return None
+    if origin_s % HOUR_S:
+        return f"the proxy counts groups by the hour: expected an origin at a full one instead of {origin_s:.17g}"
+    window_s = policy.history_window_s if isinstance(policy, Bounded) else math.inf
+    if last_s - window_s > origin_s:
+        return "the proxy counts groups by the hour, so that their history_window must reach back to the origin"
     return None
 
 
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """As `plain.replay`, through the addon. Raises ValueError where there is an obstacle, and PlayError."""
+    """As `plain.replay`, through the addon. Raises ValueError where there is an obstacle; PlayError."""
     return Counts.total(replay_objects(scenario, policy, watch).values())
 
 
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-    """As `plain.replay_objects`, for the objects that were requested. Passes `items` to whoever watches.
+    """As `plain.replay_objects`, for the objects that were requested; `items` pass whoever watches.
 
-    To be called in the main thread. A SIGTERM ends the process as ever, but the store and its files go first.
+    To be called in the main thread, with which the embedded server ends.
     """
     if (why := obstacle(scenario, policy)) is not None:
         raise ValueError(why)
@@ -67,13 +84,12 @@ def items(scenario: Scenario) -> int:
 
 
 async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str, Counts]:
-    observed = scenario.observed
-    objects = Objects(scenario.known if observed is None else observed.complete)
+    objects = Objects(scenario.truth)
     clock = ManualClock(scenario.origin_s)
     async with own_store(clock) as store:
         rules = Rules(Rule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
-        origin = PlayedOrigin(objects, clock, tells_times=observed is not None)
+        origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None)
         exchanges = Exchanges(clock, store, origin, rules, site, tell=lambda _: None)
         try:
             return await _count(scenario, objects, clock, store, Wire(exchanges, clock), watch)
@@ -130,9 +146,11 @@ def _requests(scenario: Scenario) -> Iterator[tuple[float, str, str]]:
 
 def _reports(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
     """What is put into the store at its time, as if an origin had told its updates."""
-    if scenario.observed is None:
+    if scenario.warmup is None:
         return _complete(scenario, objects)
-    return iter(()) if scenario.contacts_before is not None else _told(scenario.observed, objects)
+    if scenario.warmup.warm is Warm.COMPLETE:
+        return _told(scenario, objects, scenario.warmup.test_start_s)
+    return iter(())
 
 
 def _complete(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
@@ -152,12 +170,11 @@ def _complete(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
             yield report(objects.urls[name], time_s, time_s)
 
 
-def _told(observed: ObservedHistories, objects: Objects) -> Iterator[Observation]:
-    """What is known at the test start without a contact, as if there had been one then, and the origin told all."""
-    for name, record in observed.records.items():
-        url, t = objects.urls[name], record.last_contact_s
-        updates_s = objects.updates_s(url, t)
+def _told(scenario: Scenario, objects: Objects, t: float) -> Iterator[Observation]:
+    """All objects as a contact at t would have shown them whose answer also told all updates so far."""
+    for url in objects.urls.values():
+        updates_s = tuple(objects.updates_s(url, t))
         seen = Fingerprint(etag(len(updates_s)), last_modified_s=max(updates_s, default=None))
         yield Observation(
-            url, t, "trace", VARIANT, seen, reported_s=tuple(updates_s), reported_since_s=record.since_s
+            url, t, "trace", VARIANT, seen, reported_s=updates_s, reported_since_s=scenario.origin_s
         )
