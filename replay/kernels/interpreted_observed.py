@@ -42,7 +42,10 @@ def _as_lists(*arguments: Any) -> Iterator[list[Any]]:
 def _listed(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
         return argument.tolist()
-    return type(argument)._make(map(_listed, argument)) if isinstance(argument, tuple) else argument
+    if not isinstance(argument, tuple):
+        return argument
+    named: Any = type(argument)
+    return named._make(map(_listed, argument))
 
 
 def _write_back(argument: Any, lists: Any) -> None:

@@ -59,8 +59,8 @@ class Truth(NamedTuple):
     def nothing_in_hours(self) -> Tallies:
         """The hours of groups, in none of which anything is known to have happened."""
         nothing = np.zeros(len(self.hours), dtype=np.int32)
-        bins = (self.hours % BINS).astype(np.uint8)
-        return Tallies(self.hours * HOUR_S, bins, nothing, self.hour_firsts, self.hour_firsts[1:].copy())
+        bins, starts_s = (self.hours % BINS).astype(np.uint8), self.hours.astype(np.float64) * HOUR_S
+        return Tallies(starts_s, bins, nothing, self.hour_firsts, self.hour_firsts[1:].copy())
 
     def nothing_learnt(self) -> Tallies:
         """Room for the updates of owners, none of which is known."""

@@ -1,7 +1,6 @@
 """With observed histories, too, the fast engine decides what the plain one decides: the same number at each contact."""
 
 import importlib.util
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any

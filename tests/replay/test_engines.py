@@ -23,8 +23,9 @@ OBSERVED = Scenario.of(UPDATES, REQUESTS, cache=Cache.SHARED, warm=Warm.NONE, wa
         (COMPLETE, "oracle", Through.FAST),
         (COMPLETE, "nutch", Through.PLAIN),
         (COMPLETE, "agghist:segment_penalty=1", Through.PLAIN),
-        (OBSERVED, "ttl", Through.PLAIN),
+        (OBSERVED, "ttl", Through.FAST),
         (OBSERVED, "oracle", Through.FAST),
+        (OBSERVED, "aimd", Through.PLAIN),
     ],
 )
 def test_the_plain_engine_replays_what_the_fast_one_cannot(scenario: Scenario, spec: str, expected: Through) -> None:

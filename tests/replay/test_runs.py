@@ -62,7 +62,7 @@ def test_refreshes_are_counted_in_parts_too() -> None:
         (requests_run(), {"cache": "client", "history": "complete", "through": "fast"}),
         (requests_run(wanted=Through.PLAIN), {"cache": "client", "history": "complete", "through": "plain"}),
         (requests_run(warm=Warm.NONE),
-         {"cache": "client", "history": "observed", "warm": "none", "through": "plain"}),
+         {"cache": "client", "history": "observed", "warm": "none", "through": "fast"}),
         (refreshes_run(), {"cache": None, "history": "complete", "through": "plain"}),
         (refreshes_run(warm=Warm.COMPLETE),
          {"cache": None, "history": "observed", "warm": "complete", "through": "plain"}),

@@ -152,7 +152,6 @@ def test_a_report_of_refreshes_leaves_out_what_has_no_delay(folder: Path) -> Non
         ([*MAIL, "--objects", "none.csv"], "none.csv: No such file or directory"),
         ([*MAIL, "--objects", "u.csv"], "u.csv: line 1: no column 'class' in 'object,time': expected object,class"),
         ([*MAIL, "--through", "fast"], "--through fast: without requests there is one engine only, plain"),
-        ([*REQUESTS, "--history", "both", "--through", "fast"], "--through fast, --policy ttl: what is observed depen"),
         ([*REQUESTS, "--policy", "nutch", "--through", "fast"], "--through fast, --policy nutch: nutch keeps a sta"),
         ([*REQUESTS, "--policy", "oracle", "--through", "addon"], "--through addon, --policy oracle: the proxy cannot"),
         ([*REQUESTS, "--history", "observed", "--through", "addon"], "--through addon, --policy ttl: histories are pu"),
