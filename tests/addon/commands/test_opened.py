@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -33,6 +34,15 @@ class TestWrongInput:
         status, out, err = bestbefore(command, "*", "--store", f"unix://{tmp_path}/none")
         assert (status, out) == (1, "")
         assert err.splitlines()[-1] == "bestbefore: the store does not answer"
+
+    def test_a_store_that_refuses_to_write_is_an_error(self, bestbefore: Run, command: str, valkey: Any) -> None:
+        assert bestbefore(command, "*", "--store", valkey.url)[0] == 0
+        with valkey.client as client:
+            client.execute_command("ACL", "SETUSER", "reader", "on", ">pw", "~*", "&*", "+@all", "-@write")
+            status, out, err = bestbefore(command, "*", "--store", valkey.url.replace("//", "//reader:pw@"))
+            client.execute_command("ACL", "DELUSER", "reader")
+        assert (status, out) == (1, "")
+        assert err.splitlines()[-1].startswith("bestbefore: the store refuses to write: ")
 
     def test_a_broken_configuration_is_wrong_input(self, bestbefore: Run, command: str, tmp_path: Path) -> None:
         config = tmp_path / "proxy.toml"
