@@ -106,20 +106,17 @@ class AccessRows:
         self._objects.append(object_)
         self._statuses.append(status)
         self._sizes.append(size_bytes)
-        for column, name in ((self._validators, validator), (self._agents, agent)):
-            if name is None:
-                column.append_none()
-            else:
-                column.append(name)
+        self._validators.append(validator)
+        self._agents.append(agent)
 
     def accesses(self) -> Accesses:
-        """All rows, in order of time."""
+        """All rows, in order of time. They are not copied if they are in order, so that none can be added later."""
         return Accesses.of(
-            np.array(self._times, dtype=np.float64),
+            np.asarray(self._times, dtype=np.float64),
             (self._clients.ids, self._clients.names),
             (self._objects.ids, self._objects.names),
-            statuses=np.array(self._statuses, dtype=np.int16),
-            sizes_bytes=np.array(self._sizes, dtype=np.int64),
+            statuses=np.asarray(self._statuses, dtype=np.int16),
+            sizes_bytes=np.asarray(self._sizes, dtype=np.int64),
             validators=(self._validators.ids, self._validators.names),
             agent_ids=self._agents.ids,
         )

@@ -13,17 +13,18 @@ from bestbefore.replay.traces.accesses import UNKNOWN, Accesses, AccessRows
 from bestbefore.replay.traces.opening import Source, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
-_QUOTED = r'"([^"\\]*(?:\\.[^"\\]*)*)"'
+_INSIDE = r'[^"\\]*+(?:\\.[^"\\]*+)*+'  # of quotes
+# What ends in ++ or *+ is never tried again shorter, so that a bad line costs no more than a good one.
 _LINE = re.compile(
-    r"(?:([^\s:]+|\[[0-9A-Fa-f:.]+\]):\d+ )?"  # the host of a server with several
-    r"(\S+) \S+ [^\[]+"  # the client, its identity, and the user, whose name may hold blanks
+    r"(?:([^\s:]++|\[[0-9A-Fa-f:.]++\]):\d++ )?"  # the host of a server with several
+    r"(\S++) \S++ [^\[]++"  # the client, its identity, and the user, whose name may hold blanks
     r"\[(\d\d/[A-Z][a-z][a-z]/\d{4}:\d\d:\d\d):(\d\d) ([+-]\d{4})\] "
-    + _QUOTED  # the request
-    + r" (\d{3}) (\d{1,18}|-)"
-    + rf"(?: {_QUOTED} {_QUOTED})?"
-    + r"(?: .*)?"
+    rf'"({_INSIDE})" '  # the request
+    r"(\d{3}) (\d{1,18}|-)"
+    rf'(?: "{_INSIDE}" "({_INSIDE})")?'
+    r"(?: .*)?"
 )
-_GET = re.compile(r"GET (.+?)(?: HTTP/\d(?:\.\d)?)?")
+_VERSION = re.compile(r"\d(?:\.\d)?")
 _MONTHS = {name: number for number, name in enumerate(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1)}
 
@@ -39,19 +40,19 @@ def read_combined(source: Source, skipped: Skipped) -> Accesses:
             if text:
                 skipped.add(f"line {number}", f"{shortened(text)!r}: expected a line of an access log")
             continue
-        host, client, minute, second, zone, request, status, size, _, agent = match.groups()
+        host, client, minute, second, zone, request, status, size, agent = match.groups()
         minute_s = minutes.unix_s(minute, zone)
         if minute_s is None or second > "60":
             skipped.add(f"line {number}", f"time '{minute}:{second} {zone}': expected one that exists")
             continue
-        get = _GET.fullmatch(request)
-        if get is None:
+        target = _target(request)
+        if not target:
             skipped.notes["requests left out, not a GET"] += 1
             continue
         rows.append(
             minute_s + int(second),
             client,
-            get[1] if host is None else host + get[1],
+            target if host is None else host + target,
             status=int(status),
             size_bytes=UNKNOWN if size == "-" else int(size),
             agent=agent,
@@ -73,6 +74,15 @@ def looks_common(head: bytes) -> bool:
 
 def _first_line(head: bytes) -> re.Match[str] | None:
     return _LINE.fullmatch(head.split(b"\n", 1)[0].decode(errors="backslashreplace").rstrip("\r"))
+
+
+def _target(request: str) -> str:
+    """What a GET asks for, without the version of HTTP behind it; empty for other requests."""
+    if not request.startswith("GET "):
+        return ""
+    rest = request[len("GET ") :]
+    target, _, version = rest.rpartition(" HTTP/")
+    return target if target and _VERSION.fullmatch(version) else rest
 
 
 class _Minutes:

@@ -49,9 +49,9 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
             for at, fill in fillers:
                 fill(row[at])
     return Table(
-        np.array(times, dtype=np.float64),
+        np.asarray(times, dtype=np.float64),
         {column: Text(names.ids, names.names) for column, names in texts.items()},
-        {column: np.array(values, dtype=np.int64) for column, values in numbers.items()},
+        {column: np.asarray(values, dtype=np.int64) for column, values in numbers.items()},
     )
 
 
@@ -106,7 +106,7 @@ def _filler(
         if name:
             keep(name)
         else:
-            names.append_none()
+            names.append(None)
 
     return keep_or_leave_out if column in OPTIONAL_TEXTS else keep
 

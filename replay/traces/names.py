@@ -20,16 +20,15 @@ class NameColumn:
     def __contains__(self, name: str) -> bool:
         return name in self._codes
 
-    def append(self, name: str) -> None:
-        self._rows.append(self._codes.setdefault(name, len(self._codes)))
-
-    def append_none(self) -> None:
-        """A row without a name."""
-        self._rows.append(NO_NAME)
+    def append(self, name: str | None) -> None:
+        """A row with this name, or without one."""
+        codes = self._codes
+        self._rows.append(NO_NAME if name is None else codes.setdefault(name, len(codes)))
 
     @property
     def ids(self) -> IdArray:
-        return np.array(self._rows, dtype=np.int32)
+        """Of the rows; the column cannot grow while they are in use, for they are not copied."""
+        return np.asarray(self._rows, dtype=np.int32)
 
     @property
     def names(self) -> tuple[str, ...]:
