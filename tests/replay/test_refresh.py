@@ -151,7 +151,7 @@ def test_an_observer_knows_only_what_its_refreshes_found() -> None:
 def test_what_was_before_the_test_start_can_be_told_to_an_observer() -> None:
     """Then nothing is missing where every update is found by a refresh of its own."""
     times = {"a": [d * DAY / 3 for d in range(60)], "b": [3 * DAY + d * DAY / 2 for d in range(40)]}
-    spec = "indhist:theta=0.001"
+    spec = "indhist:theta=0.01"
     assert refresh(times, spec, warm=Warm.COMPLETE) == refresh(times, spec)
     assert all(counts.refreshes == 0 for counts in refresh(times, spec, warm=Warm.NONE).values())
 
