@@ -5,7 +5,7 @@ The method is ours: exact, by dynamic programming over the bins, with a penalty 
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import MutableSequence, Sequence
 
 
 def optimal_segments(counts: Sequence[int], hours: Sequence[float], penalty: float) -> list[int]:
@@ -17,31 +17,64 @@ def optimal_segments(counts: Sequence[int], hours: Sequence[float], penalty: flo
     Segments do not reach over the end of the day. Costs O(K^2).
     """
     bins = len(counts)
-    updates_before, hours_before = [0] * (bins + 1), [0.0] * (bins + 1)
-    for k in range(bins):
-        updates_before[k + 1] = updates_before[k] + counts[k]
-        hours_before[k + 1] = hours_before[k] + hours[k]
-    best = [0.0] * (bins + 1)
-    begins = [0] * (bins + 1)
+    firsts, begins, worths = [0] * (bins + 1), [0] * (bins + 1), [0.0] * (bins + 1)
+    segments = set_segments(firsts, begins, worths, counts, hours, penalty)
+    return firsts[: segments + 1]
+
+
+def set_segments(
+    firsts: MutableSequence[int],
+    begins: MutableSequence[int],
+    worths: MutableSequence[float],
+    counts: Sequence[int],
+    hours: Sequence[float],
+    penalty: float,
+) -> int:
+    """Set the beginning of `firsts` (K + 1,) to what `optimal_segments` returns, and return the number of segments.
+
+    `begins` and `worths` (K + 1,) are written over: where the last segment of the first k bins begins, and what these
+    are worth.
+    """
+    bins = len(counts)
+    worths[0] = 0.0
     for end in range(1, bins + 1):
-        best[end] = -math.inf
-        for begin in range(end):
-            worth = best[begin] - penalty + log_likelihood(
-                updates_before[end] - updates_before[begin], hours_before[end] - hours_before[begin]
-            )
-            if worth > best[end]:
-                best[end], begins[end] = worth, begin
-    firsts = [bins]
-    while firsts[-1]:
-        firsts.append(begins[firsts[-1]])
-    return firsts[::-1]
+        worths[end] = -math.inf
+        updates = 0
+        observed_h = 0.0
+        for begin in range(end - 1, -1, -1):
+            updates += counts[begin]
+            observed_h += hours[begin]
+            worth = worths[begin] - penalty + log_likelihood(updates, observed_h)
+            if worth >= worths[end]:
+                worths[end] = worth
+                begins[end] = begin
+    segments = 0
+    end = bins
+    while end:
+        segments += 1
+        end = begins[end]
+    firsts[segments] = end = bins
+    for i in range(segments - 1, -1, -1):
+        firsts[i] = end = begins[end]
+    return segments
 
 
 def log_likelihood(updates: int, hours: float) -> float:
     """That of the rate n / h for n updates in h hours, up to what is the same for every way to cut the day."""
-    return updates * math.log(updates / hours) if updates and hours > 0.0 else 0.0
+    return updates * math.log(updates / hours) if updates > 0 and hours > 0.0 else 0.0
 
 
 def merged[N: (int, float)](values: Sequence[N], segments: Sequence[int]) -> list[N]:
     """The sums of the values of the bins over each segment."""
-    return [sum(values[segments[i] : segments[i + 1]]) for i in range(len(segments) - 1)]
+    sums = list(values)
+    merge(sums, segments, len(segments) - 1)
+    return sums[: len(segments) - 1]
+
+
+def merge[N: (int, float)](values: MutableSequence[N], firsts: Sequence[int], segments: int) -> None:
+    """Set the beginning of `values` to their sums over each of so many segments, whose first bins are `firsts`."""
+    for i in range(segments):
+        total = values[firsts[i]]
+        for k in range(firsts[i] + 1, firsts[i + 1]):
+            total += values[k]
+        values[i] = total

@@ -1,5 +1,6 @@
 """AIMD: an interval that grows by steps and shrinks by a factor."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,6 +9,15 @@ from bestbefore.policies.models.history import DAY_S, HOUR_S, History
 from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_bounds, check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
+
+
+def aimd_interval_s(
+    interval_s: float, changed: bool, step_s: float, factor: float, min_s: float, max_s: float
+) -> float:
+    """The interval after `interval_s`, NaN for the first."""
+    if math.isnan(interval_s):
+        return min_s
+    return min(max(interval_s * factor if changed else interval_s + step_s, min_s), max_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +44,6 @@ class Aimd:
         check_bounds(self.min_s, self.max_s)
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        interval_s = self.min_s
-        if outcome is not None:
-            interval_s = outcome.state * self.factor if outcome.changed else outcome.state + self.step_s
-            interval_s = min(max(interval_s, self.min_s), self.max_s)
+        interval_s, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
+        interval_s = aimd_interval_s(interval_s, changed, self.step_s, self.factor, self.min_s, self.max_s)
         return Verdict(t + interval_s, Reason.AIMD, interval_s)

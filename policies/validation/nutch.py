@@ -1,5 +1,6 @@
 """Nutch: an interval for each object that shrinks when it had changed and grows when it had not."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,6 +9,25 @@ from bestbefore.policies.models.history import DAY_S, History
 from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_bounds, check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
+
+
+def nutch_interval_s(
+    interval_s: float, changed: bool, unchanged_s: float, initial_s: float, increase: float, decrease: float,
+    min_s: float, max_s: float,
+) -> float:
+    """The interval after `interval_s`, NaN for the first; `unchanged_s` is d."""
+    if math.isnan(interval_s):
+        interval_s = initial_s
+    elif changed:
+        interval_s *= 1.0 - decrease
+    else:
+        interval_s *= 1.0 + increase
+    return min(max(interval_s, unchanged_s, min_s), max_s)
+
+
+def nutch_expiry_s(t: float, interval_s: float, unchanged_s: float, sync: float) -> float:
+    """t + I - sync * d, or t if that lies before it."""
+    return max(t, t + interval_s - sync * unchanged_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +65,10 @@ class Nutch:
         check_bounds(self.min_s, self.max_s)
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        changed = outcome is not None and outcome.changed
-        interval_s = self.initial_s
-        if outcome is not None:
-            interval_s = outcome.state * (1.0 - self.decrease if changed else 1.0 + self.increase)
+        interval_s, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
         last_s = history.last_update_s(t)
         unchanged_s = 0.0 if changed or last_s is None or self.sync == 0.0 else t - last_s
-        interval_s = min(max(interval_s, unchanged_s, self.min_s), self.max_s)
-        return Verdict(max(t, t + interval_s - self.sync * unchanged_s), Reason.NUTCH, interval_s)
+        interval_s = nutch_interval_s(
+            interval_s, changed, unchanged_s, self.initial_s, self.increase, self.decrease, self.min_s, self.max_s
+        )
+        return Verdict(nutch_expiry_s(t, interval_s, unchanged_s, self.sync), Reason.NUTCH, interval_s)

@@ -1,5 +1,6 @@
 """StormCrawler: as Nutch, but a change moves the interval towards its minimum."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -8,6 +9,17 @@ from bestbefore.policies.models.history import DAY_S, HOUR_S, History
 from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.ranges import check_bounds, check_range
 from bestbefore.policies.validation.verdict import Reason, Verdict
+
+
+def stormcrawler_interval_s(
+    interval_s: float, changed: bool, initial_s: float, increase: float, decrease: float, min_s: float, max_s: float
+) -> float:
+    """The interval after `interval_s`, NaN for the first."""
+    if math.isnan(interval_s):
+        return initial_s
+    if changed:
+        return (1.0 - decrease) * interval_s + decrease * min_s
+    return min((1.0 + increase) * interval_s, max_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +50,8 @@ class StormCrawler:
         check_bounds(self.min_s, self.max_s)
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        interval_s = self.initial_s
-        if outcome is not None and outcome.changed:
-            interval_s = (1.0 - self.decrease) * outcome.state + self.decrease * self.min_s
-        elif outcome is not None:
-            interval_s = min((1.0 + self.increase) * outcome.state, self.max_s)
+        interval_s, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
+        interval_s = stormcrawler_interval_s(
+            interval_s, changed, self.initial_s, self.increase, self.decrease, self.min_s, self.max_s
+        )
         return Verdict(t + interval_s, Reason.STORMCRAWLER, interval_s)
