@@ -110,16 +110,6 @@ class Tombstone:
     """Whether their histories are forgotten too."""
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
-    """What was counted since it was last written."""
-
-    requests: Mapping[str, int]
-    """URL -> requests."""
-    counters: Mapping[str, Mapping[str, int]]
-    """Registrable domain -> name -> count."""
-
-
 class Backend(Protocol):
     """Where the store keeps what outlives the process."""
 
@@ -173,14 +163,11 @@ class Backend(Protocol):
     async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
         """What is counted of the members on each of these hosts."""
 
-    async def tally(self, tally: Tally) -> None:
-        """Add to the request counts."""
+    async def tally(self, requests: Mapping[str, int]) -> None:
+        """Add to the request counts of these objects."""
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         """The objects most often requested, and how often."""
-
-    async def counters(self) -> dict[str, dict[str, int]]:
-        """Registrable domain -> name -> count."""
 
     def requested(self) -> AsyncIterator[list[str]]:
         """The URLs whose requests are counted, in parts, in no order."""

@@ -67,8 +67,8 @@ class Keys:
       the last variant that refers to it.
     - `buried:U`, string: the time of the last tombstone of U, so that a late write cannot bring back a dead copy. Lives
       `TOMBSTONES_KEPT_S`.
-    - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. `counters`, hash:
-      name -> count. Both live `forget_after` from their last write.
+    - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. It lives
+      `forget_after` from its last write.
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
       the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
     - `fetch:U`, string: the process that is fetching U unasked, a lease; or `done` and when the job was due, for 2 d.

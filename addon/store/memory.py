@@ -1,7 +1,7 @@
 """The store in memory: for a replay through the addon, and for tests. Nothing of it outlives the process."""
 
 from collections import Counter, OrderedDict, deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -18,7 +18,6 @@ from bestbefore.addon.store.interface import (
     Commit,
     GroupCounts,
     Put,
-    Tally,
     Tombstone,
     Versioned,
 )
@@ -58,7 +57,6 @@ class MemoryBackend:
         self._buried: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
-        self._counters: dict[str, Counter[str]] = {}
 
     async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
         """There is no other process to be heard of, and nothing to be lost."""
@@ -181,16 +179,11 @@ class MemoryBackend:
         found = [self._counts.get(host, ({}, {})) for host in hosts]
         return [GroupCounts(dict(updates), dict(starts)) for updates, starts in found]
 
-    async def tally(self, tally: Tally) -> None:
-        self._requests.update(tally.requests)
-        for domain, counts in tally.counters.items():
-            self._counters.setdefault(domain, Counter()).update(counts)
+    async def tally(self, requests: Mapping[str, int]) -> None:
+        self._requests.update(requests)
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         return sorted(self._requests.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
-
-    async def counters(self) -> dict[str, dict[str, int]]:
-        return {domain: dict(counts) for domain, counts in self._counters.items()}
 
     async def requested(self) -> AsyncIterator[list[str]]:
         yield list(self._requests)

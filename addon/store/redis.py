@@ -1,7 +1,7 @@
 """The store in Redis or Valkey: the user's own server, a cluster of them, or the embedded one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from functools import partial
 from importlib.resources import files
 from typing import Any
@@ -21,7 +21,6 @@ from bestbefore.addon.store.interface import (
     GroupCounts,
     Put,
     StoreInputError,
-    Tally,
     Tombstone,
     UnwritableError,
     Versioned,
@@ -247,21 +246,14 @@ class RedisBackend:
         found = [_counted(counts) for counts in await self._connection.ask_all([("HGETALL", name) for name in names])]
         return [GroupCounts(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
 
-    async def tally(self, tally: Tally) -> None:
-        live_ms = self._real_ms(self._forget_after_s)
-        commands: list[Sequence[Any]] = []
-        for url, n in tally.requests.items():
-            commands.append(("ZINCRBY", self._requests_key(url), n, url))
-        domains = {self._names.domain(host_of(url)) for url in tally.requests}
+    async def tally(self, requests: Mapping[str, int]) -> None:
+        commands: list[Sequence[Any]] = [("ZINCRBY", self._requests_key(url), n, url) for url, n in requests.items()]
+        domains = {self._names.domain(host_of(url)) for url in requests}
         for domain in domains:
             name = self._names.of_domain(domain, "requests")
             commands.append(("ZREMRANGEBYRANK", name, 0, -REQUESTS_KEPT - 1))
-            commands.append(("PEXPIRE", name, live_ms))
-        for domain, counters in tally.counters.items():
-            name = self._names.of_domain(domain, "counters")
-            commands += [("HINCRBY", name, counter, n) for counter, n in counters.items()]
-            commands.append(("PEXPIRE", name, live_ms))
-        await self._join_domains(domains | set(tally.counters))
+            commands.append(("PEXPIRE", name, self._real_ms(self._forget_after_s)))
+        await self._join_domains(domains)
         await self._connection.ask_all(commands)
 
     async def top(self, n: int) -> list[tuple[str, int]]:
@@ -280,15 +272,6 @@ class RedisBackend:
 
     def _requests_key(self, url: str) -> str:
         return self._names.of_domain(self._names.domain(host_of(url)), "requests")
-
-    async def counters(self) -> dict[str, dict[str, int]]:
-        domains = await self._all_domains()
-        found = await self._connection.ask_all([("HGETALL", self._names.of_domain(d, "counters")) for d in domains])
-        return {
-            domain: {name.decode(): int(n) for name, n in pairs(part)}
-            for domain, part in zip(domains, found, strict=True)
-            if part
-        }
 
     async def _all_domains(self) -> list[str]:
         return sorted(domain.decode() for domain in await self._connection.ask("SMEMBERS", keys.DOMAINS))

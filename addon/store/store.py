@@ -79,7 +79,7 @@ class Store:
             self._link, clock, self._tombstones, self._notices, hot_max=hot_max, keep_s=keep_s, store_max=store_max
         )
         self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain)
-        self._requests = Requests(domain_of)
+        self._requests = Requests()
         self.planning = Planning(self._link, clock, self._notices, domain_of)
         parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning)
         self._behind = Behind(self._link, self._notices, parts, self._connect, self._groups.read_due)
@@ -257,9 +257,9 @@ class Store:
 
     # Counting
 
-    def requested(self, url: str, *counters: str) -> None:
-        """Count a request of an object, and one for each of these counters of its registrable domain."""
-        self._requests.count(url, counters)
+    def requested(self, url: str) -> None:
+        """Count a request of an object."""
+        self._requests.count(url)
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         """The objects most often requested, and how often."""
@@ -267,13 +267,6 @@ class Store:
         for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
             counts[url] += count
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
-
-    async def counters(self) -> dict[str, dict[str, int]]:
-        """Registrable domain -> name -> count."""
-        counts = {domain: Counter(names) for domain, names in self._requests.waiting_counters().items()}
-        for domain, names in (await self._link.read(lambda backend: backend.counters()) or {}).items():
-            counts.setdefault(domain, Counter()).update(names)
-        return {domain: dict(names) for domain, names in counts.items()}
 
     # Commands
 

@@ -12,7 +12,7 @@ from bestbefore.addon.engine.learning import Record, Update
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.interface import VARIANTS_KEPT, Commit, GroupCounts, Put, Tally, Tombstone, Versioned
+from bestbefore.addon.store.interface import VARIANTS_KEPT, Commit, GroupCounts, Put, Tombstone, Versioned
 
 URL = "http://www.example.org/a"
 HOST = "www.example.org"
@@ -62,7 +62,6 @@ async def test_of_an_unknown_object_there_is_nothing(backend):
     assert await backend.hosts(None) == []
     assert await backend.host_counts([HOST]) == [NOTHING]
     assert await backend.top(5) == []
-    assert await backend.counters() == {}
     assert await backend.tombstones() == []
     assert await all_of(backend.recorded()) == await all_of(backend.copied()) == []
 
@@ -242,13 +241,12 @@ async def test_tombstones_are_kept_for_a_day_in_order(backend):
 # Counts
 
 
-async def test_requests_and_counters_add_up(backend):
+async def test_requests_add_up(backend):
     other = "http://b.example.com/"
-    await backend.tally(Tally({URL: 2, other: 5}, {"example.org": {"hit": 2}, "example.com": {"hit": 1, "miss": 4}}))
-    await backend.tally(Tally({URL: 4}, {"example.org": {"hit": 1}}))
+    await backend.tally({URL: 2, other: 5})
+    await backend.tally({URL: 4})
     assert await backend.top(5) == [(URL, 6), (other, 5)]
     assert await backend.top(1) == [(URL, 6)]
-    assert await backend.counters() == {"example.org": {"hit": 3}, "example.com": {"hit": 1, "miss": 4}}
     assert await all_of(backend.requested()) == [other, URL]
     await backend.uncount([URL, "http://never/"])
     assert await backend.top(5) == [(other, 5)]
@@ -263,7 +261,7 @@ async def test_any_name_of_an_object_is_kept_apart(backend, url):
     (version,) = await backend.commit([Commit(url, b"", record(url), GroupCounts({1: 1}, {1: 1}))])
     await backend.commit([Commit(other, b"", record(other), NOTHING)])
     await backend.put([put(url=url), put(b"2", url=other)])
-    await backend.tally(Tally({url: 2, other: 1}, {}))
+    await backend.tally({url: 2, other: 1})
     assert await backend.records([url]) == [Versioned(version, record(url))]
     assert [c.url for c in await backend.copies(url)] == [url]
     assert await all_of(backend.recorded()) == [(url, 200.0), (other, 200.0)]

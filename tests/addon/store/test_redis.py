@@ -8,7 +8,7 @@ from bestbefore.addon.clock import FastClock, RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.connection import Connection
-from bestbefore.addon.store.interface import Commit, GroupCounts, Put, StoreInputError, Tally, Tombstone, Versioned
+from bestbefore.addon.store.interface import Commit, GroupCounts, Put, StoreInputError, Tombstone, Versioned
 from bestbefore.addon.store.keys import Keys
 from bestbefore.addon.store.redis import PROVISIONAL_S, REQUESTS_KEPT, RedisBackend
 
@@ -82,7 +82,7 @@ async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, 
     version = await commit(backend)
     await backend.commit([Commit(URL, version, Record(URL, 1.0, 2.0, contacts=2), GroupCounts({1: 1}, {1: 1}))])
     await backend.put([Put(copy_of(URL), 100.0, b"hello")])
-    await backend.tally(Tally({URL: 1}, {"example.org": {"hit": 1}}))
+    await backend.tally({URL: 1})
     await backend.bury([Tombstone(time.time(), "http://b.example.org/", exact=True)])
     kept_without_end = {key.decode() for key in client.keys("*") if client.ttl(key) == -1}
     assert kept_without_end == {
@@ -126,7 +126,7 @@ async def test_a_copy_whose_body_was_evicted_is_let_go_of_at_its_next_validation
 
 
 async def test_of_a_domain_the_requests_of_only_so_many_objects_are_kept(backend, client):
-    await backend.tally(Tally({f"http://example.org/{i}": 1 + (i > 5) for i in range(REQUESTS_KEPT + 6)}, {}))
+    await backend.tally({f"http://example.org/{i}": 1 + (i > 5) for i in range(REQUESTS_KEPT + 6)})
     assert client.zcard("bb1:{example.org}:requests") == REQUESTS_KEPT
     assert {n for _, n in await backend.top(REQUESTS_KEPT)} == {2}
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store import requests
 from bestbefore.addon.store.interface import AwayError
 from bestbefore.addon.store.requests import Requests
@@ -15,39 +14,36 @@ class Backend:
         self.away = False
         self.taken = []
 
-    async def tally(self, tally):
+    async def tally(self, requests):
         if self.away:
             raise AwayError("gone")
-        self.taken.append((dict(tally.requests), {domain: dict(c) for domain, c in tally.counters.items()}))
+        self.taken.append(dict(requests))
 
 
 async def test_what_is_counted_is_written_once():
-    counted, backend = Requests(registrable_domain), Backend()
-    counted.count("http://a.example.org/", ("hit",))
-    counted.count("http://a.example.org/", ())
-    counted.count("http://b.example.org/", ("hit", "shorten"))
+    counted, backend = Requests(), Backend()
+    for url in ("http://a.example.org/", "http://a.example.org/", "http://b.example.org/"):
+        counted.count(url)
     await counted.write(backend)
     assert counted.waiting == 0
-    assert backend.taken == [
-        ({"http://a.example.org/": 2, "http://b.example.org/": 1}, {"example.org": {"hit": 2, "shorten": 1}})
-    ]
+    assert backend.taken == [{"http://a.example.org/": 2, "http://b.example.org/": 1}]
 
 
 async def test_what_could_not_be_written_is_added_to_what_comes():
-    counted, backend = Requests(registrable_domain), Backend()
-    counted.count("http://a.org/", ("hit",))
+    counted, backend = Requests(), Backend()
+    counted.count("http://a.org/")
     backend.away = True
     with pytest.raises(AwayError):
         await counted.write(backend)
-    counted.count("http://a.org/", ("hit",))
+    counted.count("http://a.org/")
     backend.away = False
     await counted.write(backend)
-    assert backend.taken == [({"http://a.org/": 2}, {"a.org": {"hit": 2}})]
+    assert backend.taken == [{"http://a.org/": 2}]
 
 
 def test_only_so_many_objects_wait(monkeypatch):
     monkeypatch.setattr(requests, "WAITING_OBJECTS", 2)
-    counted = Requests(registrable_domain)
+    counted = Requests()
     for url in ("http://a/", "http://b/", "http://c/", "http://a/"):
-        counted.count(url, ())
+        counted.count(url)
     assert dict(counted.waiting_top()) == {"http://a/": 2, "http://b/": 1}

@@ -397,15 +397,14 @@ async def test_what_other_proxies_learn_is_in_a_group_within_a_minute(open_a_sto
 # Counting
 
 
-async def test_requests_and_counters_are_added_up(store):
+async def test_requests_are_added_up(store):
     for _ in range(3):
-        store.requested(URL, "hit")
-    store.requested("http://b.com/", "hit", "shorten")
+        store.requested(URL)
+    store.requested("http://b.com/")
     await store.flush()
     store.requested(URL)
     assert await store.top(1) == [(URL, 4)]
     assert await store.top(9) == [(URL, 4), ("http://b.com/", 1)]
-    assert await store.counters() == {"example.org": {"hit": 3}, "b.com": {"hit": 1, "shorten": 1}}
 
 
 # The server is away
