@@ -38,6 +38,7 @@ from bestbefore.addon.proxy.forwarded import Passing, passed_head
 from bestbefore.addon.proxy.gate import Gate
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.origin import Origin
+from bestbefore.addon.proxy.passed_through import PassedThrough
 from bestbefore.addon.proxy.translate import is_carried
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.bypass import is_malformed
@@ -164,6 +165,9 @@ class Service:
         self._closing.push_async_callback(self._store.close)
         self._traffic.start()
         self._closing.push_async_callback(self._traffic.close)
+        self._passed_through = PassedThrough(settings.state / "passthrough", self._store, settings.store)
+        self._closing.push_async_callback(self._passed_through.close)
+        self._passed_through.reconfigured(settings.passthrough)
         verify, ca_file = _trust(stock=self.announce)
         upstream = None if settings.upstream is None else str(settings.upstream)
         self._origin = Origin(self.clock, upstream=upstream, verify=verify, ca_file=ca_file)
@@ -218,7 +222,6 @@ class Service:
     async def _reload(self) -> None:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
-            before = self.settings
             outcome = self._watch.poll()
             if outcome is None:
                 continue
@@ -226,9 +229,9 @@ class Service:
                 self.metrics.reload_failed()
                 logger.warning("the configuration stays as it was:\n%s", outcome.message)
                 continue
-            self._reconfigure(before, outcome.need_restart)
+            self._reconfigure(outcome.need_restart)
 
-    def _reconfigure(self, before: Settings, need_restart: tuple[str, ...]) -> None:
+    def _reconfigure(self, need_restart: tuple[str, ...]) -> None:
         settings = self.settings
         try:
             self.gate.reconfigured(settings)
@@ -236,12 +239,7 @@ class Service:
             logger.warning("credentials stay as they were: %s", error)
         site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
         self._exchanges.reconfigured(self._watch.config.rules, site)
-        for pattern in settings.passthrough:
-            if pattern not in before.passthrough:
-                # What was learnt of a host that is passed through from now on is nobody's business any more. The store
-                # may be away, and a later change of the file must not wait for it.
-                forgetting = asyncio.create_task(self._store.forget(pattern.text))
-                self._closing.push_async_callback(_cancelled, forgetting)
+        self._passed_through.reconfigured(settings.passthrough)
         if self._companion is not None:
             self._companion.reconfigured()
         logger.info("the configuration has changed")

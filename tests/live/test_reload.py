@@ -122,6 +122,23 @@ def test_a_host_newly_passed_through_loses_its_copies_and_histories(
     assert "fwd=uri-miss" in proxy.get(dropped).cache_status, "what it had before is gone"
 
 
+def test_a_host_that_comes_under_passthrough_while_no_proxy_runs_is_forgotten_at_the_start(
+    start_proxy: Start, start_origin: Start, tmp_path: Path
+) -> None:
+    origin, config, state = start_origin(UPDATES), tmp_path / "proxy.toml", tmp_path / "state"
+    config.write_text("")
+    proxy = start_proxy("--config", str(config), state=state)
+    url = origin.url + "/page"
+    proxy.get(url)
+    wait_until_known(proxy, url, known=True)
+    assert proxy.stop() == 0
+
+    config.write_text('[proxy]\npassthrough = ["127.0.0.1"]\n')
+    proxy = start_proxy("--config", str(config), state=state)
+    proxy.hears("127.0.0.1 is under passthrough: forgot 1 object")
+    wait_until_known(proxy, url, known=False)
+
+
 def wait_until_known(proxy: Any, url: str, *, known: bool) -> None:
     """Until `bestbefore show` knows of an object, or no longer does."""
     end = time.monotonic() + PATIENCE_S
