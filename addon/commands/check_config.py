@@ -13,8 +13,8 @@ from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.rules import Rule, Rules
 from bestbefore.policies.validation.spec import duration_text, params, spec_text
 
-_RARE_KEYS = ("override", "group", "learn_without_validator", "trust_piggyback", "honour_client_cc")
-"""Keys of a rule that are shown only where they differ from what they are without a word."""
+_TOLD_APART = ("match", "policy", "obey", "stale_if_down_s", "key")
+"""What of a rule has a line of its own, or is no key of it. All else is shown where it differs from the default."""
 
 _WHEN_NONE: Mapping[str, str] = {
     "mode": "forward",
@@ -36,8 +36,6 @@ def command(file: Path) -> None:
     """
     config = load_config(file)
     click.echo(f"{file}: ok")
-    for warning in config.warnings:
-        click.echo(f"{file}: warning: {warning}")
     prefetch = _prefetch_shown(config.prefetch)
     for line in (*_settings_shown(config.settings), *_rules_shown(config.rules), *prefetch):
         click.echo(line)
@@ -95,7 +93,7 @@ def _rule_shown(rule: Rule) -> Iterator[str]:
     yield f"     obey = {rule.obey}"
     for field in fields(rule):
         value = getattr(rule, field.name)
-        if field.name in _RARE_KEYS and value != field.default:
+        if field.name not in _TOLD_APART and value != field.default:
             yield f"     {field.name} = {_setting_shown(value)}"
 
 

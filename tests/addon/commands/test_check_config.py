@@ -83,6 +83,15 @@ def test_durations_of_a_policy_are_shown_with_their_units(tmp_path: Path) -> Non
     assert "     policy = squid:min=90s,percent=20,max=3d," in check(path).output
 
 
+def test_what_differs_from_the_defaults_is_shown_of_each_rule(tmp_path: Path) -> None:
+    file = tmp_path / "proxy.toml"
+    file.write_text('[default]\nfeed_etag = false\nfeed_delta = false\nfeed_hint = "2h"\nhonour_client_cc = false\n')
+    lines = CliRunner().invoke(cli, ["check-config", str(file)]).output.splitlines()
+    assert lines[lines.index("     obey = strict") + 1 :][:4] == [
+        "     honour_client_cc = false", "     feed_etag = false", "     feed_delta = false", "     feed_hint = 2h"
+    ]
+
+
 def test_an_empty_file_is_the_defaults(tmp_path: Path) -> None:
     path = tmp_path / "c.toml"
     path.touch()
