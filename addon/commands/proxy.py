@@ -37,8 +37,6 @@ def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> 
     _log_plainly()
     if isinstance(clock, FastClock):
         click.echo(f"warning: {VARIABLE}: time runs {clock.factor:g} times faster than the world's", err=True)
-    for warning in watch.config.warnings:
-        click.echo(f"warning: {warning}", err=True)
     with contextlib.suppress(asyncio.CancelledError):  # told to stop before it listened
         asyncio.run(_run(watch, clock, quiet=quiet))
 

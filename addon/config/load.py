@@ -28,8 +28,6 @@ class Config:
     settings: Settings
     rules: Rules
     prefetch: PrefetchSettings
-    warnings: tuple[str, ...] = ()
-    """Lines for the user about what is accepted and yet perhaps not what was meant."""
 
 
 def load_config(

@@ -104,4 +104,4 @@ def _effective(running: Config, new: Config) -> Config:
     rules = [
         replace(rule, stale_if_down_s=settings.stale_if_down) for rule in (new.rules.default, *new.rules.domains)
     ]
-    return Config(settings, Rules(rules[0], tuple(rules[1:])), new.prefetch, new.warnings)
+    return Config(settings, Rules(rules[0], tuple(rules[1:])), new.prefetch)

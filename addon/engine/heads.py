@@ -16,8 +16,7 @@ def from_copy(request: Request, copy: Copy, now_s: float, status_member: str, si
     `status_member` is our member of Cache-Status.
     """
     head = answer(request, copy, copy.age_s(now_s))
-    fields = head.fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member))
-    return Head(head.status, fields, head.reason)
+    return Head(head.status, _with_us(head.fields, status_member, site), head.reason)
 
 
 def passed_on(head: Head, now_s: float, status_member: str, site: Site) -> Head:
@@ -25,9 +24,12 @@ def passed_on(head: Head, now_s: float, status_member: str, site: Site) -> Head:
     fields = end_to_end(head.fields)
     if "date" not in fields:
         fields = fields.added(("Date", format_http_date(now_s)))
-    return Head(
-        head.status, fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member)), head.reason
-    )
+    return Head(head.status, _with_us(fields, status_member, site), head.reason)
+
+
+def _with_us(fields: Fields, status_member: str, site: Site) -> Fields:
+    """With us last: who is nearer to the origin comes first (RFC 9110 7.6.3, RFC 9211 2)."""
+    return fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member))
 
 
 def of_our_own(status: int, now_s: float, status_member: str, size: int, *lines: tuple[str, str]) -> Head:

@@ -4,8 +4,6 @@ import math
 import re
 from enum import StrEnum
 
-from bestbefore.addon.rfc9111.message import Fields
-
 NAME = "bestbefore"
 
 _SF_TOKEN = re.compile(r"[A-Za-z*][!#$%&'*+\-.^_`|~0-9A-Za-z:/]*")
@@ -56,11 +54,6 @@ def forwarded(
         "collapsed" if collapsed else "",
         _detail(detail),
     )
-
-
-def with_member(fields: Fields, member: str) -> Fields:
-    """The fields of a response with our member last: caches nearer to the origin come first (RFC 9211 2)."""
-    return fields.added(("Cache-Status", member))
 
 
 def _member(*parameters: str) -> str:

@@ -45,8 +45,6 @@ class NoStore(StrEnum):
     """Neither an explicit lifetime, nor public, nor a heuristically cacheable status."""
     NEVER_USABLE = "no-validator"
     """Nothing would ever allow to reuse it: no lifetime, and nothing to validate it by."""
-    TRUNCATED = "truncated"
-    """The content is not as long as Content-Length says."""
 
     @property
     def lies_in_the_request(self) -> bool:

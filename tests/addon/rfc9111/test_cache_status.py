@@ -1,15 +1,11 @@
 import math
-from collections.abc import Callable
 
 import http_sf
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.rfc9111.cache_status import Fwd, forwarded, hit, with_member
-from bestbefore.addon.rfc9111.message import Fields
-
-type Having = Callable[..., Fields]
+from bestbefore.addon.rfc9111.cache_status import Fwd, forwarded, hit
 
 
 def test_a_hit_tells_what_is_left_and_who_decided() -> None:
@@ -37,11 +33,6 @@ def test_a_forwarded_request_tells_why_and_what_came_of_it() -> None:
 )
 def test_the_detail_is_a_token_where_it_can_be_one(text: str, written: str) -> None:
     assert hit(detail=text) == f"bestbefore; hit; {written}"
-
-
-def test_our_member_comes_after_those_of_caches_nearer_to_the_origin(fields: Having) -> None:
-    received = fields("Cache-Status: OriginCache; hit; ttl=1100", "A: 1")
-    assert with_member(received, hit()).get("cache-status") == "OriginCache; hit; ttl=1100, bestbefore; hit"
 
 
 @given(st.one_of(st.none(), st.floats()), st.text(max_size=10), st.sampled_from(Fwd), st.integers(100, 999))
