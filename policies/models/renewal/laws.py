@@ -200,12 +200,17 @@ def weibull_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau
 
 @_OVERFLOW
 def pareto_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau: FloatArray) -> FloatArray:
-    """tau - scale l exprel((2 - shape) l), l = ln(1 + tau / scale), exprel(x) = (e^x - 1) / x."""
+    """tau - scale l exprel((2 - shape) l), l = ln(1 + tau / scale), exprel(x) = (e^x - 1) / x.
+
+    The nearer the shape is to 1, the less of tau is left. Below 1.5 it is written so that nothing is lost by that.
+    """
     x = tau / scale
-    c = shape - 1.0
+    c = np.asarray(shape - 1.0)
     logarithm = np.log1p(x)
     few = c * x**2 / 2.0 * (1.0 - (c + 1.0) * x / 3.0 * (1.0 - (c + 2.0) * x / 4.0))
-    closed = x - logarithm * exprel((1.0 - c) * logarithm)
+    heavy = c < 0.5
+    of_heavy = -((1.0 + x) * np.expm1(-c * logarithm) + c * x) / np.where(heavy, 1.0 - c, 1.0)
+    closed = np.where(heavy, of_heavy, x - logarithm * exprel((1.0 - c) * logarithm))
     return scale * np.where(x < NEARLY_NOTHING / shape, few, closed)
 
 

@@ -1,6 +1,7 @@
 """The laws beside equation 3 of the paper, integrated numerically, and beside each other where they meet."""
 
 import math
+from decimal import Decimal, localcontext
 
 import numpy as np
 import pytest
@@ -77,6 +78,15 @@ def test_the_series_and_the_closed_form_meet() -> None:
     ):
         below, above = law.stale_time(np.array([at * (1 - 1e-13), at * (1 + 1e-13)]))
         assert below == pytest.approx(above, rel=1e-10)
+
+
+@pytest.mark.parametrize("shape", [1.0 + 1e-12, 1.000001, 1.001, 1.3, 1.499, 1.501, 1.8])
+def test_a_pareto_law_next_to_those_without_a_mean_loses_no_digits(shape: float) -> None:
+    tau = np.geomspace(1e-3, 1e12, 61)
+    with localcontext(prec=60):
+        c = Decimal(shape) - 1
+        exact = [float(x - (((1 - c) * (1 + x).ln()).exp() - 1) / (1 - c)) for x in map(Decimal, tau.tolist())]
+    assert_allclose(Pareto(shape, 1.0).stale_time(tau), exact, rtol=1e-11)
 
 
 def test_equal_intervals_leave_a_copy_stale_for_half_the_time_after_each() -> None:
