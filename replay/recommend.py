@@ -26,6 +26,8 @@ LEAST_CHANGES = 30
 Stale hits come in runs, one for each change, so that it is changes on which the choice is made. On a real trace, rules
 that rested on fewer than 15 of them had several times the stale rate later that they were chosen for.
 """
+LONGEST_HOST = 253
+"""Letters of the longest name that a host can have: RFC 1035, section 2.3.4, without the final dot."""
 
 type Evaluate = Callable[[Callable[[Policy], PartCounts], Sequence[Policy]], list[PartCounts]]
 """Applies a function to each policy: here, or over several processes."""
@@ -44,6 +46,8 @@ class Choice:
     """In the part of the time in which it was chosen."""
     then: Counts
     """In the rest."""
+    bound: Counts
+    """In the rest, of who knows the future: no policy can be better."""
     reached: bool
     """Whether its stale rate in the first part is the one asked for, or less."""
 
@@ -64,8 +68,6 @@ class Recommendation:
     """What would have come of it in the rest of the time, all domains together."""
     unconfigured: Counts
     """The same of the proxy without a configuration."""
-    bound: Counts
-    """The same of who knows the future: no policy can be better."""
 
 
 def live(point: Point) -> Policy:
@@ -111,24 +113,27 @@ def recommend(
     then.prepare(tried)
     counted = evaluate(partial(_count_parts, then, parts), tried)
     then_counts = dict(zip(chosen, counted, strict=False))
-    unconfigured, bound = (Counts.total(counts.values()) for counts in counted[len(chosen):])
-
-    def choice(place: int, in_first: Counts, in_then: Counts) -> Choice:
-        return Choice(candidates[place], in_first, in_then, stale_rate(in_first) <= largest_stale_rate)
-
+    unconfigured, bounds = counted[len(chosen):]
     nothing = Counts.total([])
+
+    def choice(place: int, in_first: Counts, in_then: Counts, at_best: Counts) -> Choice:
+        return Choice(candidates[place], in_first, in_then, at_best, stale_rate(in_first) <= largest_stale_rate)
+
     choices = {
-        domain: choice(place, first_counts[place][domain], then_counts[place].get(domain, nothing))
+        domain: choice(
+            place, first_counts[place][domain], then_counts[place].get(domain, nothing), bounds.get(domain, nothing)
+        )
         for domain, place in places.items()
     }
     return Recommendation(
         largest_stale_rate,
-        choice(default, totals[default], Counts.total(then_counts[default].values())),
+        choice(
+            default, totals[default], Counts.total(then_counts[default].values()), Counts.total(bounds.values())
+        ),
         choices,
         [domain for domain in sizes if domain not in own],
         Counts.total([*(one.then for one in choices.values()), then_counts[default].get(OTHERS, nothing)]),
-        unconfigured,
-        bound,
+        Counts.total(unconfigured.values()),
     )
 
 
@@ -149,7 +154,7 @@ def nearest(counts: Sequence[Counts], largest_stale_rate: float) -> int:
 def is_host(domain: str) -> bool:
     """Whether a rule can match this domain."""
     try:
-        return "*" not in HostPattern.parse(domain).text
+        return len(domain) <= LONGEST_HOST and "*" not in HostPattern.parse(domain).text
     except ValueError:
         return False
 

@@ -1,6 +1,7 @@
 """`bestbefore recommend`: the policies that a trace speaks for, as a configuration of the proxy."""
 
 import math
+import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -75,6 +76,8 @@ def command(
     is a configuration for bestbefore proxy --config FILE.
     """
     candidates = _candidates(specs or CANDIDATES)
+    if out_path is not None and not out_path.parent.is_dir():
+        raise InputError(f"--out {out_path}: expected a file in a folder that is there")
     updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
     if requests is None:
         raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
@@ -102,11 +105,16 @@ def command(
     text = toml(found, _facts(parts, [path for path in (updates_path, requests_path, log_path) if path is not None]))
     if out_path is None:
         click.echo(text, nl=False)
-    else:
+        return
+    for line in summary(found):
+        click.echo(line)
+    try:
         with whole_file(out_path) as file:
             file.write(text.encode())
-        for line in summary(found):
-            click.echo(line)
+    except OSError:
+        click.echo(f"\n{text}", nl=False)  # which took minutes
+        raise
+    _say(f"{out_path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(out_path))}")
 
 
 def _candidates(specs: Sequence[str]) -> list[Point]:

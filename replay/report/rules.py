@@ -17,6 +17,7 @@ NAMED = 5
 """So many of the domains that have no rule are named."""
 WIDTH = 100
 """Of comments, in letters."""
+AT_BEST = "at best (oracle)"
 
 
 def toml(recommendation: Recommendation, facts: Sequence[str]) -> str:
@@ -25,15 +26,19 @@ def toml(recommendation: Recommendation, facts: Sequence[str]) -> str:
 
 
 def summary(recommendation: Recommendation) -> Iterator[str]:
-    """What is chosen for each domain, in lines for people."""
+    """What is chosen for each domain, and what comes of it, in lines for people."""
     choices = {**recommendation.domains, "[default]": recommendation.default}
-    rows = [("domain", "policy", "cached", "stale", "validations", "then: cached", "stale", "validations")]
+    rows = [("domain", "policy", "cached", "stale", "validations", "then: cached", "stale", "validations", "at best")]
     for domain, choice in choices.items():
-        rows.append((domain, choice.point.spec, *_figures(choice.first), *_figures(choice.then)))
+        at_best = f"{choice.bound.validations:,}"
+        rows.append((domain, choice.point.spec, *_figures(choice.first), *_figures(choice.then), at_best))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
         yield "  ".join(cells)
+    yield ""
+    yield f"then, all {recommendation.followed.cached:,} requests that found a copy:"
+    yield from _compared(recommendation)
 
 
 def _figures(counts: Counts) -> tuple[str, str, str]:
@@ -50,12 +55,7 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
     yield from _comment(
         f"In the second part, {found.followed.cached:,} requests found a copy: stale hits among them, and validations"
     )
-    for who, counts in (
-        ("with this file", found.followed),
-        (f"without ({DEFAULT_POLICY})", found.unconfigured),
-        ("at best (oracle)", found.bound),
-    ):
-        yield f"#   {who:<17} {_told(counts, found)}"
+    yield from (f"# {line}" for line in _compared(found))
     yield ""
     yield "[default]"
     yield "# Chosen on all domains together, for those without a rule of their own."
@@ -70,6 +70,16 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
         yield f"match = {json.dumps(HostPattern.parse(domain).text)}"
         yield from _told_of(choice, found)
         yield from _settings(choice.point.policy.name, {**inherited, **choice.point.written})
+
+
+def _compared(found: Recommendation) -> Iterator[str]:
+    """What comes of the file in the second part, of none, and of who knows the future."""
+    for who, counts in (
+        ("with this file", found.followed),
+        (f"without ({DEFAULT_POLICY})", found.unconfigured),
+        (AT_BEST, found.default.bound),
+    ):
+        yield f"  {who:<17} {_told(counts, found)}"
 
 
 def _without_rule(domains: Sequence[str]) -> Iterator[str]:
@@ -94,6 +104,7 @@ def _told_of(choice: Choice, found: Recommendation) -> Iterator[str]:
         yield f'# No candidate keeps to {asked}: this is the nearest. (policy = "always" does: it validates each time.)'
     for part, counts in (("first part:", choice.first), ("second part:", choice.then)):
         yield f"# {part:<12} {counts.cached:,} found a copy: {_told(counts, found)}"
+    yield f"# {AT_BEST}: {_told(choice.bound, found)}"
 
 
 def _told(counts: Counts, found: Recommendation) -> str:

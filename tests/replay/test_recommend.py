@@ -72,7 +72,8 @@ def test_candidates_are_compared_as_the_proxy_would_run_them() -> None:
 @pytest.mark.parametrize(
     ("domain", "expected"),
     [("example.org", True), ("ipr", True), ("192.0.2.1", True), ("::1", True), ("", False), ("*", False),
-     ("*.example.org", False), ("a b", False), ("a\nb", False), ('a"b', False), ("-", False)],
+     ("*.example.org", False), ("a b", False), ("a\nb", False), ('a"b', False), ("-", False),
+     ("a." * 126 + "a", True), ("a." * 127 + "a", False)],
 )
 def test_a_rule_can_match_hosts_only(domain: str, expected: bool) -> None:
     assert is_host(domain) == expected
@@ -164,8 +165,12 @@ def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:
     followed = [*(c.then for c in found.domains.values()), *(total(default, domain) for domain in found.others)]
     assert found.followed == Counts.total(followed)
     assert found.unconfigured == plain.replay(parts.then, live(*points_of("indttl")))
-    assert found.bound == plain.replay(parts.then, parse_spec("oracle"))
-    assert found.bound.stale_hits == 0
+    bounds = plain.replay_objects(parts.then, parse_spec("oracle"))
+    assert found.default.bound == Counts.total(bounds.values())
+    assert found.default.bound.stale_hits == 0
+    assert {domain: one.bound for domain, one in found.domains.items()} == {
+        domain: total(bounds, domain) for domain in found.domains
+    }
 
 
 def test_what_cannot_be_reached_is_told(data: Path) -> None:

@@ -43,7 +43,17 @@ def test_with_a_file_a_table_is_printed_in_its_place(folder: Path) -> None:
     printed = run(*FEW)
     result = run(*FEW, "--out", "proxy.toml", "--jobs", "2")
     assert (folder / "proxy.toml").read_text() == printed.stdout
-    assert [line.split()[0] for line in result.stdout.splitlines()] == ["domain", "ipr", "cft", "[default]"]
+    assert [line.split()[0] for line in result.stdout.splitlines()[:4]] == ["domain", "ipr", "cft", "[default]"]
+    assert result.stderr.splitlines()[-1].endswith("the proxy takes it: bestbefore proxy --config proxy.toml")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
+def test_a_configuration_that_cannot_be_written_is_printed() -> None:
+    """A full disk shows only when all is counted."""
+    printed = run(*FEW)
+    result = run(*FEW, "--out", "/dev/full")
+    assert isinstance(result.exception, OSError)
+    assert result.stdout.endswith(f"\n\n{printed.stdout}")
 
 
 def test_without_policies_many_are_tried() -> None:
@@ -83,6 +93,7 @@ def test_another_stale_rate_is_refused(rate: str) -> None:
         (["--policy", "ttl:alpha=0..1/3"], "--policy ttl:alpha=0..1/3: 'alpha=0..1/3': values that grow by a factor"),
         (["--policy", "nutch"], "--policy nutch: it can only be replayed; expected one of ttl, indhist, agghist"),
         (["--policy", "ttl:max_ttl=inf"], "--policy ttl:max_ttl=inf: max_ttl=inf can only be replayed; expected a dur"),
+        (["--out", "none/proxy.toml"], "--out none/proxy.toml: expected a file in a folder that is there"),
         (["--test-start", "5000000000"], "no request to replay"),
         (["--requests", "none.csv"], "none.csv: No such file or directory"),
         (["--origin", "1706300000", "--test-start", "1706200000"], "the test start, 1706200000, must not lie before"),

@@ -13,25 +13,24 @@ from bestbefore.replay.report.rules import summary, toml
 
 FIRST = Counts(misses=1, hits=300, stale_hits=3, validations=100, unnecessary=50)
 THEN = Counts(misses=1, hits=150, stale_hits=5, validations=50, unnecessary=25)
+BOUND = Counts(misses=1, hits=190, stale_hits=0, validations=10, unnecessary=0)
 NOTHING = Counts(0, 0, 0, 0, 0)
 
 
 def choice(spec: str, *, reached: bool = True, then: Counts = THEN) -> Choice:
     (point,) = points_of(spec)
-    return Choice(point, FIRST, then, reached)
+    return Choice(point, FIRST, then, BOUND, reached)
 
 
 def recommendation(
     default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = ()
 ) -> Recommendation:
-    return Recommendation(0.01, default, domains or {}, others, THEN, FIRST, NOTHING)
+    return Recommendation(0.01, default, domains or {}, others, THEN, FIRST)
 
 
 def loaded(tmp_path: Path, text: str) -> Rules:
     (tmp_path / "proxy.toml").write_text(text)
-    config = load_config(tmp_path / "proxy.toml")
-    assert config.warnings == ()
-    return config.rules
+    return load_config(tmp_path / "proxy.toml").rules
 
 
 def test_the_proxy_takes_all_candidates_as_they_were_replayed(tmp_path: Path) -> None:
@@ -74,10 +73,12 @@ def test_the_figures_stand_beside_each_rule() -> None:
     assert "# From u.csv.\n" in text
     assert "#   with this file    2.5 % stale, more than 1 %; 50 validations, 25 %\n" in text
     assert "#   without (indttl)  0.75 % stale; 100 validations, 25 %\n" in text
+    assert "#   at best (oracle)  0 % stale; 10 validations, 5 %\n" in text
     assert text.partition("[[domain]]\n")[2].splitlines() == [
         'match = "example.org"',
         "# first part:  400 found a copy: 0.75 % stale; 100 validations, 25 %",
         "# second part: 0 found a copy: 0 % stale; 0 validations, 0 %",
+        "# at best (oracle): 0 % stale; 10 validations, 5 %",
         'policy = "indhist"',
     ]
 
@@ -96,12 +97,19 @@ def test_domains_without_a_rule_are_named_and_cannot_break_the_file(tmp_path: Pa
     assert "\x1b" not in text
 
 
-def test_the_summary_has_a_line_for_each_rule() -> None:
-    header, *rows = summary(recommendation(choice("ttl"), {"example.org": choice("indhist")}))
+def test_the_summary_has_a_line_for_each_rule_and_what_comes_of_all() -> None:
+    header, *lines = summary(recommendation(choice("ttl"), {"example.org": choice("indhist")}))
     assert header.split() == [
-        "domain", "policy", "cached", "stale", "validations", "then:", "cached", "stale", "validations"
+        "domain", "policy", "cached", "stale", "validations", "then:", "cached", "stale", "validations", "at", "best"
     ]
-    assert [row.split() for row in rows] == [
-        ["example.org", "indhist", "400", "0.75", "%", "100", "200", "2.5", "%", "50"],
-        ["[default]", "ttl", "400", "0.75", "%", "100", "200", "2.5", "%", "50"],
+    assert [line.split() for line in lines[:2]] == [
+        ["example.org", "indhist", "400", "0.75", "%", "100", "200", "2.5", "%", "50", "10"],
+        ["[default]", "ttl", "400", "0.75", "%", "100", "200", "2.5", "%", "50", "10"],
+    ]
+    assert lines[2:] == [
+        "",
+        "then, all 200 requests that found a copy:",
+        "  with this file    2.5 % stale, more than 1 %; 50 validations, 25 %",
+        "  without (indttl)  0.75 % stale; 100 validations, 25 %",
+        "  at best (oracle)  0 % stale; 10 validations, 5 %",
     ]
