@@ -14,7 +14,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.interface import StoreUnusableError
 from bestbefore.addon.store.notices import log
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.store import Store
+from bestbefore.addon.store.store import Status, Store
 from bestbefore.replay.played.errors import PlayError
 
 PATIENCE_S = 120.0
@@ -63,8 +63,7 @@ def _quiet(logger: logging.Logger) -> Iterator[None]:
 async def keep_up(store: Store) -> None:
     """Let the store write, if it has fallen far behind. Raises PlayError if it has failed at any time."""
     status = store.status()
-    if status.last_absence:
-        raise PlayError(f"the store did not answer ({status.last_absence}), and nothing is counted without it")
+    _refuse_absence(status)
     if max(status.waiting_observations, status.waiting_copies) > WAITING_AT_MOST:
         await written(store)
 
@@ -73,6 +72,13 @@ async def written(store: Store) -> None:
     """Let the store write all that it was told. Raises PlayError if it cannot, or has failed before."""
     done = await store.flush()
     status = store.status()
-    if status.last_absence or not done:
-        why = status.last_absence or ", ".join(sorted(status.conditions))
-        raise PlayError(f"the store failed ({why}), and nothing is counted without it")
+    _refuse_absence(status)
+    if not done:
+        conditions = ", ".join(sorted(status.conditions))
+        raise PlayError(f"the store cannot be written to ({conditions}), and nothing is counted without it")
+
+
+def _refuse_absence(status: Status) -> None:
+    """However short: what the store was told last may be gone."""
+    if status.last_absence:
+        raise PlayError(f"the store did not answer ({status.last_absence}), and nothing is counted without it")

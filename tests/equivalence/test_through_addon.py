@@ -1,15 +1,22 @@
 """What is simulated is what runs: all engines, of which one is the live addon, give the same counts."""
 
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from bestbefore.addon.engine import learning
+from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import plain, through_addon
 from bestbefore.replay.complete import Grouping
+from bestbefore.replay.counts import Counts
 from bestbefore.replay.fast import FastReplay
+from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces import files
+from bestbefore.replay.traces.columns import Requests, Updates
 
 DATA = Path(__file__).parent.parent / "data"
 ORIGIN_S = 1_706_227_200.0
@@ -17,34 +24,89 @@ TEST_START_S = 1_706_918_400.0
 DAY_S = 86_400.0
 
 
-def excerpt(cache: Cache, grouping: Grouping, days: float) -> Scenario:
-    """The first days of the excerpt's test part."""
+LIVE = "max_ttl=1d,fallback=ttl+group,history_window=28d"
+WARMS = (None, *Warm)
+"""None: with complete histories."""
+
+
+def excerpt(cache: Cache, grouping: Grouping, days: float, warm: Warm | None = None) -> Scenario:
+    """The first days of the excerpt's test part, and where there are contacts before it, as many days of them."""
     requests = files.read_requests(DATA / "excerpt.requests.csv.gz", pytest.fail)
-    kept = int(requests.times_s.searchsorted(TEST_START_S + days * DAY_S))
+    kept = requests.since(TEST_START_S - days * DAY_S).before(TEST_START_S + days * DAY_S)
     return Scenario.of(
-        files.read_updates(DATA / "excerpt.updates.csv", pytest.fail),
-        type(requests)(
-            requests.times_s[:kept], requests.client_ids[:kept], requests.object_ids[:kept],
-            requests.clients, requests.objects,
-        ),
-        origin_s=ORIGIN_S, test_start_s=TEST_START_S, cache=cache, grouping=grouping, warn=pytest.fail,
+        files.read_updates(DATA / "excerpt.updates.csv", pytest.fail), kept,
+        origin_s=ORIGIN_S, test_start_s=TEST_START_S, cache=cache, grouping=grouping, warm=warm, warn=pytest.fail,
     )
+
+
+def crowded(seed: int, cache: Cache, grouping: Grouping, warm: Warm | None) -> Scenario:
+    """Nine objects that change at whole seconds, much of it at one instant, with the requests and the test start."""
+    rng = np.random.default_rng(seed)
+    objects = tuple(f"{group}/{n}" for group, n in product("abc", range(3)))
+    start_s = 3 * DAY_S
+    changed_s = np.floor(rng.integers(0, 6 * 24, 250) * 3600.0 + rng.exponential(600.0, 250))
+    bursts_s = rng.uniform(start_s / 2, 2 * start_s, 25)[:, None] + np.round(rng.exponential(1500.0, (25, 10)), 1)
+    at_updates_s = np.repeat(rng.choice(changed_s, 30) + rng.choice([0.0, 1.0, 0.5], 30), 2)
+    asked_s = np.concatenate([bursts_s.ravel(), at_updates_s, np.full(9, start_s)])
+    asked = np.concatenate([rng.integers(0, 9, len(asked_s) - 9), np.arange(9)])
+    return Scenario.of(
+        Updates.of(changed_s, rng.integers(0, 9, 250).astype(np.int32), objects),
+        Requests.of(
+            asked_s, rng.integers(0, 3, len(asked_s)).astype(np.int32), asked.astype(np.int32), ("x", "y", ""), objects
+        ),
+        origin_s=0.0, test_start_s=start_s, cache=cache, grouping=grouping, warm=warm, warn=pytest.fail,
+    )
+
+
+def assert_same(scenario: Scenario, policy: Policy) -> None:
+    """The addon and the plain engine count the same for each object, and there is something to count."""
+    expected = {name: own for name, own in plain.replay_objects(scenario, policy).items() if own.requests}
+    counted = through_addon.replay_objects(scenario, policy)
+    assert counted == expected
+    total = Counts.total(counted.values())
+    assert min(total.hits, total.stale_hits, total.validations, total.unnecessary) > 0
 
 
 @pytest.mark.parametrize(
     ("spec", "cache", "grouping"),
     [
         ("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL),
-        ("indhist:theta=0.2", Cache.SHARED, Grouping.ALL),
         ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX),
         ("indagg:theta=0.2", Cache.CLIENT, Grouping.ALL),
-        ("indttl:theta=0.2,alpha=0.2,max_ttl=1d,fallback=ttl+group,history_window=5d", Cache.SHARED, Grouping.ALL),
+        (f"indttl:theta=0.2,alpha=0.2,{LIVE}", Cache.SHARED, Grouping.ALL),
     ],
 )
 def test_the_addon_counts_what_the_other_engines_count(spec: str, cache: Cache, grouping: Grouping) -> None:
-    scenario = excerpt(cache, grouping, days=2.0)
-    policy = parse_spec(spec)
-    expected = plain.replay(scenario, policy)
-    assert expected.hits > expected.validations > 0
-    assert through_addon.replay_objects(scenario, policy) == FastReplay(scenario).replay_objects(policy)
-    assert FastReplay(scenario).replay(policy) == expected
+    scenario, policy = excerpt(cache, grouping, days=1.0), parse_spec(spec)
+    assert_same(scenario, policy)
+    assert FastReplay(scenario).replay(policy) == plain.replay(scenario, policy)
+
+
+@pytest.mark.parametrize(
+    ("spec", "cache", "grouping", "warm"),
+    [
+        ("ttl:alpha=0.2", Cache.CLIENT, Grouping.ALL, Warm.NONE),
+        ("indhist:theta=0.2", Cache.SHARED, Grouping.ALL, Warm.CONTACTS),
+        ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX, Warm.COMPLETE),
+        (f"indagg:theta=0.1,{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE),
+        (f"indttl:{LIVE}", Cache.CLIENT, Grouping.PREFIX, Warm.CONTACTS),
+        (f"indttl:{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE),
+    ],
+)
+def test_the_addon_learns_by_itself_what_a_replay_lets_a_proxy_observe(
+    spec: str, cache: Cache, grouping: Grouping, warm: Warm
+) -> None:
+    assert_same(excerpt(cache, grouping, days=1.0, warm=warm), parse_spec(spec))
+
+
+@pytest.mark.parametrize(("warm", "cache"), list(product(WARMS, Cache)))
+def test_so_it_is_where_much_happens_at_one_instant(warm: Warm | None, cache: Cache) -> None:
+    grouping = Grouping.PREFIX if cache is Cache.SHARED else Grouping.ALL
+    assert_same(crowded(WARMS.index(warm), cache, grouping, warm), parse_spec(f"indagg:theta=0.3,{LIVE}"))
+
+
+@pytest.mark.parametrize("warm", Warm)
+def test_so_it_is_where_histories_are_long_and_policies_forget(monkeypatch: pytest.MonkeyPatch, warm: Warm) -> None:
+    monkeypatch.setattr(learning, "DETAILED_UPDATES", 4)
+    policy = parse_spec("agghist:theta=0.2,history_window=2d,max_ttl=6h")
+    assert_same(crowded(7, Cache.SHARED, Grouping.ALL, warm), policy)

@@ -152,9 +152,11 @@ def test_a_report_of_refreshes_leaves_out_what_has_no_delay(folder: Path) -> Non
         ([*MAIL, "--objects", "none.csv"], "none.csv: No such file or directory"),
         ([*MAIL, "--objects", "u.csv"], "u.csv: line 1: no column 'class' in 'object,time': expected object,class"),
         ([*MAIL, "--through", "fast"], "--through fast: without requests there is one engine only, plain"),
-        ([*REQUESTS, "--policy", "nutch", "--through", "fast"], "--through fast, --policy nutch: nutch keeps a sta"),
+        (
+            [*REQUESTS, "--history", "observed", "--policy", "nutch", "--through", "fast"],
+            "--through fast, --policy nutch: nutch keeps a sta",
+        ),
         ([*REQUESTS, "--policy", "oracle", "--through", "addon"], "--through addon, --policy oracle: the proxy cannot"),
-        ([*REQUESTS, "--history", "observed", "--through", "addon"], "--through addon, --policy ttl: histories are pu"),
         ([*MAIL, "--warm", "none"], "--warm says what is known with --history observed or both"),
     ],
 )
@@ -167,7 +169,7 @@ def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], mess
 
 @pytest.mark.usefixtures("folder")
 def test_each_policy_says_what_it_was_replayed_through() -> None:
-    arguments = (*REQUESTS, "--policy", "ttl", "--policy", "nutch", "--per-domain")
+    arguments = (*REQUESTS, "--history", "observed", "--policy", "ttl", "--policy", "nutch", "--per-domain")
     rows = rows_of(run(*arguments, "--json"))
     assert {(row["policy"], row["through"]) for row in rows} == {("ttl", "fast"), ("nutch", "plain")}
     plain = rows_of(run(*arguments, "--json", "--through", "plain"))
@@ -177,7 +179,7 @@ def test_each_policy_says_what_it_was_replayed_through() -> None:
 
 
 def test_a_report_says_which_policies_went_through_what(folder: Path) -> None:
-    run(*REQUESTS, "--policy", "ttl", "--policy", "nutch", "--out", "out")
+    run(*REQUESTS, "--history", "observed", "--policy", "ttl", "--policy", "nutch", "--out", "out")
     assert "fast for ttl, oracle; plain for nutch" in (folder / "out" / "report.html").read_text()
 
 
