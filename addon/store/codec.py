@@ -1,4 +1,4 @@
-"""Records, observations and copies as msgpack, and back.
+"""Records, copies and tombstones as msgpack, and back.
 
 The wire types follow from the dataclasses: each field that the constructor takes, under its own name, with its
 default, so that a field which is added later (with a default) can be missing in what was written before.
@@ -10,7 +10,6 @@ from typing import Any, get_type_hints
 import msgspec
 
 from bestbefore.addon.engine.learning import Record, Update
-from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.interface import Tombstone
@@ -77,18 +76,11 @@ def _wire_field(f: "dataclasses.Field[Any]", wire_type: Any) -> tuple[str, Any] 
 
 # Most updates are exact: one number instead of two, since a record may hold a thousand and is written at each contact.
 _records = _Codec(Record, updates=tuple[float | tuple[float, float], ...])
-_observations = _Codec(Observation)
 _copies = _Codec(Copy)
 _tombstones = _Codec(Tombstone)
 
-decode_observation = _observations.decode
 encode_copy, decode_copy = _copies.encode, _copies.decode
 encode_tombstone, decode_tombstone = _tombstones.encode, _tombstones.decode
-
-
-def encode_observation(seen: Observation) -> bytes:
-    """Less the items of a feed: the record remembers them, and many documents would each repeat them."""
-    return _observations.encode(seen, listing=None)
 
 
 def encode_record(record: Record) -> bytes:

@@ -160,13 +160,7 @@ class Histories:
         writing = [(url, known, list(known.lessons)) for url, known in batch.items() if known.lessons]
         answers = await backend.commit(
             [
-                Commit(
-                    url,
-                    known.version or b"",
-                    known.record,
-                    _gain(known, lessons),
-                    tuple(lesson.seen for lesson in lessons),
-                )
+                Commit(url, known.version or b"", known.record, _gain(known, lessons))
                 for url, known, lessons in writing
             ]
         )

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Protocol
 
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.keeper import Keeper
 
@@ -83,7 +82,6 @@ class Commit:
     """None: the record is removed."""
     gain: GroupCounts
     """What the counts of the host gain (a loss is negative)."""
-    observations: tuple[Observation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,13 +129,10 @@ class Backend(Protocol):
         """The records of these objects, in order."""
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
-        """Write each record whose version is as expected, its observations and counts with it, atomically.
+        """Write each record whose version is as expected, and what it gives the counts with it, atomically.
 
         Answers for each its new version; or, where another version was found and nothing written, that one.
         """
-
-    async def observations(self, url: str) -> list[Observation]:
-        """The latest observations of an object, as they were made, the oldest first."""
 
     async def copies(self, url: str) -> list[Copy]:
         """All variants, in all partitions."""

@@ -58,7 +58,6 @@ class Keys:
 
     - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Seven days to
       live until the second contact, then without end; the sweep removes it when untouched for `forget_after`.
-    - `seen:U`, list: the latest observations as they were made, the oldest first. Lives and leaves with the record.
     - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> how many updates, and
       how many t_0, the members on H have there. They change with the records, in the same script; a count that falls
       to 0 leaves. Without end.

@@ -1,6 +1,6 @@
 """The store in memory: for a replay through the addon, and for tests. Nothing of it outlives the process."""
 
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -8,7 +8,6 @@ from itertools import count
 from cachetools import LRUCache
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.gains import add
 from bestbefore.addon.store.interface import (
@@ -26,7 +25,6 @@ from bestbefore.addon.store.keys import host_of, variant_of
 from bestbefore.addon.store.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 
 RECORDS_KEPT = 1_000_000
-OBSERVATIONS_KEPT = 256
 
 
 @dataclass(slots=True)
@@ -49,7 +47,6 @@ class MemoryBackend:
         self._domain_of = domain_of
         self.keeper = MemoryKeeper(clock, domain_of)
         self._records: OrderedDict[str, Versioned] = OrderedDict()
-        self._observations: dict[str, deque[Observation]] = {}
         self._versions = count(1)
         self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
         """Host -> updates and starts."""
@@ -82,23 +79,17 @@ class MemoryBackend:
         self._gain(host_of(commit.url), commit.gain)
         if commit.record is None:
             self._records.pop(commit.url, None)
-            self._observations.pop(commit.url, None)
             return b""
         version = b"%d" % next(self._versions)
         self._records[commit.url] = Versioned(version, commit.record)
-        self._observations.setdefault(commit.url, deque(maxlen=OBSERVATIONS_KEPT)).extend(commit.observations)
         if len(self._records) > RECORDS_KEPT:
-            url, _ = self._records.popitem(last=False)
-            self._observations.pop(url, None)
+            self._records.popitem(last=False)
         return version
 
     def _gain(self, host: str, gain: GroupCounts) -> None:
         updates, starts = self._counts.setdefault(host, ({}, {}))
         add(updates, gain.updates)
         add(starts, gain.starts)
-
-    async def observations(self, url: str) -> list[Observation]:
-        return list(self._observations.get(url, ()))
 
     # Copies
 

@@ -7,7 +7,6 @@ from importlib.resources import files
 from typing import Any
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store import codec, keys
 from bestbefore.addon.store.bodies import FILE_FROM_BYTES, BodyFiles
@@ -29,8 +28,6 @@ from bestbefore.addon.store.keeper_redis import RedisKeeper
 from bestbefore.addon.store.keys import Keys, host_of, variant_of
 from bestbefore.addon.store.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 
-OBSERVATIONS_KEPT = 256
-"""How many observations of an object are kept as they were made: 5 to 30 KB."""
 REQUESTS_KEPT = 5_000
 """Of how many objects of a registrable domain the requests are counted."""
 PROVISIONAL_S = 7 * 86_400.0
@@ -126,10 +123,9 @@ class RedisBackend:
         url, record = commit.url, commit.record
         host = host_of(url)
         live_s = PROVISIONAL_S if record and record.provisional else 0.0
-        observations = [codec.encode_observation(o) for o in commit.observations]
         return _commit(
             [
-                *self._names.of_url(url, "record", "seen"),
+                *self._names.of_url(url, "record"),
                 self._names.of_domain(self._names.domain(host), "hosts"),
                 self._names.of_host(host, "updates"),
                 self._names.of_host(host, "starts"),
@@ -140,17 +136,10 @@ class RedisBackend:
                 repr(record.last_contact_s) if record else "0",
                 self._real_ms(live_s),
                 host,
-                OBSERVATIONS_KEPT,
-                len(observations),
-                *observations,
                 *_flat(commit.gain.updates),
                 *_flat(commit.gain.starts),
             ],
         )
-
-    async def observations(self, url: str) -> list[Observation]:
-        found = await self._connection.ask("LRANGE", *self._names.of_url(url, "seen"), 0, -1)
-        return [o for o in (_readable(codec.decode_observation, encoded) for encoded in found) if o is not None]
 
     # Copies
 

@@ -212,10 +212,6 @@ class Store:
         """What is known of an object, with what is not written yet."""
         return await self._histories.record(url)
 
-    async def observations(self, url: str) -> list[Observation]:
-        """The latest observations that were written, as they were made, the oldest first."""
-        return await self._link.read(lambda backend: backend.observations(url)) or []
-
     async def urls(self, pattern: str = "*") -> AsyncIterator[str]:
         """The objects that have a record. Raises ValueError for a pattern that cannot be read; AwayError."""
         matches, seen = matcher(pattern), set[str]()

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.engine.learning import Record, Update
-from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.interface import VARIANTS_KEPT, Commit, GroupCounts, Put, Tombstone, Versioned
@@ -33,10 +32,6 @@ def record(url=URL, last_contact_s=200.0, **known):
     return Record(url, 100.0, last_contact_s, **({"contacts": 2, "counted": True} | known))
 
 
-def observation(t_s, url=URL):
-    return Observation(url, t_s, "proxy", "", Fingerprint(body="b", last_modified_s=7.5))
-
-
 def copy(url=URL, body=b"hello", *, stored_s=1000.0, **known):
     head = Head(200, Fields([("Date", "Sun, 06 Nov 1994 08:49:37 GMT"), ("X-A", "\xe9"), ("x-a", "2")]))
     ref = BodyRef(hashlib.sha256(body).hexdigest(), len(body))
@@ -56,7 +51,6 @@ async def all_of(parts):
 
 async def test_of_an_unknown_object_there_is_nothing(backend):
     assert await backend.records([URL, "http://b/"]) == [Versioned(), Versioned()]
-    assert await backend.observations(URL) == []
     assert await backend.copies(URL) == []
     assert await backend.body(copy()) is None
     assert await backend.hosts(None) == []
@@ -74,18 +68,16 @@ async def test_of_no_objects_there_is_nothing(backend):
 
 async def test_a_record_comes_back_as_it_was_written(backend):
     written = record(updates=(Update(110.0, 120.5), Update(150.25, 150.25)), folded=((3, 4),), last_modified_s=9.0)
-    (version,) = await backend.commit([Commit(URL, b"", written, NOTHING, (observation(100.0), observation(200.0)))])
+    (version,) = await backend.commit([Commit(URL, b"", written, NOTHING)])
     assert await backend.records([URL]) == [Versioned(version, written)]
-    assert await backend.observations(URL) == [observation(100.0), observation(200.0)]
     assert await all_of(backend.recorded()) == [(URL, 200.0)]
 
 
 async def test_a_commit_from_another_version_writes_nothing_and_answers_what_is_there(backend):
     gain = GroupCounts({10: 1}, {5: 1})
-    (version,) = await backend.commit([Commit(URL, b"", record(), gain, (observation(1.0),))])
-    stale = Commit(URL, b"", record(last_contact_s=900.0), gain, (observation(2.0),))
+    (version,) = await backend.commit([Commit(URL, b"", record(), gain)])
+    stale = Commit(URL, b"", record(last_contact_s=900.0), gain)
     assert await backend.commit([stale]) == [Versioned(version, record())]
-    assert await backend.observations(URL) == [observation(1.0)]
     assert await backend.host_counts([HOST]) == [gain]
 
 
@@ -99,11 +91,10 @@ async def test_versions_never_come_again_even_when_the_record_does(backend):
 
 async def test_a_removed_record_leaves_nothing(backend):
     gain = GroupCounts({10: 2, 11: 1}, {5: 1})
-    (version,) = await backend.commit([Commit(URL, b"", record(), gain, (observation(1.0),))])
+    (version,) = await backend.commit([Commit(URL, b"", record(), gain)])
     (answer,) = await backend.commit([Commit(URL, version, None, GroupCounts({10: -2, 11: -1}, {5: -1}))])
     assert answer == b""
     assert await backend.records([URL]) == [Versioned()]
-    assert await backend.observations(URL) == []
     assert await backend.hosts(None) == []
     assert await backend.host_counts([HOST]) == [NOTHING]
 
@@ -125,12 +116,6 @@ async def test_counts_add_up_for_each_host(backend):
         GroupCounts({10: 3, 12: 1}, {5: 2}),
         GroupCounts({}, {7: 1}),
     ]
-
-
-async def test_only_the_latest_observations_are_kept(backend):
-    made = tuple(observation(float(t)) for t in range(300))
-    await backend.commit([Commit(URL, b"", record(), NOTHING, made)])
-    assert await backend.observations(URL) == list(made[-256:])
 
 
 # Copies

@@ -9,7 +9,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,15 +49,6 @@ class Kill:
         return self.from_s <= contact.at_s <= self.until_s
 
 
-@dataclass(frozen=True)
-class Kept:
-    """What the store has of one object."""
-
-    record: Record
-    etags: frozenset[str]
-    """Of the observations, as they were made."""
-
-
 def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
     start_proxy: Start, start_origin: Start, start_load: Start
 ) -> None:
@@ -95,15 +86,30 @@ def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
     assert proxy.stop() == 0
     assert proxy.servers() == []
 
-    contacts = {(origin.url + contact.path, f'"{contact.version}"'): contact for contact in origin.contacts}
-    found, counts = asyncio.run(kept(proxy.state, {url for url, _ in contacts}))
-    lost = [contacts[url, etag] for url, etag in contacts if url not in found or etag not in found[url].etags]
-    print(f"{ROUNDS} kills, {len(contacts)} contacts, {len(lost)} lost")
+    contacts: dict[str, list[Any]] = {}
+    for contact in origin.contacts:
+        contacts.setdefault(origin.url + contact.path, []).append(contact)
+    records, counts = asyncio.run(kept(proxy.state, contacts))
+    lost = [contact for url in contacts for contact in lost_of(contacts[url], records.get(url))]
+    print(f"{ROUNDS} kills, {len(origin.contacts)} contacts, {len(lost)} lost")
     for whom in ("Valkey", "the proxy"):
         print(f"  by kills of {whom}: {cost(lost, [kill for kill in kills if kill.whom == whom])}")
     for contact in lost:
         assert any(kill.excuses(contact) for kill in kills), "lost what should have been written"
-    assert_consistent(found, counts)
+    assert_consistent(records.values(), counts)
+
+
+def lost_of(contacts: Sequence[Any], record: Record | None) -> list[Any]:
+    """The contacts of one object, in their order, of which its record does not tell.
+
+    Each found an update, by the moment at which its request was sent; and was made before the next one was sent.
+    """
+    if record is None:
+        return list(contacts)
+    sent_s = [record.since_s, *(update.by_s for update in record.updates)]
+    met = {next(number for number, contact in enumerate(contacts) if contact.at_s >= at_s) for at_s in sent_s}
+    assert len(met) == record.contacts, "none is kept twice"
+    return [contact for number, contact in enumerate(contacts) if number not in met]
 
 
 def wait_until_gone(proxy: Any) -> None:
@@ -119,28 +125,19 @@ def cost(lost: Collection[Any], kills: Collection[Kill]) -> str:
     return f"{len(ages_s)}, the oldest {max(ages_s, default=0.0):.2f} s before the kill"
 
 
-async def kept(state: Path, urls: Collection[str]) -> tuple[dict[str, Kept], GroupCounts]:
+async def kept(state: Path, urls: Collection[str]) -> tuple[dict[str, Record], GroupCounts]:
     """What the store has of these objects, and what it counts of all."""
     store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
     try:
-        found = {}
-        for url in urls:
-            record, observations = await store.record(url), await store.observations(url)
-            if record is not None:
-                assert len(observations) < 256, "more than that of one object are not kept as they were made"
-                etags = frozenset(o.fingerprint.etag for o in observations if o.fingerprint is not None)
-                assert len(etags) == len(observations), "none is kept twice"
-                found[url] = Kept(record, etags)
-        return found, await store.group("all", lambda _: True)
+        records = {url: record for url in urls if (record := await store.record(url)) is not None}
+        return records, await store.group("all", lambda _: True)
     finally:
         await store.close()
 
 
-def assert_consistent(found: dict[str, Kept], counts: GroupCounts) -> None:
-    """Records, observations and counts were written together or not at all."""
-    for known in found.values():
-        assert known.record.contacts == len(known.etags)
-        assert known.record.n_updates == known.record.contacts - 1
-    members = [known.record for known in found.values() if known.record.counted]
+def assert_consistent(records: Collection[Record], counts: GroupCounts) -> None:
+    """Records and counts were written together or not at all."""
+    assert all(record.n_updates == record.contacts - 1 for record in records)
+    members = [record for record in records if record.counted]
     assert sum(counts.starts.values()) == len(members)
     assert sum(counts.updates.values()) == sum(record.n_updates for record in members)

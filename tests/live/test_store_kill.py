@@ -89,8 +89,14 @@ def wait_for_servers(state: Path, wanted: int, *, other_than: int = 0) -> None:
 
 
 async def written(state: Path, urls: set[str]) -> set[tuple[str, float]]:
+    """The contacts of which the records tell: the first of an object is its t_0, each other one found an update."""
     store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
-    found = {(url, o.t_s) for url in urls for o in await store.observations(url)}
+    found = set()
+    for url in urls:
+        record = await store.record(url)
+        if record is not None:
+            assert record.contacts == 1 + record.n_updates
+            found |= {(url, record.since_s), *((url, update.by_s) for update in record.updates)}
     await store.close()
     return found
 

@@ -1,6 +1,5 @@
 """What is written is read again; what is something else is said to be unreadable."""
 
-from dataclasses import replace
 
 import msgspec
 import pytest
@@ -8,19 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.engine.learning import Record, Seen, Update
-from bestbefore.addon.engine.listing import Feed, Known, Listing
-from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.listing import Feed, Known
+from bestbefore.addon.engine.observation import Fingerprint
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.codec import (
     UnreadableError,
     decode_copy,
-    decode_observation,
     decode_record,
     decode_tombstone,
     encode_copy,
-    encode_observation,
     encode_record,
     encode_tombstone,
 )
@@ -53,29 +50,12 @@ RECORDS = st.builds(
         st.lists(st.tuples(st.text(max_size=3), NUMBERS)).map(tuple),
     ),
 )
-OBSERVATIONS = st.builds(
-    Observation,
-    st.just(URL),
-    TIMES,
-    st.just("p"),
-    st.text(max_size=3),
-    st.none() | SEEN,
-    st.booleans(),
-    st.lists(TIMES, max_size=3).map(tuple),
-    st.none() | TIMES,
-)
 
 
 @settings(max_examples=100, derandomize=True)
-@given(RECORDS, OBSERVATIONS)
-def test_records_and_observations_come_back(record, observation):
+@given(RECORDS)
+def test_records_come_back(record):
     assert decode_record(encode_record(record)) == record
-    assert decode_observation(encode_observation(observation)) == observation
-
-
-def test_the_items_of_a_feed_are_written_with_its_record_alone():
-    observation = Observation(URL, 1.0, "p", "", None)
-    assert encode_observation(replace(observation, listing=Listing(bytes(24)))) == encode_observation(observation)
 
 
 def test_a_copy_comes_back_with_its_fields_as_they_came_and_what_follows_from_them():
@@ -115,7 +95,7 @@ NESTED = b"\x81\xa4more" + b"\x91" * 100_000 + b"\xc0"
 @pytest.mark.parametrize(
     "encoded", [b"", b"\xc1", b"\x80", b"\x93\x01\x02\x03", b"text", b"\x81\xa3url\xa1\xff", NESTED]
 )
-@pytest.mark.parametrize("decode", [decode_record, decode_copy, decode_observation, decode_tombstone])
+@pytest.mark.parametrize("decode", [decode_record, decode_copy, decode_tombstone])
 def test_what_is_something_else_is_unreadable(decode, encoded):
     with pytest.raises(UnreadableError, match="cannot be read"):
         decode(encoded)

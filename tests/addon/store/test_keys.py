@@ -8,9 +8,9 @@ from bestbefore.addon.store.keys import Keys, host_of, variant_of
 
 def test_the_keys_of_an_object_bear_the_registrable_domain_as_their_hash_tag():
     keys = Keys(registrable_domain)
-    assert keys.of_url("http://www.example.co.uk/a", "record", "seen") == [
+    assert keys.of_url("http://www.example.co.uk/a", "record", "copies") == [
         "bb1:{example.co.uk}:record:http://www.example.co.uk/a",
-        "bb1:{example.co.uk}:seen:http://www.example.co.uk/a",
+        "bb1:{example.co.uk}:copies:http://www.example.co.uk/a",
     ]
     assert keys.of_host("www.example.co.uk", "updates") == "bb1:{example.co.uk}:updates:www.example.co.uk"
 

@@ -13,8 +13,8 @@ from bestbefore.addon.store.keys import Keys
 from bestbefore.addon.store.redis import PROVISIONAL_S, REQUESTS_KEPT, RedisBackend
 
 URL = "http://www.example.org/a"
-RECORD_KEY, SEEN_KEY, COPIES_KEY, BODIES_KEY = (
-    f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "seen", "copies", "bodies")
+RECORD_KEY, COPIES_KEY, BODIES_KEY = (
+    f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "copies", "bodies")
 )
 NOTHING = GroupCounts({}, {})
 DAY_S = 86_400.0
@@ -52,18 +52,17 @@ def client(valkey):
         yield made
 
 
-async def commit(backend, expected=b"", observations=(), **known):
+async def commit(backend, expected=b"", **known):
     record = Record(URL, 100.0, 200.0, **known)
-    (version,) = await backend.commit([Commit(URL, expected, record, NOTHING, observations)])
+    (version,) = await backend.commit([Commit(URL, expected, record, NOTHING)])
     return version
 
 
-async def test_a_record_lives_a_week_until_the_second_contact_and_then_without_end(backend, client, observe):
-    version = await commit(backend, observations=(observe(URL, 100),))
-    for key in (RECORD_KEY, SEEN_KEY):
-        assert PROVISIONAL_S - 5 < client.ttl(key) <= PROVISIONAL_S
+async def test_a_record_lives_a_week_until_the_second_contact_and_then_without_end(backend, client):
+    version = await commit(backend)
+    assert PROVISIONAL_S - 5 < client.ttl(RECORD_KEY) <= PROVISIONAL_S
     await commit(backend, version, contacts=2)
-    assert [client.ttl(key) for key in (RECORD_KEY, SEEN_KEY)] == [-1, -1]
+    assert client.ttl(RECORD_KEY) == -1
 
 
 async def test_a_copy_lives_as_long_as_the_variant_that_lives_longest(backend, client, copy_of):
