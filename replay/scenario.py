@@ -106,8 +106,8 @@ class Scenario:
         """From a whole trace. The origin is its earliest event unless given, the test start the origin unless given.
         Histories are complete unless `warm` is given: then they are observed, and it says what is known at the start.
 
-        Raises ValueError if the test start lies before the origin. Calls `warn` with one line if updates lie before
-        the origin (they are dropped), and with one if no request is left to replay.
+        Raises ValueError if the test start lies before the origin. Calls `warn` with one line each if
+        updates and requests lie before the origin (they are dropped), and with one if no request is left to replay.
         """
         if origin_s is None:
             origin_s = min((float(t.times_s[0]) for t in (updates, requests) if len(t)), default=0.0)
@@ -115,10 +115,12 @@ class Scenario:
             test_start_s = origin_s
         if test_start_s < origin_s:
             raise ValueError(f"the test start, {test_start_s:.17g}, must not lie before the origin, {origin_s:.17g}")
-        observed = updates.since(origin_s)
-        if len(observed) < len(updates):
-            warn(f"{len(updates) - len(observed)} updates before the origin, {origin_s:.17g}, dropped")
-        replayed = requests.since(test_start_s)
+        observed, replayed = updates.since(origin_s), requests.since(test_start_s)
+        for dropped, what in (
+            (len(updates) - len(observed), "updates"), (len(requests.before(origin_s)), "requests")
+        ):
+            if dropped:
+                warn(f"{dropped} {what} before the origin, {origin_s:.17g}, dropped")
         if not len(replayed):
             warn(f"no request at or after the test start, {test_start_s:.17g}")
         scenario = cls(observed, replayed, origin_s, grouping, cache)

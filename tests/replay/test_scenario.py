@@ -43,6 +43,13 @@ def test_updates_before_the_origin_are_dropped_with_one_warning() -> None:
     assert warnings == ["2 updates before the origin, 5, dropped"]
 
 
+def test_requests_before_the_origin_are_dropped_with_one_warning() -> None:
+    warnings: list[str] = []
+    replayed = scenario(warnings, [20.0], [1.0, 2.0, 5.0, 20.0], origin_s=5.0, warm=Warm.CONTACTS)
+    assert replayed.requests.times_s.tolist() == [5.0, 20.0]
+    assert warnings == ["2 requests before the origin, 5, dropped"]
+
+
 def test_a_test_start_before_the_origin_is_refused() -> None:
     with pytest.raises(ValueError, match="the test start, 1706918400, must not lie before the origin, 1706918401"):
         scenario([], [], [], origin_s=1706918401.0, test_start_s=1706918400.0)
