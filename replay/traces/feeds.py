@@ -183,7 +183,7 @@ def _files(folder: Path, skipped: Skipped) -> Iterator[Path]:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(parent, name)
-            if not name.startswith(".") and path.is_file():
+            if not name.startswith(".") and os.path.isfile(path):  # noqa: PTH113 (which never raises)
                 yield path
 
 

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -41,7 +42,7 @@ def read_trace(
     exactly one is certain.
     """
     skipped = Skipped(path)
-    if path.is_dir():
+    if os.path.isdir(path):  # noqa: PTH112 (which never raises)
         name, trace = _from_folder(path, format_, skipped)
     else:
         with opened(path, open_) as source:
