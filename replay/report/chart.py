@@ -1,11 +1,12 @@
 """The chart of a report: one count against another, a curve for each policy, as SVG."""
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from bestbefore.replay.report.axes import Axis, number_shown
-from bestbefore.replay.report.labels import Labels
+from bestbefore.replay.report.labels import WIDTH, Labels
 from bestbefore.replay.report.series import Series, value_shown
 from bestbefore.replay.report.words import number, percent, words
 from bestbefore.replay.sweep import Result
@@ -91,10 +92,14 @@ class _Drawing:
 
     def _grid(self) -> Iterator[str]:
         yield '<g class="grid">'
+        last_end = -math.inf
         for value in self.x_axis.ticks(self.x_ticks):
-            x = self.x_axis.at(value)
+            x, shown = self.x_axis.at(value), number_shown(value)
             yield f'<path d="M{x:.1f},{self.top:.1f}V{self.bottom:.1f}"/>'
-            yield _text(x, self.bottom + 1.25 * self.font, number_shown(value), "middle")
+            half = WIDTH * self.font * (len(shown) + 1) / 2
+            if x - half >= last_end:
+                yield _text(x, self.bottom + 1.25 * self.font, shown, "middle")
+                last_end = x + half
         for value in self.y_axis.ticks(self.y_ticks):
             y = self.y_axis.at(value)
             yield f'<path d="M{self.left:.1f},{y:.1f}H{self.right:.1f}"/>'

@@ -10,6 +10,7 @@ from bestbefore.replay.complete import Grouping
 from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import IdArray, occurring
+from bestbefore.replay.traces.summary import counted
 
 CACHES = {
     Cache.CLIENT: "one for each client, empty at the start",
@@ -29,8 +30,9 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
     clients = _distinct(requests.client_ids, requests.clients)
     changed = _distinct(updates.object_ids, updates.objects)
     return {
-        "requests": f"{len(requests):,} by {clients:,} clients for {asked:,} objects{_span(requests.times_s)}",
-        "updates": f"{len(updates):,} of {changed:,} objects{_span(updates.times_s)}",
+        "requests": f"{len(requests):,} by {counted(clients, 'client')} for {counted(asked, 'object')}"
+        f"{_span(requests.times_s)}",
+        "updates": f"{len(updates):,} of {counted(changed, 'object')}{_span(updates.times_s)}",
         "caches": CACHES[scenario.cache],
         "histories": _histories(is_complete=scenario.warmup is None),
         "groups": GROUPS[scenario.grouping],
@@ -40,7 +42,7 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
 def refresh_facts(scenario: RefreshScenario, min_interval_s: float) -> Mapping[str, str]:
     """The same of what is refreshed without requests."""
     return {
-        "updates": f"{scenario.updates:,} of {len(scenario.first_s):,} objects, each after its first refresh",
+        "updates": f"{scenario.updates:,} of {counted(len(scenario.first_s), 'object')}, each after its first refresh",
         "refreshes": f"when the policy says, at least {min_interval_s:g} s apart",
         "histories": _histories(is_complete=scenario.warm is None),
         "groups": GROUPS[scenario.known.grouping],

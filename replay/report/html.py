@@ -7,9 +7,10 @@ from pathlib import Path
 from string import Template
 
 from bestbefore.replay.report.chart import BOUND, Chart, colour, marker, svg
+from bestbefore.replay.report.cheapest import cheapest
 from bestbefore.replay.report.frontier import on_frontier
 from bestbefore.replay.report.series import Series, series_of, value_shown
-from bestbefore.replay.report.words import number, words
+from bestbefore.replay.report.words import number, percent, words
 from bestbefore.replay.sweep import Result
 
 _PAGE = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
@@ -55,12 +56,13 @@ def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure =
     same = _the_same(results)
     x, y = words(measure.x), words(measure.y)
     lead = (
-        "Each point is a policy with one set of parameters; less is better on both axes. Point at it for its figures. "
-        f"The longer a policy trusts copies, the further left it lies (less {x}) and the higher (more {y})."
+        "Each point is a policy with one set of parameters; further left and lower is better. Point at it for its "
+        f"figures. The longer a policy trusts copies, the further left it lies ({x}), and the higher ({y})."
     )
     if any(one.name == BOUND for one in series):
         lead += f" None can be better than the {BOUND}, which knows the future."
-    note = f"Marked with ●: no other policy has both less {x} and less {y}. A click on a heading sorts."
+    note = f"Marked with ●: no other policy is better in {x} or {y} without being worse in the other."
+    note += " A click on a heading sorts."
     if same:
         note += f" The same for all: {', '.join(f'{words(name)} {number(count)}' for name, count in same.items())}."
     if measure.whole:
@@ -71,6 +73,7 @@ def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure =
         lead=escape(lead),
         chart="\n".join(drawings),
         legend="\n".join(_legend(series)),
+        cheapest="\n".join(_cheapest(results, measure)),
         table_note=escape(note),
         table="\n".join(_table(results, names, measure)),
         facts="\n".join(_definitions(facts)),
@@ -89,6 +92,31 @@ def _legend(series: Sequence[Series]) -> Iterator[str]:
             f'<li><svg class="{colour(place, one.name)}" viewBox="-11 -7 22 14" aria-hidden="true"><g class="series">'
             f'{line}<path d="{marker(place, one.name)}"/></g></svg>{escape(one.name)}{span}</li>'
         )
+
+
+def _cheapest(results: Sequence[Result], measure: Measure) -> Iterator[str]:
+    """The section that says what the least unwanted costs; nothing where there are no shares."""
+    rivals = [result for result in results if result.point.policy.name != BOUND]
+    if measure.whole is None or not rivals:
+        return
+    x, y = words(measure.x), words(measure.y)
+    bound = next((result.counts[measure.x] for result in results if result.point.policy.name == BOUND), 0.0)
+    times = f"<th>times the {BOUND}'s</th>" if bound else ""
+    yield f"<h2>The fewest {escape(x)}, by how many {escape(y)} are allowed</h2>"
+    yield '<div class="scroll"><table>'
+    yield f"<thead><tr><th>policy</th><th>{escape(y)} at most</th><th>{escape(y)}</th><th>{escape(x)}</th>{times}</tr>"
+    yield "</thead><tbody>"
+    for share, best in cheapest(rivals, measure.x, measure.y, measure.whole):
+        at_most = f'<td data-value="{share!r}">{percent(share)}</td>'
+        if best is None:
+            cells = "<td></td>" * (3 if bound else 2)
+            yield f"<tr><td>none of these</td>{at_most}{cells}</tr>"
+            continue
+        cells = "".join(_cell(best.counts[name], best.counts[measure.whole]) for name in (measure.y, measure.x))
+        if bound:
+            cells += f"<td>{best.counts[measure.x] / bound:,.1f}</td>"
+        yield f"<tr><td><code>{escape(best.point.spec)}</code></td>{at_most}{cells}</tr>"
+    yield "</tbody></table></div>"
 
 
 def _table(results: Sequence[Result], names: Sequence[str], measure: Measure) -> Iterator[str]:

@@ -1,4 +1,5 @@
 import re
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -65,6 +66,19 @@ def test_all_text_lies_on_the_canvas() -> None:
     for text in drawn().iter(f"{SVG}text"):
         assert 0.0 <= float(text.attrib["x"]) <= 960.0
         assert 0.0 <= float(text.attrib["y"]) <= 560.0
+
+
+def test_no_value_below_the_axis_lies_over_the_one_before() -> None:
+    """Round numbers lie close together at the end of each power of ten: here 50,000, 70,000 and 100,000."""
+    points = points_of("ttl:alpha=0.1..0.9/3")
+    numbers = [{"stale_hits": y, "validations": x} for y, x in ((9.0, 600.0), (3.0, 20_000.0), (1.0, 150_000.0))]
+    drawing = Chart(series_of(list(map(Result, points, numbers)), "validations", "stale_hits"),
+                    "validations", "stale_hits", None)
+    text = svg(drawing, 420.0, 460.0, 13.0, "narrow").replace("<svg ", f'<svg xmlns="{SVG[1:-1]}" ', 1)
+    below = [one for one in ET.fromstring(text).iter(f"{SVG}text") if one.get("text-anchor") == "middle"]
+    ends = [(float(one.attrib["x"]), 0.3 * 13.0 * len(one.text or "")) for one in below]
+    assert len(ends) >= 3
+    assert all(x + half < next_x - next_half for (x, half), (next_x, next_half) in pairwise(ends))
 
 
 def test_the_oracle_has_a_marker_of_its_own() -> None:

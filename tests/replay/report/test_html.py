@@ -8,13 +8,13 @@ VOID = {"meta"}
 
 
 class Page(HTMLParser):
-    """What stands in a page: the cells of its table, its other text, its tags with their attributes."""
+    """What stands in a page: the cells of its tables, its other text, its tags with their attributes."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.attributes: list[tuple[str, str, str | None]] = []
-        self.rows: list[list[str]] = []
+        self.tables: list[list[list[str]]] = []
         self.words: list[str] = []
         self.feed(text)
         self.close()
@@ -24,10 +24,12 @@ class Page(HTMLParser):
         self.attributes += [(tag, name, value) for name, value in attrs]
         if tag not in VOID and not (self.get_starttag_text() or "").endswith("/>"):
             self.open.append(tag)
-        if tag == "tr":
-            self.rows.append([])
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
         elif tag in {"td", "th"}:
-            self.rows[-1].append("")
+            self.tables[-1][-1].append("")
 
     def handle_endtag(self, tag: str) -> None:
         if not (self.get_starttag_text() or "").endswith("/>") or self.open[-1] == tag:
@@ -35,7 +37,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if "tr" in self.open:
-            self.rows[-1][-1] += f" {data}"
+            self.tables[-1][-1][-1] += f" {data}"
         self.words.append(data)
 
 
@@ -53,7 +55,7 @@ RESULTS = [result("ttl:alpha=0.1", 1, 30), result("ttl:alpha=0.4", 9, 10), resul
 def test_the_table_has_a_line_for_each_result_and_marks_the_best() -> None:
     """The oracle is no rival, and what all have in common is told once."""
     shown = Page(page(RESULTS, {}))
-    rows = [[cell.split() for cell in row] for row in shown.rows]
+    rows = [[cell.split() for cell in row] for row in shown.tables[-1]]
     assert rows == [
         [["policy"], ["●"], ["hits"], ["stale", "hits"], ["validations"]],
         [["ttl:alpha=0.1"], ["●"], ["70", "70.0%"], ["1", "1.0%"], ["30", "30.0%"]],
@@ -62,6 +64,24 @@ def test_the_table_has_a_line_for_each_result_and_marks_the_best() -> None:
         [["oracle"], [], ["95", "95.0%"], ["0", "0.0%"], ["5", "5.0%"]],
     ]
     assert "The same for all: requests 120, cached 100." in "".join(shown.words)
+
+
+def test_what_a_stale_rate_costs_is_told_and_how_far_that_is_from_the_best() -> None:
+    header, *rows = Page(page(RESULTS, {})).tables[0]
+    assert header == [" policy", " stale hits at most", " stale hits", " validations", " times the oracle's"]
+    assert [[cell.split() for cell in row] for row in rows[2:7]] == [
+        [["none", "of", "these"], ["0.5", "%"], [], [], []],
+        [["ttl:alpha=0.1"], ["1", "%"], ["1", "1.0%"], ["30", "30.0%"], ["6.0"]],
+        [["ttl:alpha=0.1"], ["2", "%"], ["1", "1.0%"], ["30", "30.0%"], ["6.0"]],
+        [["ttl:alpha=0.1"], ["5", "%"], ["1", "1.0%"], ["30", "30.0%"], ["6.0"]],
+        [["ttl:alpha=0.4"], ["10", "%"], ["9", "9.0%"], ["10", "10.0%"], ["2.0"]],
+    ]
+
+
+def test_without_the_oracle_there_is_no_distance_to_it() -> None:
+    header, *_ = Page(page(RESULTS[:2], {})).tables[0]
+    assert header == [" policy", " stale hits at most", " stale hits", " validations"]
+    assert len(Page(page(RESULTS[3:], {})).tables) == 1
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:
@@ -78,7 +98,7 @@ def test_what_was_replayed_is_told_and_escaped() -> None:
 
 
 def test_a_single_result_is_a_report_too() -> None:
-    (row,) = Page(page(RESULTS[:1], {})).rows[1:]
+    (row,) = Page(page(RESULTS[:1], {})).tables[-1][1:]
     assert len(row) == 2 + 5
 
 
@@ -86,7 +106,8 @@ def test_other_measures_have_no_shares() -> None:
     (point,) = points_of("ttl")
     text = page([Result(point, {"refreshes": 20, "mean_delay_s": 1.5})], {}, Measure("refreshes", "mean_delay_s", None))
     assert "<title>Mean delay, s against refreshes</title>" in text
-    assert Page(text).rows[1] == [" ttl", " ●", " 20", " 1.5"]
+    (table,) = Page(text).tables
+    assert table[1] == [" ttl", " ●", " 20", " 1.5"]
 
 
 def test_the_same_results_are_the_same_page() -> None:

@@ -1,0 +1,19 @@
+"""Which of many results costs least at a given share of what is unwanted."""
+
+from collections.abc import Iterable, Iterator
+
+from bestbefore.replay.sweep import Result
+
+SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+"""Those that people ask for."""
+
+
+def cheapest(results: Iterable[Result], x: str, y: str, whole: str) -> Iterator[tuple[float, Result | None]]:
+    """For each of `SHARES`, the result with the least count x of those whose count y is that share of `whole` at most.
+
+    Among equals it is the one with the least y, then the first. None if none has so small a share.
+    """
+    in_order = sorted(results, key=lambda result: (result.counts[x], result.counts[y]))
+    shares = [one.counts[y] / one.counts[whole] if one.counts[whole] else 0.0 for one in in_order]
+    for most in SHARES:
+        yield most, next((one for one, share in zip(in_order, shares, strict=True) if share <= most), None)
