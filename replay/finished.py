@@ -35,7 +35,7 @@ class Finished:
         self._path = path
         self._replay = replay
         self._rows: dict[str, Rows] = {}
-        text = path.read_text() if path.exists() else ""
+        text = path.read_text(errors="replace") if path.exists() else ""
         self._ends_in_line = text.endswith("\n") or not text
         for line in text.split("\n"):
             self._recall(line)

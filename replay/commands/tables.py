@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from bestbefore.addon.config.problems import shown
 from bestbefore.replay.finished import Row
 
 Line = tuple[Sequence[str], Row]
 """The words that a line of a table begins with, and its counts."""
+WIDEST = 80
+"""Letters of a name that is shown as it is."""
 
 
 def tables(heads: Sequence[str], lines: Sequence[Line], keys: Sequence[str]) -> str:
@@ -38,8 +41,15 @@ def _shown(row: Mapping[str, float | str | None]) -> Iterator[str]:
             case None:
                 yield "-"
             case str():
-                yield value or "(none)"
+                yield _name(value)
             case int():
                 yield f"{value:,}"
             case float():
                 yield f"{value:,.1f}"
+
+
+def _name(part: str) -> str:
+    """The name of a part, which comes from a log: on one line, in columns, and harmless to a terminal."""
+    if not part:
+        return "(none)"
+    return part if part.isprintable() and len(part) <= WIDEST else shown(part)

@@ -52,9 +52,9 @@ def test_a_line_cut_short_loses_that_point_alone(path: Path) -> None:
     assert (whole.get(TTL), whole.get(INDTTL)) == (COUNTS, COUNTS)
 
 
-@pytest.mark.parametrize("line", ["", "null", "[]", "{}", '{"replay": "a", "policy": []}', "\x00\x00"])
-def test_what_is_no_point_is_passed_over(path: Path, line: str) -> None:
-    path.write_text(line + "\n")
+@pytest.mark.parametrize("line", [b"", b"null", b"[]", b"{}", b'{"replay": "a", "policy": []}', b"\0\0", b"\xff\xfe"])
+def test_what_is_no_point_is_passed_over(path: Path, line: bytes) -> None:
+    path.write_bytes(line + b"\n")
     Finished(path, "a").add(TTL, COUNTS)
     assert Finished(path, "a").get(TTL) == COUNTS
 

@@ -30,3 +30,11 @@ def test_a_line_may_begin_with_several_words() -> None:
         "ttl     complete     1",
         "ttl     observed     2",
     ]
+
+
+def test_names_of_parts_keep_to_one_line_of_a_terminal_and_are_shortened() -> None:
+    rows = [(["ttl"], {"domain": name, "hits": 1}) for name in ("a\nb\x1b[2J", "x" * 200, "é")]
+    _, *lines = tables(["policy"], rows, ["domain"]).split("\n")
+    assert [line.split()[1:] for line in lines] == [
+        [r'"a\nb\u001b[2J"', "1"], ['"' + "x" * 76 + "...", "1"], ["é", "1"]
+    ]
