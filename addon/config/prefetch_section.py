@@ -9,10 +9,9 @@ from typing import Any
 from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
+from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 
-HOUR_S = 3600.0
-DAY_S = 24 * HOUR_S
 MOST_CONNECTIONS = 16
 LEAST_REPLAN_S = 60.0
 TIMINGS = ("pattern", "even")

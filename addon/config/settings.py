@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Literal
 
 from bestbefore.addon.rules import HostPattern
+from bestbefore.policies.models.history import DAY_S
 
-DAY_S = 86400.0
 MIB = 1 << 20
 
 type Network = ipaddress.IPv4Network | ipaddress.IPv6Network

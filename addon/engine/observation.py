@@ -1,4 +1,4 @@
-"""What one contact with the origin shows of one object (DESIGN of histories: docs/architecture.md)."""
+"""What one contact with the origin shows of one object; `learning` makes histories of it."""
 
 from dataclasses import dataclass, field
 

@@ -96,7 +96,7 @@ def on_response(
     head = replace(head, fields=head.fields.without({piggyback.UPDATES.lower()}))
     if ask.bypass:
         return Relay(head, why_not_stored=NoStore.REQUEST)
-    if ask.unasked and head.status >= 400 and head.status not in (404, 410):
+    if ask.unasked and head.status >= 400 and head.status not in GONE:
         return Relay(head, why_not_stored=UNASKED)
     if head.status == 304 and ask.candidates:
         return _on_not_modified(ask, head, times, site, reported)

@@ -12,6 +12,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.response import GONE
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.robots import EVERYTHING, MOST_BYTES, NOTHING, Robots
@@ -23,8 +24,8 @@ from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.history import DAY_S
 
-DAY_S = 86_400.0
 FETCH_S = 120.0
 """The longest that a fetch may take, in real seconds."""
 ROBOTS_KEPT_S = DAY_S
@@ -175,7 +176,7 @@ def _outcome(tale: Tale) -> str:
     """One of a closed set of words."""
     if tale.origin_status is None:
         return "unanswered"
-    if tale.origin_status >= 400 and tale.origin_status not in (404, 410):
+    if tale.origin_status >= 400 and tale.origin_status not in GONE:
         return "refused-by-origin"
     if tale.learnt is not None and tale.learnt.changed:
         return "updated"

@@ -21,6 +21,7 @@ from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.store.keeper import DONE
 from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.planning import Planning
+from bestbefore.policies.models.history import HOUR_S
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +33,6 @@ POLL_S = 2.0
 """How often a new plan is looked for. All three in real seconds."""
 CONCURRENT = 16
 """How many fetches may be under way, of all domains together."""
-HOUR_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)

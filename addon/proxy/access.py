@@ -107,7 +107,6 @@ class Access:
         address = address_of(client)
         return address is None or address.is_loopback or port in self.connect_ports
 
-
     def purges(self, client: str, fields: Fields) -> bool:
         """Whether a PURGE with these fields is obeyed: it comes from a program of this machine.
 

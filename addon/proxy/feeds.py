@@ -64,7 +64,6 @@ class FeedReader:
             return None
         return await self._read(content, _document, head.fields.get("content-encoding") or "")
 
-
     async def less(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
         """The feed without its coding and the items that were seen; None if it cannot be cut."""
         return await self._read(content, _less, head.fields.get("content-encoding") or "", is_seen)

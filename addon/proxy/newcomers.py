@@ -6,13 +6,13 @@ remembered for half a year.
 
 from cachetools import LRUCache
 
+from bestbefore.policies.models.history import DAY_S
+
 PER_DAY = 50_000
 """How many objects of one registrable domain that were not in the store are let in on one day (UTC). What comes
 beyond that passes, and is neither stored nor learnt from. By domain rather than by host: a domain has any number of
 hosts."""
 DOMAINS_COUNTED = 16_384
-
-_DAY_S = 86_400
 
 
 class Newcomers:
@@ -24,7 +24,7 @@ class Newcomers:
 
     def admits(self, domain: str, now_s: float) -> bool:
         """Whether one more may come in; counts it if so."""
-        day = int(now_s // _DAY_S)
+        day = int(now_s // DAY_S)
         counted_on, count = self._today.get(domain, (day, 0))
         if counted_on != day:
             count = 0

@@ -1,7 +1,7 @@
 """The contact with an origin: one request out, a head and a stream of content back.
 
 Our own fetch rather than mitmproxy's: a failed connection can be answered from the store, interim (1xx) responses do
-not end the exchange, connections are shared by all clients, and the same fetch will serve prefetching.
+not end the exchange, connections are shared by all clients, and prefetching uses the same fetch.
 """
 
 import asyncio

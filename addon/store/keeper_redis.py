@@ -9,10 +9,10 @@ from bestbefore.addon.store import keys
 from bestbefore.addon.store.connection import Connection, pairs, script
 from bestbefore.addon.store.keeper import WANTS_KEPT, WANTS_KEPT_DAYS, Want
 from bestbefore.addon.store.keys import Keys, host_of
+from bestbefore.policies.models.history import DAY_S
 
-DAY_S = 86_400.0
 PLAN_KEPT_S = 30 * DAY_S
-"""Both in policy time."""
+"""Policy time."""
 
 _folder = files("bestbefore.addon.store")
 _take, _spend = (script((_folder / f"{name}.lua").read_text("utf-8")) for name in ("take", "spend"))

@@ -13,8 +13,8 @@ from bestbefore.addon.store.memory import MemoryBackend
 from bestbefore.addon.store.redis import RedisBackend
 from bestbefore.addon.store.statedir import StateDir
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.models.history import DAY_S
 
-DAY_S = 86_400.0
 HOT_MAX = 64 * 1024 * 1024
 COMMAND_START_S = 60.0
 """How long a command, which has nothing to do without it, waits for a server that it starts."""

@@ -15,10 +15,10 @@ from bestbefore.addon.store.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices, log
 from bestbefore.addon.store.plan import Plan, decode, encode
+from bestbefore.policies.models.history import DAY_S
 
 WAITING_WANTS = 50_000
 """How many wants may wait to be written; beyond it further ones are not counted."""
-DAY_S = 86_400.0
 DONE_KEPT_S = 2 * DAY_S
 """For how long a job that was done is remembered, in policy time: longer than any plan reaches."""
 
