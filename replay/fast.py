@@ -52,8 +52,6 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     """Why this engine cannot replay the scenario under the policy; None if it can."""
     if scenario.warmup is not None and policy.needs is not Needs.FUTURE:
         return "what is observed depends on the contacts before"
-    if policy.needs is Needs.OUTCOMES:
-        return f"{policy.name} keeps a state from contact to contact"
     return None if rule_of(policy) else f"no kernel knows {policy.name} with these parameters"
 
 

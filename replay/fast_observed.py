@@ -47,7 +47,9 @@ def obstacle(policy: Policy) -> str | None:
     if policy.needs is Needs.OUTCOMES:
         return f"{policy.name} keeps a state from contact to contact"
     rule = rule_of(policy)
-    return None if rule and rule.kind in KINDS else f"no kernel knows {policy.name} with these parameters"
+    if rule and rule.kind in KINDS and rule.segment_penalty == 0.0:
+        return None
+    return f"no kernel knows {policy.name} with these parameters"
 
 
 def kernel_for(requests: int) -> Kernel:

@@ -59,7 +59,7 @@ def set_segments(
     return segments
 
 
-def log_likelihood(updates: int, hours: float) -> float:
+def log_likelihood(updates: float, hours: float) -> float:
     """That of the rate n / h for n updates in h hours, up to what is the same for every way to cut the day."""
     return updates * math.log(updates / hours) if updates > 0 and hours > 0.0 else 0.0
 

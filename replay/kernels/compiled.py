@@ -15,8 +15,8 @@ from bestbefore.replay.kernels import walk
 
 for part in (
     *walk.FORMULAS, walk.deciding_kind, walk.first_after, walk.first_at_or_after, walk.first_of_owner_after,
-    walk.group_expiry_s, walk.is_in_burst, walk.row_of_hour, walk.set_counts, walk.set_rates_by_bin, walk.simple_expiry_s,
-    walk.updates_of,
+    walk.follow, walk.group_expiry_s, walk.is_in_burst, walk.join_bins, walk.next_interval_s, walk.row_of_hour,
+    walk.set_counts, walk.set_rates_by_bin, walk.simple_expiry_s, walk.updates_of,
 ):
     register_jitable(part)
 # Handing over all that is known at each contact would cost more than a simple rule does.

@@ -17,6 +17,7 @@ from bestbefore.policies.validation.bounds import ENOUGH_UPDATES
 from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
 from bestbefore.policies.validation.miniflux import WEEK_S
 from bestbefore.policies.validation.ttl import ttl_expiry_s
+from bestbefore.replay.kernels import walk
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.packed import Packed
 from bestbefore.replay.kernels.rule import Kind, Rule
@@ -47,10 +48,15 @@ def expiries_s(rule: Rule, known: Histories, object_ids: IdArray, seen: IndexArr
             for kind in np.unique(kinds).tolist():
                 chosen = kinds == kind
                 expiries[part][chosen] = _expiries_by(rule, known, Kind(kind), contacts.where(chosen))
-            ttl_s = expiries[part] - t[part]
-            np.copyto(expiries[part], t[part] + rule.min_ttl_s, where=ttl_s < rule.min_ttl_s)
-            np.copyto(expiries[part], t[part] + rule.max_ttl_s, where=ttl_s > rule.max_ttl_s)
+        bound(rule, expiries, t)
     return expiries
+
+
+def bound(rule: Rule, expiries_s: FloatArray, t: FloatArray) -> None:
+    """Bound expiries at t: twin of `bounds.bounded_s`."""
+    ttl_s = expiries_s - t
+    np.copyto(expiries_s, t + rule.min_ttl_s, where=ttl_s < rule.min_ttl_s)
+    np.copyto(expiries_s, t + rule.max_ttl_s, where=ttl_s > rule.max_ttl_s)
 
 
 class Contacts(NamedTuple):
@@ -190,6 +196,14 @@ def _group_expiries_s(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> 
         theta = rule.theta / (c.updates / hours)
     expiries = np.full(len(c.t), math.inf)
     some = (c.updates > 0) & (hours > 0.0) | (kind is Kind.FALLBACK_GROUP)
+    if kind is Kind.AGGHIST and rule.segment_penalty > 0.0:  # the way to segments is long for each contact
+        by_bin = walk.ByBin.empty()
+        for i in np.flatnonzero(some):
+            expiries[i] = walk.group_expiry_s(
+                rule, kind, c.updates[i], known.groups, c.group[i], c.group_counted[i], c.group_seen[i],
+                known.members[c.group[i]], c.since_s[i], c.t[i], by_bin,
+            )
+        return expiries
     c, hours, theta = c.where(some), hours[some], theta[some]
     pattern = rates_by_bin(
         known.groups, c.group, c.group_counted, c.since_s, c.group_seen, c.t, rule.least_exposure_h

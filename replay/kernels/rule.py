@@ -5,6 +5,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from bestbefore.policies.validation.agghist import AggHist
+from bestbefore.policies.validation.aimd import Aimd
 from bestbefore.policies.validation.always import Always
 from bestbefore.policies.validation.bounds import LEAST_EXPOSURE_H, Bounded
 from bestbefore.policies.validation.fallback import Fallback, GroupMember, LastUpdate
@@ -14,9 +15,11 @@ from bestbefore.policies.validation.indhist import IndHist
 from bestbefore.policies.validation.indttl import IndTtl
 from bestbefore.policies.validation.miniflux import Miniflux
 from bestbefore.policies.validation.never import Never
+from bestbefore.policies.validation.nutch import Nutch
 from bestbefore.policies.validation.oracle import Oracle
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.squid import Squid
+from bestbefore.policies.validation.stormcrawler import StormCrawler
 from bestbefore.policies.validation.ttl import Ttl
 
 
@@ -38,6 +41,9 @@ class Kind(IntEnum):
     FALLBACK_TTL = 9
     FALLBACK_GROUP = 10
     BOOTSTRAP = 11
+    NUTCH = 12
+    STORMCRAWLER = 13
+    AIMD = 14
 
 
 class Rule(NamedTuple):
@@ -45,12 +51,20 @@ class Rule(NamedTuple):
 
     kind: Kind
     theta: float = 0.0
+    segment_penalty: float = 0.0
     alpha: float = 0.0
     window_s: float = 0.0
     threshold: float = 0.0
     interval_s: float = 0.0
+    """The first, of those that adapt it."""
+    keeps_interval: bool = False
+    """Whether each interval is made from the last one of the same copy."""
     factor: float = 0.0
-    """Squid's percent, or Miniflux' factor."""
+    """Squid's percent, or the factor of Miniflux or AIMD."""
+    step_s: float = 0.0
+    increase: float = 0.0
+    decrease: float = 0.0
+    sync: float = 0.0
     min_s: float = 0.0
     max_s: float = 0.0
     min_ttl_s: float = -math.inf
@@ -107,12 +121,14 @@ def _bare(policy: Policy) -> Rule | None:
             return Rule(Kind.TTL, alpha=policy.alpha)
         case IndHist():
             return Rule(Kind.INDHIST, theta=policy.theta)
-        case AggHist(segment_penalty=0.0):
-            return Rule(Kind.AGGHIST, theta=policy.theta)
+        case AggHist():
+            return Rule(Kind.AGGHIST, theta=policy.theta, segment_penalty=policy.segment_penalty)
         case IndAgg():
             return Rule(Kind.INDAGG, theta=policy.theta, threshold=policy.threshold)
         case IndTtl():
-            return Rule(Kind.INDTTL, policy.theta, policy.alpha, policy.window_s, policy.threshold)
+            return Rule(
+                Kind.INDTTL, policy.theta, alpha=policy.alpha, window_s=policy.window_s, threshold=policy.threshold
+            )
         case Fixed():
             return Rule(Kind.INTERVAL, interval_s=policy.interval_s)
         case Always():
@@ -126,4 +142,19 @@ def _bare(policy: Policy) -> Rule | None:
         case Miniflux():
             return Rule(Kind.MINIFLUX, factor=policy.factor, min_s=policy.min_s, max_s=policy.max_s)
         case _:
+            return _keeping_interval(policy)
+
+
+def _keeping_interval(policy: Policy) -> Rule | None:
+    match policy:
+        case Nutch():
+            rule = Rule(Kind.NUTCH, interval_s=policy.initial_s, increase=policy.increase, decrease=policy.decrease)
+            rule = rule._replace(sync=policy.sync)
+        case StormCrawler():
+            rule = Rule(Kind.STORMCRAWLER, interval_s=policy.initial_s)
+            rule = rule._replace(increase=policy.increase, decrease=policy.decrease)
+        case Aimd():
+            rule = Rule(Kind.AIMD, factor=policy.factor, step_s=policy.step_s)
+        case _:
             return None
+    return rule._replace(keeps_interval=True, min_s=policy.min_s, max_s=policy.max_s)

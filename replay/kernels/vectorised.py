@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.kernels import walk
-from bestbefore.replay.kernels.expiries import IndexArray, expiries_s, first_after, first_at_or_after
+from bestbefore.replay.kernels.expiries import IndexArray, bound, expiries_s, first_after, first_at_or_after
 from bestbefore.replay.kernels.histories import Histories
+from bestbefore.replay.kernels.intervals import kept_expiries_s
 from bestbefore.replay.kernels.rule import Rule
 from bestbefore.replay.traces.columns import IdArray
 
@@ -42,26 +43,23 @@ def replay(
     """As `walk.replay`, without its last argument."""
     streams = _Streams(times_s, firsts[begin + 1 : end + 1], object_ids[begin:end], known, rule, counts)
     contacts = streams.missed(firsts[begin:end])
-    decided = []
+    fewest = FEWEST_AT_ONCE if rule.keeps_interval else FEWEST_STREAMS
+    decided = _Decided(len(decisions) > 0)
     while len(contacts):
-        if len(contacts) >= FEWEST_STREAMS:
+        if len(contacts) >= fewest:
             there, expiries = streams.follow(contacts)
             following = streams.after(contacts, there)
+        elif rule.keeps_interval:  # no contact can be guessed
+            streams.finish(contacts, decided)
+            break
         else:
             window = _Window(streams, contacts)
             window.guess()
             contacts, there, expiries, following = window.followed()
         streams.count(contacts, there)
-        if len(decisions):
-            decided.append((contacts.here, expiries))
+        decided.add(contacts.here, times_s[contacts.here], expiries)
         contacts = following
-    if not decided:
-        return 0
-    here, expiries = (np.concatenate(column) for column in zip(*decided, strict=True))
-    order = here.argsort()
-    decisions[: len(here), 0] = times_s[here[order]]
-    decisions[: len(here), 1] = expiries[order]
-    return len(here)
+    return decided.write(decisions)
 
 
 class _Contacts(NamedTuple):
@@ -78,6 +76,28 @@ class _Contacts(NamedTuple):
 
     def where(self, chosen: NDArray[np.bool_] | slice) -> Self:
         return type(self)(self.here[chosen], self.stream[chosen], self.seen[chosen])
+
+
+class _Decided:
+    """How many contacts needed an expiry; and, if it is wanted, which, found in any order."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.wanted = wanted
+        self._n = 0
+        self._parts: list[tuple[IndexArray, FloatArray, FloatArray]] = []
+
+    def add(self, here: IndexArray, t: FloatArray, expiries_s: FloatArray) -> None:
+        """Add contacts, by numbers that grow with their requests; times and expiries only if they are wanted."""
+        self._n += len(here)
+        if self.wanted:
+            self._parts.append((here, t, expiries_s))
+
+    def write(self, decisions: FloatArray) -> int:
+        """See `walk.replay`."""
+        if self._parts:
+            here, t, expiries_s = map(np.concatenate, zip(*self._parts, strict=True))
+            decisions[: self._n] = np.column_stack((t, expiries_s))[here.argsort()]
+        return self._n
 
 
 class _Streams:
@@ -98,6 +118,9 @@ class _Streams:
         self.object_ids = object_ids
         self.known, self.rule = known, rule
         self._counts = counts
+        if rule.keeps_interval:
+            self._intervals_s = np.full(len(object_ids), math.nan)
+            self._changed = np.zeros(len(object_ids), dtype=bool)
 
     def missed(self, firsts: IndexArray) -> _Contacts:
         """The first requests of all streams, counted as misses."""
@@ -114,7 +137,10 @@ class _Streams:
     def follow(self, contacts: _Contacts) -> tuple[IndexArray, FloatArray]:
         """The next contact after each, or the end of its stream; and its expiry."""
         here, stream, seen = contacts
-        expiries = expiries_s(self.rule, self.known, self.object_ids[stream], seen, self.times_s[here])
+        if self.rule.keeps_interval:
+            expiries = self._expiries_by_interval(contacts)
+        else:
+            expiries = expiries_s(self.rule, self.known, self.object_ids[stream], seen, self.times_s[here])
         return first_at_or_after(self.times_s, here + 1, self.stops[stream], expiries), expiries
 
     def after(self, contacts: _Contacts, there: IndexArray) -> _Contacts:
@@ -122,7 +148,23 @@ class _Streams:
         on = there + 1 < self.stops[contacts.stream]
         there, (_, stream, seen) = there[on], contacts.where(on)
         updates_s, _, last_update = self.updates_of(stream)
-        return _Contacts(there, stream, first_after(updates_s, seen, last_update, self.times_s[there]))
+        then_seen = first_after(updates_s, seen, last_update, self.times_s[there])
+        if self.rule.keeps_interval:
+            self._changed[stream] = then_seen > seen
+        return _Contacts(there, stream, then_seen)
+
+    def finish(self, contacts: _Contacts, decided: _Decided) -> None:
+        """Follow and count streams one by one, each from the contact at which it is."""
+        by_bin = walk.ByBin.empty()
+        for here, stream, seen in zip(*(column.tolist() for column in contacts), strict=True):
+            stop, object_ = int(self.stops[stream]), int(self.object_ids[stream])
+            decisions = np.empty((stop - here if decided.wanted else 0, 2))
+            row = self._counts[object_ - self.object_ids[0] if len(self._counts) > 1 else 0]
+            n = walk.follow(
+                self.times_s, here, stop, object_, seen, float(self._intervals_s[stream]), bool(self._changed[stream]),
+                self.known, self.rule, row, decisions, by_bin,
+            )
+            decided.add(here + np.arange(n), *decisions[:n].T)
 
     def count(self, contacts: _Contacts, there: IndexArray) -> None:
         """Count the requests after contacts up to the next ones."""
@@ -144,6 +186,17 @@ class _Streams:
         owners = self.known.history_of[self.object_ids[stream]]
         objects = self.known.objects
         return objects.times_s, objects.firsts[owners], objects.firsts[owners + 1]
+
+    def _expiries_by_interval(self, contacts: _Contacts) -> FloatArray:
+        here, stream, seen = contacts
+        t, changed = self.times_s[here], self._changed[stream]
+        updates_s, first, _ = self.updates_of(stream)
+        unchanged_s = np.where(changed | (seen == first) | (self.rule.sync == 0.0), 0.0, t - updates_s[seen - 1])
+        expiries, self._intervals_s[stream] = kept_expiries_s(
+            self.rule, t, self._intervals_s[stream], changed, unchanged_s
+        )
+        bound(self.rule, expiries, t)
+        return expiries
 
     def _add(self, k: int, stream: IndexArray, column: NDArray[np.int64] | NDArray[np.bool_]) -> None:
         if len(self._counts) == 1:
@@ -206,7 +259,7 @@ class _Window:
             shift, stop = int(self._shift[stream]), int(min(self._ends[stream], self._streams.stops[stream] - 1))
             while here < stop:
                 places.append(here - shift)
-                here = nexts[here - shift] or self._follow_one(here, stream)  # noqa: PLW2901
+                here = nexts[here - shift] or self._follow_one(here, stream)
             ends.append(here)
         place = np.array(places, dtype=np.int64)
         stream = self._begun.stream[self._places.searchsorted(place, side="right") - 1]

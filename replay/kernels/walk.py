@@ -20,12 +20,16 @@ from bestbefore.policies.models.intensity import (
     set_observed_rates_per_hour,
     set_relative_rates,
 )
+from bestbefore.policies.models.segmentation import log_likelihood, merge, set_segments
+from bestbefore.policies.validation.aimd import aimd_interval_s
 from bestbefore.policies.validation.bounds import ENOUGH_UPDATES, bounded_s
 from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
 from bestbefore.policies.validation.indagg import follows_group
 from bestbefore.policies.validation.indttl import in_burst
 from bestbefore.policies.validation.miniflux import WEEK_S, miniflux_interval_s
+from bestbefore.policies.validation.nutch import nutch_expiry_s, nutch_interval_s
 from bestbefore.policies.validation.squid import squid_ttl_s
+from bestbefore.policies.validation.stormcrawler import stormcrawler_interval_s
 from bestbefore.policies.validation.ttl import ttl_expiry_s
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.packed import Packed
@@ -35,23 +39,33 @@ from bestbefore.replay.traces.columns import IdArray
 EDGES_S: Any = np.array(HOURLY_S)
 """An array, which compiled code finds its way in faster than in a tuple."""
 FORMULAS = (
-    bounded_s, expected_updates, first_passage_s, follows_group, in_burst, member_rate_per_hour, miniflux_interval_s,
-    set_exposure_h, set_observed_rates_per_hour, set_relative_rates, squid_ttl_s, ttl_expiry_s,
+    aimd_interval_s, bounded_s, expected_updates, first_passage_s, follows_group, in_burst, log_likelihood,
+    member_rate_per_hour, merge, miniflux_interval_s, nutch_expiry_s, nutch_interval_s, set_exposure_h,
+    set_observed_rates_per_hour, set_relative_rates, set_segments, squid_ttl_s, stormcrawler_interval_s, ttl_expiry_s,
 )
 """What is compiled beside the functions of this file."""
 
 
 class ByBin(NamedTuple):
-    """Where what is found by hour bin at a contact is put: arrays (24,), as good to the formulas as lists."""
+    """Where what is found by hour bin at a contact is put: arrays, as good to the formulas as lists."""
 
     counts: Any
-    """Of int64; the others are of float64."""
+    """(24,) of int64."""
     hours: Any
+    """(24,) of float64, as `rates`."""
     rates: Any
+    segments: Any
+    """(25,) of int64, as `begins`; these are written by `set_segments`."""
+    begins: Any
+    worths: Any
+    """(25,) of float64, as `edges_s`."""
+    edges_s: Any
 
     @classmethod
     def empty(cls) -> Self:
-        return cls(np.empty(BINS, dtype=np.int64), np.empty(BINS), np.empty(BINS))
+        ints = [np.empty(n, dtype=np.int64) for n in (BINS, BINS + 1, BINS + 1)]
+        floats = [np.empty(n) for n in (BINS, BINS, BINS + 1, BINS + 1)]
+        return cls(ints[0], floats[0], floats[1], ints[1], ints[2], floats[2], floats[3])
 
 
 def replay(
@@ -74,36 +88,84 @@ def replay(
     Only a contact that another request of its stream follows needs an expiry. Returns how many needed one; if
     `decisions` is not empty, (n, 2), the moment and the expiry of each are written there. `by_bin` is written over.
     """
-    updates_s = known.objects.times_s
     decided = 0
     for stream in range(begin, end):
         object_ = object_ids[stream]
         here, stop = firsts[stream], firsts[stream + 1]
         first, last = updates_of(known.objects, known.history_of[object_])
-        seen = first_after(updates_s, first, last, times_s[here])
+        seen = first_after(known.objects.times_s, first, last, times_s[here])
         row = counts[object_ - object_ids[begin] if len(counts) > 1 else 0]
         row[0] += 1
-        while here + 1 < stop:
-            t = times_s[here]
-            expiry = expiry_s(rule, known, object_, seen, t, by_bin)
-            if len(decisions):
-                decisions[decided, 0] = t
-                decisions[decided, 1] = expiry
-            decided += 1
-            there = first_at_or_after(times_s, here + 1, stop, expiry)
-            change_s = updates_s[seen] if seen < last else math.inf
-            hits = there - here - 1
-            row[1] += hits
-            if hits and change_s <= times_s[there - 1]:
-                row[2] += there - first_at_or_after(times_s, here + 1, there, change_s)
-            if there < stop:
-                row[3] += 1
-                if change_s > times_s[there]:
-                    row[4] += 1
-                else:
-                    seen = first_after(updates_s, seen, last, times_s[there])
-            here = there
+        decided += follow(
+            times_s, here, stop, object_, seen, math.nan, False, known, rule, row, decisions[decided:], by_bin  # noqa: FBT003
+        )
     return decided
+
+
+def follow(
+    times_s: FloatArray,
+    here: int,
+    stop: int,
+    object_: int,
+    seen: int,
+    interval_s: float,
+    changed: bool,
+    known: Histories,
+    rule: Rule,
+    row: NDArray[np.int64],
+    decisions: FloatArray,
+    by_bin: ByBin,
+) -> int:
+    """Replay a stream from a contact, the request `here`, to its end, `stop`.
+
+    The object's first update after the contact is `seen`; whether the contact found it `changed`, and the last
+    `interval_s`, are asked for where the rule keeps one. The rest is that of `replay`, but that `row` is counted to.
+    """
+    updates_s = known.objects.times_s
+    last = known.objects.firsts[known.history_of[object_] + 1]
+    decided = 0
+    while here + 1 < stop:
+        t = times_s[here]
+        if rule.keeps_interval:
+            first = known.objects.firsts[known.history_of[object_]]
+            unchanged_s = 0.0 if changed or seen == first or rule.sync == 0.0 else t - updates_s[seen - 1]
+            interval_s = next_interval_s(rule, interval_s, changed, unchanged_s)
+            expiry = nutch_expiry_s(t, interval_s, unchanged_s, rule.sync)
+            expiry = bounded_s(expiry, t, rule.min_ttl_s, rule.max_ttl_s)
+        else:
+            expiry = expiry_s(rule, known, object_, seen, t, by_bin)
+        if len(decisions):
+            decisions[decided, 0] = t
+            decisions[decided, 1] = expiry
+        decided += 1
+        there = first_at_or_after(times_s, here + 1, stop, expiry)
+        change_s = updates_s[seen] if seen < last else math.inf
+        hits = there - here - 1
+        row[1] += hits
+        if hits and change_s <= times_s[there - 1]:
+            row[2] += there - first_at_or_after(times_s, here + 1, there, change_s)
+        if there < stop:
+            row[3] += 1
+            changed = change_s <= times_s[there]
+            if changed:
+                seen = first_after(updates_s, seen, last, times_s[there])
+            else:
+                row[4] += 1
+        here = there
+    return decided
+
+
+def next_interval_s(rule: Rule, interval_s: float, changed: bool, unchanged_s: float) -> float:
+    """By a rule that keeps an interval: the one after `interval_s`, NaN for the first."""
+    if rule.kind == Kind.NUTCH:
+        return nutch_interval_s(
+            interval_s, changed, unchanged_s, rule.interval_s, rule.increase, rule.decrease, rule.min_s, rule.max_s
+        )
+    if rule.kind == Kind.STORMCRAWLER:
+        return stormcrawler_interval_s(
+            interval_s, changed, rule.interval_s, rule.increase, rule.decrease, rule.min_s, rule.max_s
+        )
+    return aimd_interval_s(interval_s, changed, rule.step_s, rule.factor, rule.min_s, rule.max_s)
 
 
 def expiry_s(rule: Rule, known: Histories, object_: int, seen: int, t: float, by_bin: ByBin) -> float:
@@ -230,8 +292,24 @@ def group_expiry_s(
         theta = rule.theta / (updates / hours)
     set_exposure_h(by_bin.hours, EDGES_S, since_s, t)
     set_counts(by_bin.counts, groups, group, counted, since_s, seen, t)
-    set_relative_rates(by_bin.rates, by_bin.counts, by_bin.hours, (seen - counted) / hours, rule.least_exposure_h)
+    mean_per_hour = (seen - counted) / hours
+    if kind == Kind.AGGHIST and rule.segment_penalty > 0.0:
+        n = join_bins(by_bin, rule.segment_penalty * math.log(seen - counted))
+        rates = by_bin.rates[:n]
+        set_relative_rates(rates, by_bin.counts[:n], by_bin.hours[:n], mean_per_hour, rule.least_exposure_h)
+        return first_passage_s(by_bin.edges_s, rates, t, theta)
+    set_relative_rates(by_bin.rates, by_bin.counts, by_bin.hours, mean_per_hour, rule.least_exposure_h)
     return first_passage_s(EDGES_S, by_bin.rates, t, theta)
+
+
+def join_bins(by_bin: ByBin, penalty: float) -> int:
+    """Join what is counted by hour bin to the segments that are worth `penalty` each, and return how many they are."""
+    segments = set_segments(by_bin.segments, by_bin.begins, by_bin.worths, by_bin.counts, by_bin.hours, penalty)
+    merge(by_bin.counts, by_bin.segments, segments)
+    merge(by_bin.hours, by_bin.segments, segments)
+    for i in range(segments + 1):
+        by_bin.edges_s[i] = EDGES_S[by_bin.segments[i]]
+    return segments
 
 
 def set_rates_by_bin(

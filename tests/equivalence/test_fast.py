@@ -47,6 +47,10 @@ SPECS = [
     "oracle",
     "squid",
     "miniflux",
+    "agghist:theta=0.2,segment_penalty=1",
+    "nutch:initial=1d,max=3d",
+    "stormcrawler:initial=1d,max=3d",
+    "aimd",
 ]
 MORE_SPECS = [
     "ttl:alpha=0",
@@ -72,6 +76,11 @@ MORE_SPECS = [
     "squid:min=60,percent=120,max=5h",
     "miniflux:factor=0",
     "miniflux:factor=2,min=1m,max=3h",
+    "agghist:theta=0.5,segment_penalty=0.3,history_window=1d,fallback=ttl",
+    "nutch:initial=2h,increase=3,decrease=0.9,sync=1,min=1m,max=1d",
+    "nutch:initial=2h,sync=0,max_ttl=5h,min_ttl=1h",
+    "stormcrawler:initial=2h,increase=2,decrease=0.9,min=1m,max=1d,max_ttl=12h",
+    "aimd:step=2h,factor=0.2,min=1m,max=9h,history_window=1d",
 ]
 
 

@@ -21,8 +21,8 @@ OBSERVED = Scenario.of(UPDATES, REQUESTS, cache=Cache.SHARED, warm=Warm.NONE, wa
     [
         (COMPLETE, "ttl", Through.FAST),
         (COMPLETE, "oracle", Through.FAST),
-        (COMPLETE, "nutch", Through.PLAIN),
-        (COMPLETE, "agghist:segment_penalty=1", Through.PLAIN),
+        (COMPLETE, "nutch", Through.FAST),
+        (COMPLETE, "agghist:segment_penalty=1", Through.FAST),
         (OBSERVED, "ttl", Through.FAST),
         (OBSERVED, "oracle", Through.FAST),
         (OBSERVED, "aimd", Through.PLAIN),

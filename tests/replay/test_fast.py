@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from bestbefore.policies.validation.bounds import Bounded
+from bestbefore.policies.validation.fallback import LastUpdate
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import fast, plain
 from bestbefore.replay.counts import Counts
@@ -61,8 +63,9 @@ def test_requests_before_the_test_start_and_updates_before_the_origin_do_not_cou
 
 
 def test_what_cannot_be_replayed_is_refused_with_a_reason() -> None:
-    with pytest.raises(ValueError, match="nutch keeps a state"):
-        FastReplay(scenario_of(1, 1)).replay(parse_spec("nutch"))
+    twice = Bounded(POLICIES[0], fallback=(LastUpdate(0.1),) * 3)
+    with pytest.raises(ValueError, match="no kernel knows ttl with these parameters"):
+        FastReplay(scenario_of(1, 1)).replay(twice)
 
 
 def test_a_kernel_that_is_given_is_kept() -> None:

@@ -2,17 +2,19 @@ import pytest
 
 from bestbefore.policies.validation.bounds import Bounded
 from bestbefore.policies.validation.fallback import LastUpdate
+from bestbefore.policies.validation.policy import Needs
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.policies.validation.ttl import Ttl
 from bestbefore.replay.kernels.rule import Kind, rule_of
 
-STATEFUL = {"nutch", "stormcrawler", "aimd"}
-
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_each_policy_without_state_is_known(name: str) -> None:
-    assert (rule_of(parse_spec(name)) is None) == (name in STATEFUL)
+def test_each_policy_is_known(name: str) -> None:
+    policy = parse_spec(name)
+    rule = rule_of(policy)
+    assert rule is not None
+    assert rule.keeps_interval == (policy.needs is Needs.OUTCOMES)
 
 
 def test_bounds_and_fallback_are_parts_of_the_rule() -> None:
@@ -30,10 +32,5 @@ def test_a_policy_that_never_falls_back_does_not() -> None:
     assert not rule.needs_groups
 
 
-@pytest.mark.parametrize("spec", ["agghist:segment_penalty=1", "nutch:max_ttl=1d"])
-def test_what_no_kernel_knows_has_no_rule(spec: str) -> None:
-    assert rule_of(parse_spec(spec)) is None
-
-
-def test_neither_has_one_with_a_fallback_named_twice() -> None:
+def test_a_fallback_named_twice_is_in_no_rule() -> None:
     assert rule_of(Bounded(Ttl(0.1), fallback=(LastUpdate(0.1),) * 3)) is None
