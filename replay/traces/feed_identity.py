@@ -9,6 +9,8 @@ from lxml import etree
 
 from bestbefore.addon.feeds.characters import as_utf8
 
+LONGEST_CHARACTERS = 4096
+"""What is longer is no address and no title."""
 _FIRST_ITEM = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)[\s/>]", re.IGNORECASE)
 _RELATIONS = ("current", "first", "self")
 """Links that name the feed. Of an archived document or a page (RFC 5005), `self` is that document only."""
@@ -41,7 +43,7 @@ def identity_of(body: bytes) -> Identity:
 
 def _of_json(text: bytes) -> Identity:
     feed = msgspec.json.decode(text, type=_JsonFeed)
-    address, home, title = (str(value or "").strip() for value in (feed.feed_url, feed.home_page_url, feed.title))
+    address, home, title = (_one_line(str(value or "")) for value in (feed.feed_url, feed.home_page_url, feed.title))
     return Identity((address,) if _is_absolute(address) else (), home, title)
 
 
@@ -55,20 +57,23 @@ def _of_xml(text: bytes) -> Identity:
     titles: list[str] = []
     for holder in (root, *(node for node in root if _local(node) == "channel")):
         for node in holder:
-            name, text = _local(node), "".join(node.itertext()).strip()
+            name, words = _local(node), _one_line("".join(node.itertext()))
             if name == "link":
-                links.setdefault(node.get("rel", "alternate"), (node.get("href") or text).strip())
+                links.setdefault(node.get("rel", "alternate"), _one_line(node.get("href") or words))
             elif name == "title":
-                titles.append(text)
+                titles.append(words)
     addresses = (links.get(relation, "") for relation in _RELATIONS)
-    return Identity(
-        tuple(filter(_is_absolute, addresses)), links.get("alternate", ""), titles[0] if titles else ""
-    )
+    return Identity(tuple(filter(_is_absolute, addresses)), links.get("alternate", ""), titles[0] if titles else "")
 
 
 def _local(node: Any) -> str:
     """The lower-case name without its namespace; empty for what is no element."""
     return node.tag.rpartition("}")[2].lower() if isinstance(node.tag, str) else ""
+
+
+def _one_line(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_CHARACTERS else ""
 
 
 def _is_absolute(address: str) -> bool:

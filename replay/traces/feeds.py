@@ -25,7 +25,7 @@ from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.feed_identity import Identity, identity_of
 from bestbefore.replay.traces.opening import Source, opened
 from bestbefore.replay.traces.opml import FeedFinder, address_key, listed_feeds, looks_like_opml
-from bestbefore.replay.traces.skipped import Skipped
+from bestbefore.replay.traces.skipped import Skipped, shortened
 
 GZIPPED = ".gz"
 MOST_READ_BYTES = DOCUMENT_BYTES + 1
@@ -159,7 +159,7 @@ class _Archive:
         for feed in self._feeds.values():
             if undated := len(feed.undated.difference(feed.posted_s)):
                 whole = undated + len(feed.posted_s)
-                self._skipped.add(feed.name, f"{undated:,} of {whole:,} items bear no time since 1995", undated)
+                self._skipped.add(shortened(feed.name), f"{undated:,} of {whole:,} items bear no time since 1995", undated)
 
     def _note_list(self) -> None:
         if self._finder is None:
@@ -169,7 +169,7 @@ class _Archive:
             self._skipped.notes[remark] += len(self._unlisted)
         missing = [feed.address for feed in self._finder.feeds if address_key(feed.address) not in self._feeds]
         if missing:
-            remark = f"feeds on the list of which no document was found, such as {missing[0]}"
+            remark = f"feeds on the list of which no document was found, such as {shortened(missing[0])}"
             self._skipped.notes[remark] += len(missing)
 
 

@@ -16,7 +16,7 @@ from lxml import etree
 from bestbefore.addon.feeds.characters import as_utf8
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.feed_identity import Identity
+from bestbefore.replay.traces.feed_identity import LONGEST_CHARACTERS, Identity
 from bestbefore.replay.traces.opening import Source
 
 _BEGINNING = re.compile(rb"(?:<\?.*?\?>|<!--.*?-->|<!(?!--)[^>]*>|\s+)*+<opml[\s>]", re.IGNORECASE | re.DOTALL)
@@ -68,7 +68,8 @@ def _feeds(node: Any, folders: tuple[str, ...]) -> Iterator[ListedFeed]:
             continue
         told = {name.lower(): " ".join(value.split()) for name, value in child.attrib.items()}
         title = told.get("title") or told.get("text", "")
-        if address := told.get("xmlurl"):
+        address = told.get("xmlurl", "")
+        if 0 < len(address) <= LONGEST_CHARACTERS:
             yield ListedFeed(_fetched(address), title, told.get("htmlurl", ""), "/".join(folders))
         yield from _feeds(child, (*folders, title) if title and child.tag.lower() == "outline" else folders)
 

@@ -8,7 +8,7 @@ ATOM = 'xmlns:a="http://www.w3.org/2005/Atom"'
 @pytest.mark.parametrize(
     ("document", "identity"),
     [
-        (f'<rss {ATOM}><channel><title>T &amp; U</title><link>http://e.org/</link><a:link rel="self" href="http://e.org/f"/>'
+        (f'<rss {ATOM}><channel><title>T &amp;\n U</title><link>http://e.org/</link><a:link rel="self" href="http://e.org/f"/>'
          f'<item><title>not this</title><a:link rel="self" href="http://not.this/"/></item></channel></rss>',
          Identity(("http://e.org/f",), "http://e.org/", "T & U")),
         ('<feed xmlns="http://www.w3.org/2005/Atom"><title>T</title><link rel="self" href="http://e.org/2"/>'
@@ -20,6 +20,7 @@ ATOM = 'xmlns:a="http://www.w3.org/2005/Atom"'
          Identity(("http://e.org/f",), "http://e.org/", "T")),
         ('<rss><channel><link rel="self" href="/f"/><title><![CDATA[T <item ]]></title></channel></rss>', Identity()),
         ('{"feed_url": 1, "title": "\\ud800"}', Identity()),
+        (f"<rss><channel><title>{'T' * 5000}</title></channel></rss>", Identity()),
         ("<item>", Identity()),
         ("", Identity()),
     ],
