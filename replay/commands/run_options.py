@@ -52,7 +52,8 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
         click.option("--by", "column", metavar="COLUMN",
                      help=f"The column of --objects whose values are the parts. Default: {CLASS}."),
         click.option("--objects", "objects_path", type=click.Path(path_type=Path), metavar="FILE",
-                     help="Count parts of the trace apart, by a column of this CSV file with a row for each object."),
+                     help="Count parts of the trace apart, by a column of this CSV file with a row for each object, or "
+                     "by the folders of this list of feeds (OPML)."),
         click.option("--per-domain", is_flag=True, help="Count the domains of objects apart."),
         click.option("--min-interval", "min_interval_s", callback=_interval, metavar="D",
                      help="With --refresh: the least time between two refreshes of an object. Default: 1s."),

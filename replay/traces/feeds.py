@@ -159,7 +159,8 @@ class _Archive:
         for feed in self._feeds.values():
             if undated := len(feed.undated.difference(feed.posted_s)):
                 whole = undated + len(feed.posted_s)
-                self._skipped.add(shortened(feed.name), f"{undated:,} of {whole:,} items bear no time since 1995", undated)
+                why = f"{undated:,} of {whole:,} items bear no time since 1995"
+                self._skipped.add(shortened(feed.name), why, undated)
 
     def _note_list(self) -> None:
         if self._finder is None:

@@ -181,6 +181,25 @@ def test_no_size_outlives_an_update_by_two_minutes(sights: list[Sight]) -> None:
         assert any(told is not None and t == time_s for t, _, told in sights)
 
 
+@pytest.mark.parametrize("coded", [False, True])
+def test_planted_updates_are_found_and_none_is_invented(coded: bool) -> None:
+    """Twenty clients, half of them perhaps with compression, ask at random; one download in fifty is cut short."""
+    chance = np.random.default_rng(5)
+    planted = np.sort(chance.uniform(0, 5 * 86400, 20))
+    sizes = chance.integers(5_000, 50_000, len(planted) + 1)
+    sights: list[Sight] = []
+    for time_s in np.sort(chance.uniform(0, 5 * 86400, 5000)).tolist():
+        client = int(chance.integers(20))
+        size = int(sizes[planted.searchsorted(time_s, side="right")])
+        told = size // 3 if coded and client % 2 else size
+        sights.append((time_s, f"c{client}", int(told * chance.random()) if chance.random() < 0.02 else told))
+    result = inferred(*sights)
+    found_s = result.updates.times_s
+    for before_s, seen_s in zip(found_s - result.within_s, found_s, strict=True):
+        assert np.any((planted >= before_s) & (planted <= seen_s))
+    assert len(found_s) >= 18
+
+
 def test_a_monitors_view_of_a_home_page(traces: Path) -> None:
     """What one monitor that fetched the page each minute saw change is found, without knowing the monitor."""
     accesses = read_trace(traces / "requests" / "bpgov.csv.gz", None).trace
