@@ -79,6 +79,28 @@ def test_a_contact_that_saw_most_of_the_updates_stands_for_the_visit_after_it(co
     assert hours(visits) == pytest.approx(due_h)
 
 
+@pytest.mark.parametrize(("contact_h", "due_h"), [(20.4, [21.0, 33.0]), (20.6, [33.0])])
+def test_what_a_visit_is_there_for_are_the_updates_since_the_one_before(contact_h, due_h):
+    """Half of the updates come between 8 and 9 o'clock, half between 20 and 21; a visit follows each."""
+    twice = (np.eye(24)[8] + np.eye(24)[20]) / 2
+    some = objects([1.0], [twice], last_h_ago=[-contact_h])
+    visits = plan_visits(some, Terms(2.0, "delay", 2.0), NOW_S + contact_h * HOUR_S, NOW_S + 40 * HOUR_S)
+    assert hours(visits) == pytest.approx(due_h)
+
+
+@pytest.mark.parametrize(("share", "due_h"), [(0.3, 9.0), (0.03, 20.0)])
+def test_a_pattern_decides_only_where_that_saves_a_twentieth_of_the_delay(share, due_h):
+    """At 9 this share of the updates waits half an hour, the rest 12 hours; evenly spaced, all wait 12 hours."""
+    some = objects([1.0], [share * MORNING + (1.0 - share) * FLAT], last_h_ago=[4.0])
+    assert hours(plan_visits(some, Terms(1.0, "delay", 2.0), NOW_S, NOW_S + DAY_S)) == pytest.approx([due_h])
+
+
+def test_visits_are_whole_numbers_each_day_that_add_up_to_what_is_allocated():
+    some = objects([1.0] * 4, [FLAT] * 4)
+    visits = plan_visits(some, Terms(6.0, "uniform", 2.0), NOW_S, NOW_S + DAY_S)
+    assert np.bincount(visits.number).tolist() == [2, 2, 1, 1]
+
+
 @pytest.mark.parametrize("per_day", [0.95, 0.7, 0.4, 0.13])
 def test_rare_visits_come_at_their_hour_of_the_day_and_as_often_as_they_should(per_day):
     last_s, days = NOW_S, []
