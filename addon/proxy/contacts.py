@@ -152,12 +152,12 @@ class Contacts:
             return None
         if isinstance(landing, Crashed):
             return await self._failed(tale, ask, rule, landing.error)
-        if self._store.is_dead(landing.copy) or (landing.copy.local and tale.restricted):
-            return None
         use = shared_use(
             ask.request, landing.copy, rule, self._present.site, arrived_s=tale.time_s, now_s=self._clock.now()
         )
-        if use is None or (isinstance(landing, Arriving) and not landing.spool.is_whole):
+        if use is None or (landing.copy.local and tale.restricted):
+            return None
+        if (isinstance(landing, Arriving) and not await landing.can_be_joined()) or self._store.is_dead(landing.copy):
             return None
         tale.outcome, tale.reason, tale.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
@@ -273,7 +273,7 @@ class Contacts:
                 chunks, release = spool.read(reader), lambda: spool.leave(reader)
                 whole = awaited and await spool.settled(FEED_PATIENCE_S)
                 if stores and relay.draft is not None and not whole:
-                    flight.land(Arriving(relay.draft, spool))
+                    flight.land(Arriving(relay.draft, spool, fits=fetched.length is not None))
             else:
                 flight.land(None)
             content = chunks

@@ -9,6 +9,10 @@ from bestbefore.addon.proxy.origin import Failure, OriginError
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.interface import Body
 
+SHARING_PATIENCE_S = 10.0
+"""How long content of unknown length is awaited by those who would share it, before they ask for themselves; real
+seconds."""
+
 
 class Spool:
     """Content as it comes, read by several at their own pace.
@@ -127,6 +131,12 @@ class Arriving:
 
     copy: Copy
     spool: Spool
+    fits: bool
+    """Whether all of it can be held, as its length tells. Else the writer may have to wait for the slowest reader."""
+
+    async def can_be_joined(self) -> bool:
+        """Whether one more may read it: at once if it fits, else when it is complete, if that is soon."""
+        return self.spool.is_whole if self.fits else await self.spool.settled(SHARING_PATIENCE_S)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,10 @@ class Origin:
         """Awaited after the first of them."""
         self.goes_on.set()
         self.closed = asyncio.Event()
+        self.asked = 0
 
     async def fetch(self, *_: Any, **__: Any) -> Fetched:
+        self.asked += 1
         head = Head(
             200,
             Fields([("Date", format_http_date(NOW_S)), ("Cache-Control", "max-age=60"),
@@ -137,3 +139,44 @@ async def test_who_gives_up_waiting_for_a_feed_does_not_hold_up_what_reads_it(st
     origin.goes_on.set()
     await ended(asked)
     assert origin.closed.is_set()
+
+
+async def test_who_takes_nothing_holds_up_nobody_who_asked_for_the_same(store: Store) -> None:
+    origin = Origin(*[bytes(4_000)] * 5)  # more than can be held, as only its end tells
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    first = await asked.answer(request(), client())
+    stalled = asyncio.create_task(asked.answer(request(), client()))
+    await asyncio.sleep(0)
+    origin.goes_on.set()
+    assert first.chunks is not None
+    async with asyncio.timeout(PATIENCE_S):
+        assert sum([len(chunk) async for chunk in first.chunks]) == 20_000
+        assert (await stalled).head.status == 200
+    await asked.close()
+
+
+async def test_content_without_a_length_is_shared_once_it_is_complete(store: Store) -> None:
+    origin = Origin(b"1234", b"5678")
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    first = await asked.answer(request(), client())
+    other = asyncio.create_task(asked.answer(request(), client()))
+    await asyncio.sleep(0)
+    origin.goes_on.set()
+    for answer in (first, await asyncio.wait_for(other, PATIENCE_S)):
+        assert answer.chunks is not None
+        assert [chunk async for chunk in answer.chunks] == [b"1234", b"5678"]
+    assert origin.asked == 1
+    await ended(asked)
+
+
+async def test_but_not_waited_for_without_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestbefore.addon.proxy.flight.SHARING_PATIENCE_S", 0.01)
+    origin = Origin(b"1234", b"5678")
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    await asked.answer(request(), client())
+    await asyncio.wait_for(asked.answer(request(), client()), PATIENCE_S)
+    assert origin.asked == 2
+    await asked.close()
