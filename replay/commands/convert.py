@@ -4,14 +4,11 @@ from pathlib import Path
 
 import click
 
-from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
-from bestbefore.replay.commands.progress import open_watched
-from bestbefore.replay.commands.trace_options import format_option
+from bestbefore.replay.commands.trace_options import format_option, read_watched
 from bestbefore.replay.traces.columnar import table_of
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.files import writer_for
-from bestbefore.replay.traces.reading import read_trace
 from bestbefore.replay.traces.summary import summary
 from bestbefore.replay.traces.table import FORMATS
 from bestbefore.replay.whole_file import whole_file
@@ -37,7 +34,7 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
         write = writer_for(out_path)
         if out_path.exists() and in_path.exists() and out_path.samefile(in_path):
             raise InputError(f"{out_path}: expected another file than the one that is read")
-        reading = read_trace(in_path, format_name, open_watched, now_s=RealClock().now())
+        reading = read_watched(in_path, format_name)
         for message in reading.warnings():
             click.echo(f"bestbefore convert: warning: {message}", err=True)
         for message in reading.skipped.remarks():

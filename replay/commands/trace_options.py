@@ -1,13 +1,15 @@
 """The options that name a recorded trace: updates and requests in files of their own, or a log that tells both."""
 
+import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
-from bestbefore.replay.commands.progress import open_watched
+from bestbefore.replay.commands.progress import open_watched, spinner
 from bestbefore.replay.traces import files
 from bestbefore.replay.traces.columns import Requests, Updates
 from bestbefore.replay.traces.errors import TraceError
@@ -51,6 +53,12 @@ def trace_options(command: Callable[..., object]) -> Callable[..., object]:
     return command
 
 
+def read_watched(path: Path, format_name: str | None) -> Reading:
+    """The trace in a file or folder; a person sees that it is read. Raises TraceError."""
+    with spinner(f"reading {path.name}") if os.path.isdir(path) else nullcontext():  # noqa: PTH112 (which never raises)
+        return read_trace(path, format_name, open_watched, now_s=RealClock().now())
+
+
 def read_given(
     updates_path: Path | None,
     requests_path: Path | None,
@@ -69,8 +77,7 @@ def read_given(
         if log_path is not None:
             if updates_path is not None or requests_path is not None:
                 raise InputError("--log FILE stands in for --updates and --requests: expected one or the others")
-            reading = read_trace(log_path, format_name, open_watched, now_s=RealClock().now())
-            return _from_log(reading, warn, say)
+            return _from_log(read_watched(log_path, format_name), warn, say)
         if updates_path is None:
             raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
         if format_name is not None:
