@@ -14,7 +14,7 @@ from bestbefore.replay.traces import files
 from bestbefore.replay.traces.columns import Requests, Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.inference import infer_updates
-from bestbefore.replay.traces.reading import Reading, format_named, read_trace
+from bestbefore.replay.traces.reading import Reading, foreign_format, format_named, read_trace
 from bestbefore.replay.traces.summary import summary
 from bestbefore.replay.traces.table import FORMATS
 
@@ -82,8 +82,8 @@ def read_given(
             raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
         if format_name is not None:
             raise InputError("--format is that of --log FILE; the files of --updates and --requests are recognised")
-        updates = files.read_updates(updates_path, warn)
-        requests = None if requests_path is None else files.read_requests(requests_path, warn)
+        updates = _read_ours(files.read_updates, updates_path, warn)
+        requests = None if requests_path is None else _read_ours(files.read_requests, requests_path, warn)
     except TraceError as error:
         raise InputError(str(error)) from None
     if requests is not None and not len(requests):
@@ -98,6 +98,17 @@ def read_given(
             f"{requests.objects[0]!r} and {updates.objects[0]!r}"
         )
     return updates, requests
+
+
+def _read_ours[T](read: Callable[[Path, Say], T], path: Path, warn: Say) -> T:
+    """What is in a file of our own form. Raises TraceError, which tells how it is read if it is of another form."""
+    try:
+        return read(path, warn)
+    except TraceError as error:
+        name = foreign_format(path)
+        if name is None:
+            raise
+        raise TraceError(f"{error}; it is read with --log, as {name}") from None
 
 
 def _from_log(reading: Reading, warn: Say, say: Say) -> tuple[Updates, Requests | None]:

@@ -15,6 +15,9 @@ from bestbefore.replay.traces.opening import Open, Source, open_plainly, opened
 from bestbefore.replay.traces.skipped import Skipped
 from bestbefore.replay.traces.table import FORMATS, Trace
 
+_FOLDER_FORMAT = next(name for name, known in FORMATS.items() if known.read_folder is not None)
+"""That of a folder, if none is named."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
@@ -66,6 +69,20 @@ def format_named(name: str) -> str:
     return name
 
 
+def foreign_format(path: Path) -> str | None:
+    """The format, none of ours, that a file or folder certainly is of, if it can be looked at without reading it."""
+    if os.path.isdir(path):  # noqa: PTH112 (as above)
+        return _FOLDER_FORMAT
+    if not os.path.isfile(path):  # noqa: PTH113 (likewise)
+        return None
+    try:
+        with opened(path) as source:
+            name = _recognised(source)
+    except TraceError:
+        return None
+    return None if FORMATS[name].ours else name
+
+
 def _recognised(source: Source) -> str:
     """The only format that the content looks like. Raises TraceError."""
     head = source.head()
@@ -79,10 +96,11 @@ def _recognised(source: Source) -> str:
 
 def _from_folder(folder: Path, format_: str | None, skipped: Skipped) -> tuple[str, Trace]:
     """The name of the format, and the trace. Raises TraceError if such a trace is no folder."""
-    for name, known in FORMATS.items():
-        if known.read_folder is not None and format_ in (name, None):
-            return name, known.read_folder(folder, skipped)
-    raise TraceError(f"{folder}: a folder: expected a file")
+    name = format_ or _FOLDER_FORMAT
+    read_folder = FORMATS[name].read_folder
+    if read_folder is None:
+        raise TraceError(f"{folder}: a folder: expected a file")
+    return name, read_folder(folder, skipped)
 
 
 def _not_ahead(updates: Updates, now_s: float, skipped: Skipped) -> Updates:

@@ -103,6 +103,19 @@ def test_files_with_a_header_only(ending: str) -> None:
         assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: none{ending}: {wrong}\n")
 
 
+def test_a_foreign_file_in_place_of_one_of_ours_is_told(tmp_path: Path) -> None:
+    (tmp_path / "feeds").mkdir()
+    for arguments, wrong in (
+        (["--updates", "a.log"], "a.log: line 1: no column 'object' in '192.0.2.1"),
+        (["--updates", "u.csv", "--requests", "feeds"], "feeds: Is a directory; it is read with --log, as feeds\n"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert result.stderr.startswith(f"Error: {wrong}")
+        assert "; it is read with --log, as " in result.stderr
+    assert "--log" not in run("--updates", "none.csv").stderr
+
+
 def test_a_folder_of_feeds_is_refreshed(tmp_path: Path) -> None:
     items = "".join(f"<item><guid>{day}</guid><pubDate>{day} Jan 2024</pubDate></item>" for day in range(1, 31))
     (tmp_path / "feeds").mkdir()
