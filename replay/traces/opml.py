@@ -104,15 +104,17 @@ class FeedFinder:
         """The number of the feed that a document is of; None if no sign of it leads to exactly one.
 
         The signs, the strongest first: the address that the document gives; the address in the names of file and
-        folders; the title in the document, of the file or of the folder; the home page.
+        folders; the title as the name of the file or of the folder; and, of a document that gives no address, its title
+        and its home page. (One that gives another address is of another feed: that of the comments, say.)
         """
         stem = place.with_suffix("")
-        names = (place, stem, place.parent)
-        for address in (*identity.addresses, *(unquote(str(name)) for name in names)):
+        for address in (*identity.addresses, *(unquote(str(name)) for name in (place, stem, place.parent))):
             if (number := self._by_address.get(address_key(address))) is not None:
                 return number
-        titles = (identity.title, stem.name, place.parent.name)
-        for sign in (*(("title", title.casefold()) for title in titles), ("home", address_key(identity.home))):
+        signs = [("title", name.casefold()) for name in (stem.name, place.parent.name)]
+        if not identity.addresses:
+            signs += [("title", identity.title.casefold()), ("home", address_key(identity.home))]
+        for sign in signs:
             if sign[1] and (number := self._by_sign.get(sign)) is not None:
                 return number
         return None

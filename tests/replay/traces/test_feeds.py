@@ -170,6 +170,16 @@ def test_or_by_title_or_home_page_if_that_is_of_one_feed_only(archive: Archive, 
         read_trace(folder / "two.opml", None)
 
 
+def test_a_document_with_another_address_is_not_taken_for_the_feed_of_its_home_page(archive: Archive) -> None:
+    """Blogs have a second feed, of the comments."""
+    folder = archive({
+        "l.opml": opml("https://e.org/feed", htmlUrl="https://e.org/", text="E"),
+        "1.xml": rss([("1", 1)], home="https://e.org/", title="E", address="https://e.org/feed"),
+        "2.xml": rss([("2", 2)], home="https://e.org/", title="E", address="https://e.org/comments/feed"),
+    })
+    assert rows(read_trace(folder / "l.opml", None)) == [(day_s(1), "https://e.org/feed")]
+
+
 def test_what_is_no_feed_is_left_out_and_what_is_broken_is_told(archive: Archive) -> None:
     good = rss([("1", 1)])
     folder = archive({
