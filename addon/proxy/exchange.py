@@ -78,12 +78,16 @@ class Exchanges:
         if not isinstance(decision, Serve) or decision.refresh is not None:
             return None
         body = held.bodies.get(decision.copy.body.digest)
-        return None if body is None else self._served(self._begin(request, client, now_s), decision, body)
+        if body is None:
+            return None
+        tale = self._tale(request, client, now_s)
+        self._count(tale)
+        return self._served(tale, decision, body)
 
     async def answer(self, request: Request, client: Client) -> Answer:
         """The answer after asking the store and, if it must be, the origin."""
         now_s = self._clock.now()
-        tale = self._begin(request, client, now_s)
+        tale = self._tale(request, client, now_s)
         rule = self._rule(request)
         found = await self._store.copies(request.target.url, request.partition)
         copies = tuple([await self._judged(copy, rule) for copy in _shown_to(client, found.copies)])
@@ -102,6 +106,8 @@ class Exchanges:
                 break
             # Its content is gone (evicted, say): as if there were no such copy.
             copies = tuple(copy for copy in copies if copy is not decision.copy)
+        if tale.outcome is not Outcome.REFUSED:
+            self._count(tale)
         try:
             await self._deltas.shorten(answer, tale, rule)
         except OriginError as error:
@@ -124,17 +130,17 @@ class Exchanges:
 
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """An error of our own."""
-        return self._sending.refused(self._begin(request, client, self._clock.now()), status, detail, message)
+        return self._sending.refused(self._tale(request, client, self._clock.now()), status, detail, message)
 
     def _rule(self, request: Request) -> Rule:
         return self._present.rules.rule_for(request.target.host, request.target.path)
 
-    def _begin(self, request: Request, client: Client, now_s: float) -> Tale:
-        tale = self._tale(request, client, now_s)
-        self._store.requested(request.target.url)
-        if self.counts_wants and _is_for_all(request):
-            self._store.planning.want(request.target.url, range_of(tale.client))
-        return tale
+    def _count(self, tale: Tale) -> None:
+        """Count a request that was answered. (Of hosts that do not exist, which clients make up, nothing is kept.)"""
+        url = tale.request.target.url
+        self._store.requested(url)
+        if self.counts_wants and _is_for_all(tale.request):
+            self._store.planning.want(url, range_of(tale.client))
 
     def _tale(self, request: Request, client: Client, now_s: float) -> Tale:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE

@@ -1,6 +1,6 @@
 """Which requests are counted, as requests and as wants."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 import pytest
@@ -11,7 +11,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.origin import Failure, OriginError
+from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
@@ -22,11 +22,26 @@ NOW_S = 1_706_745_600.0
 URL = "http://example.org/page"
 
 
-class Down:
-    """An origin that cannot be reached."""
+class Origin:
+    """Answers, unless it is down, with a page that nobody may store."""
 
-    async def fetch(self, *_: Any, **__: Any) -> Any:
-        raise OriginError(Failure.UNREACHABLE, "down")
+    def __init__(self) -> None:
+        self.is_down = False
+
+    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+        if self.is_down:
+            raise OriginError(Failure.UNREACHABLE, "down")
+        return Fetched(Head(200, Fields([("Cache-Control", "no-store")])), NOW_S, NOW_S, _nothing(), 0)
+
+
+async def _nothing() -> AsyncGenerator[bytes]:
+    return
+    yield
+
+
+@pytest.fixture
+def origin() -> Origin:
+    return Origin()
 
 
 @pytest.fixture
@@ -37,10 +52,10 @@ async def store() -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def exchanges(store: Store) -> AsyncIterator[Exchanges]:
+async def exchanges(store: Store, origin: Origin) -> AsyncIterator[Exchanges]:
     rules = load_config(None, {"state": "/nowhere"}).rules
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
-    made = Exchanges(ManualClock(NOW_S), store, Down(), rules, site, lambda _: None)
+    made = Exchanges(ManualClock(NOW_S), store, origin, rules, site, lambda _: None)
     made.counts_wants = True
     yield made
     await made.close()
@@ -74,6 +89,17 @@ async def test_wants_are_requests_without_cookie_and_credentials_by_where_they_c
         (URL, "loopback"): 2, (URL, "10.0.0.0/8"): 1, (URL, "other"): 1, (URL, ""): 1
     }
     assert await store.top(1) == [(URL, 8)]
+
+
+async def test_what_nobody_answers_is_not_counted(store: Store, exchanges: Exchanges, origin: Origin) -> None:
+    """Hosts can be made up without end, and each would have counts of its own in the store."""
+    origin.is_down = True
+    assert (await exchanges.answer(request(), client())).head.status == 502
+    exchanges.refused(request(), client(), 403, "own-address")
+    loop = request(("Via", "1.1 bestbefore-1"))
+    assert (await exchanges.answer(loop, client())).head.status == 508
+    assert await store.top(1) == []
+    assert await wanted(store) == {}
 
 
 async def test_without_prefetching_nothing_is_wanted(store: Store, exchanges: Exchanges) -> None:
