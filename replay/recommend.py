@@ -64,10 +64,17 @@ class Recommendation:
     """Those with enough data, by the host pattern that matches them, the most requested first."""
     others: Sequence[str]
     """The domains of the first part without a choice of their own: too little data, or no host."""
+    changes: int
+    """Changes that requests met in the first part, all domains together."""
     followed: Counts
     """What would have come of it in the rest of the time, all domains together."""
     unconfigured: Counts
     """The same of the proxy without a configuration."""
+
+    @property
+    def is_founded(self) -> bool:
+        """Whether the default rests on as much as a rule for a domain must."""
+        return _is_enough(self.default.first.cached, self.changes)
 
 
 def live(point: Point) -> Policy:
@@ -95,7 +102,9 @@ def recommend(
     """
     by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
     sizes = _most_requested_first(by_domain.count(first.replay_objects(Oracle())))
-    own = {domain for domain, counted in sizes.items() if _is_enough(counted) and is_host(domain)}
+    # The oracle validates once for each change that is met.
+    enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
+    own = set(filter(is_host, enough))
     parts = Breakdown(
         DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()}
     )
@@ -132,6 +141,7 @@ def recommend(
         ),
         choices,
         [domain for domain in sizes if domain not in own],
+        sum(counted.validations for counted in sizes.values()),
         Counts.total([*(one.then for one in choices.values()), then_counts[default].get(OTHERS, nothing)]),
         Counts.total(unconfigured.values()),
     )
@@ -165,9 +175,9 @@ def _most_requested_first(domains: Mapping[str, Counts]) -> dict[str, Counts]:
     return dict(sorted(asked.items(), key=lambda item: -item[1].cached))
 
 
-def _is_enough(with_oracle: Counts) -> bool:
-    """Whether a domain has data enough, by its counts under the oracle, which validates at each change that is met."""
-    return with_oracle.cached >= LEAST_CACHED and with_oracle.validations >= LEAST_CHANGES
+def _is_enough(cached: int, changes: int) -> bool:
+    """Whether a choice can be made on so many requests that found a copy and so many changes that they met."""
+    return cached >= LEAST_CACHED and changes >= LEAST_CHANGES
 
 
 def _count_parts(engines: Engines, parts: Breakdown, policy: Policy) -> PartCounts:

@@ -25,7 +25,7 @@ from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.facts import facts
-from bestbefore.replay.report.rules import summary, toml
+from bestbefore.replay.report.rules import summary, toml, unfounded
 from bestbefore.replay.report.words import percent
 from bestbefore.replay.scenario import Cache
 from bestbefore.replay.whole_file import whole_file
@@ -101,6 +101,8 @@ def command(
     found = recommend(
         Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate
     )
+    if not found.is_founded:
+        _warn(unfounded(found))
     _tell_what_is_not_reached(found)
     text = toml(found, _facts(parts, [path for path in (updates_path, requests_path, log_path) if path is not None]))
     if out_path is None:

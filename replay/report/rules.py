@@ -36,6 +36,7 @@ def summary(recommendation: Recommendation) -> Iterator[str]:
     for row in rows:
         cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
         yield "  ".join(cells)
+    yield from _without_rule(recommendation.others)
     yield ""
     yield f"then, all {recommendation.followed.cached:,} requests that found a copy:"
     yield from _compared(recommendation)
@@ -59,7 +60,9 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
     yield ""
     yield "[default]"
     yield "# Chosen on all domains together, for those without a rule of their own."
-    yield from _without_rule(found.others)
+    if not found.is_founded:
+        yield from _comment(f"Beware: {unfounded(found)}.")
+    yield from (line for text in _without_rule(found.others) for line in _comment(text))
     yield from _told_of(found.default, found)
     yield from _settings(found.default.point.policy.name, found.default.point.written)
     # A rule inherits these from [default], and was not replayed with them.
@@ -82,11 +85,21 @@ def _compared(found: Recommendation) -> Iterator[str]:
         yield f"  {who:<17} {_told(counts, found)}"
 
 
+def unfounded(found: Recommendation) -> str:
+    """That the choice for all domains together rests on too little."""
+    return (
+        "the choice for all domains together is little more than a guess: in the first part "
+        f"{found.default.first.cached:,} requests found a copy and {found.changes:,} of them met a change, where "
+        f"{LEAST_CACHED} and {LEAST_CHANGES} are the least for a choice"
+    )
+
+
 def _without_rule(domains: Sequence[str]) -> Iterator[str]:
+    """Which domains have no rule of their own, and why, if there are any."""
     if domains:
         named = ", ".join(map(_domain_shown, domains[:NAMED]))
         more = f" and {len(domains) - NAMED:,} more" if len(domains) > NAMED else ""
-        yield from _comment(
+        yield (
             f"Too little data (in the first part, fewer than {LEAST_CACHED} requests that found a copy, or fewer than "
             f"{LEAST_CHANGES} of them that met a change), or no host: {named}{more}."
         )

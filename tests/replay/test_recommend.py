@@ -153,7 +153,10 @@ def test_a_domain_needs_requests_and_changes_that_they_met(
         ),
         origin_s=None, test_start_s=None, cache=Cache.SHARED, grouping=Grouping.DOMAIN, warm=None, warn=print,
     )
-    assert list(recommended(parts, 0.5).domains) == own
+    found = recommended(parts, 0.5)
+    assert list(found.domains) == own
+    assert found.changes == changes
+    assert found.is_founded == bool(own)
 
 
 def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:

@@ -75,6 +75,13 @@ def test_what_cannot_be_reached_is_said_and_the_nearest_chosen(folder: Path) -> 
     assert result.stdout.count("# No candidate keeps to 0 %: this is the nearest.") == 3
 
 
+def test_a_choice_that_rests_on_too_little_is_warned_of() -> None:
+    """From the last two days only."""
+    result = run("--policy", "ttl", "--test-start", "1707350000")
+    assert result.exit_code == 0
+    assert "warning: the choice for all domains together is little more than a guess: " in result.stderr
+
+
 @pytest.mark.parametrize("rate", ["0.02", "2%", "2 %", " .02", "2e-2"])
 def test_the_stale_rate_may_be_a_share_or_in_per_cent(rate: str) -> None:
     assert run("--policy", "ttl", rate=rate).stdout == run("--policy", "ttl").stdout

@@ -23,9 +23,9 @@ def choice(spec: str, *, reached: bool = True, then: Counts = THEN) -> Choice:
 
 
 def recommendation(
-    default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = ()
+    default: Choice, domains: Mapping[str, Choice] | None = None, others: Sequence[str] = (), changes: int = 70
 ) -> Recommendation:
-    return Recommendation(0.01, default, domains or {}, others, THEN, FIRST)
+    return Recommendation(0.01, default, domains or {}, others, changes, THEN, FIRST)
 
 
 def loaded(tmp_path: Path, text: str) -> Rules:
@@ -88,6 +88,14 @@ def test_what_no_candidate_reaches_is_said() -> None:
     assert '# No candidate keeps to 1 %: this is the nearest. (policy = "always" does: it validates each time.)' in text
 
 
+def test_a_choice_that_rests_on_too_little_is_called_a_guess() -> None:
+    told = [toml(recommendation(choice("ttl"), changes=changes), []).replace("\n# ", " ") for changes in (29, 30)]
+    assert [" 400 requests found a copy and 29 of them met a change, where 300 and 30 " in text for text in told] == [
+        True, False
+    ]
+    assert ["a guess" in text for text in told] == [True, False]
+
+
 def test_domains_without_a_rule_are_named_and_cannot_break_the_file(tmp_path: Path) -> None:
     others = ["", "small.example", 'a\nb = "c"', "\x1b[31mred", "d", "e", "f"]
     text = toml(recommendation(choice("ttl"), others=others), ["a" * 300])
@@ -98,7 +106,7 @@ def test_domains_without_a_rule_are_named_and_cannot_break_the_file(tmp_path: Pa
 
 
 def test_the_summary_has_a_line_for_each_rule_and_what_comes_of_all() -> None:
-    header, *lines = summary(recommendation(choice("ttl"), {"example.org": choice("indhist")}))
+    header, *lines = summary(recommendation(choice("ttl"), {"example.org": choice("indhist")}, ["a.example"]))
     assert header.split() == [
         "domain", "policy", "cached", "stale", "validations", "then:", "cached", "stale", "validations", "at", "best"
     ]
@@ -107,6 +115,8 @@ def test_the_summary_has_a_line_for_each_rule_and_what_comes_of_all() -> None:
         ["[default]", "ttl", "400", "0.75", "%", "100", "200", "2.5", "%", "50", "10"],
     ]
     assert lines[2:] == [
+        "Too little data (in the first part, fewer than 300 requests that found a copy, or fewer than 30 of them that "
+        "met a change), or no host: a.example.",
         "",
         "then, all 200 requests that found a copy:",
         "  with this file    2.5 % stale, more than 1 %; 50 validations, 25 %",
