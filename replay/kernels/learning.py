@@ -133,6 +133,7 @@ def tell(truth: Truth, learnt: Learnt, object_: int, since_s: float, t: float) -
     for update in range(first, seen):
         learnt.last_s[object_] = truth.updates_s[update]
         add_update(truth, learnt, object_, update)
+    fold(learnt, owner)
 
 
 def learn_all(truth: Truth, learnt: Learnt, times_s: FloatArray, object_ids: IdArray) -> None:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.addon.engine import learning
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.replay.complete import CompleteHistories, Grouping
@@ -79,6 +80,17 @@ def test_what_is_told_is_the_whole_history_so_far() -> None:
     assert (history.since_s, history.times_s.tolist()) == (0.0, [100.0, 250.0, 400.0])
     assert (group.members(1e9), sum(group.counts(-1.0, 1e9))) == (1, 3)
     assert known.contact("a", 1000.0)[0].times_s.tolist() == [100.0, 250.0, 400.0, 900.0]
+
+
+def test_of_a_long_history_that_is_told_only_the_latest_updates_are_kept_one_by_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(learning, "DETAILED_UPDATES", 2)
+    known = ObservedHistories(truth(a=[100.0, 250.0, HOUR + 400.0, HOUR + 600.0]))
+    known.tell("a", 2 * HOUR)
+    history, group = known.contact("a", 2 * HOUR)
+    assert (history.folded, history.times_s.tolist()) == (((0, 2),), [HOUR + 400.0, HOUR + 600.0])
+    assert sum(group.counts(-1.0, 1e9)) == 4
 
 
 def test_a_copy_knows_the_same_and_learns_on_alone() -> None:
