@@ -59,7 +59,8 @@ def test_without_a_later_update_a_folded_hour_then_last_modified_is_the_last_upd
     history = History.of([50 * HOUR_S], 20 * HOUR_S, last_modified_s=7.0, folded=[(30, 1), (40, 2)])
     assert history.last_update_s(45 * HOUR_S) == 40 * HOUR_S
     assert history.last_update_s(35 * HOUR_S) == 30 * HOUR_S
-    assert history.last_update_s(25 * HOUR_S) == 7.0
+    assert history.last_update_s(30 * HOUR_S) == 30 * HOUR_S
+    assert history.last_update_s(25 * HOUR_S) == history.last_update_s(7.0) == 7.0
     assert history.last_update_s(6.0) is None
 
 

@@ -46,8 +46,9 @@ def test_an_expiry_is_moved_up_to_min_ttl() -> None:
 
 def test_an_expiry_within_the_bounds_stays_with_its_reason() -> None:
     changed = History.of([T - 1000.0], 0.0)
-    bounded = Bounded(Ttl(0.1), min_ttl_s=100.0, max_ttl_s=100.0)
-    assert bounded.verdict(changed, None, T) == Verdict(T + 100.0, Reason.TTL)
+    for least_s, most_s in ((50.0, 200.0), (100.0, 100.0)):
+        bounded = Bounded(Ttl(0.1), min_ttl_s=least_s, max_ttl_s=most_s)
+        assert bounded.verdict(changed, None, T) == Verdict(T + 100.0, Reason.TTL)
 
 
 def test_while_fewer_than_three_updates_are_counted_the_fallback_decides() -> None:
@@ -102,6 +103,15 @@ def test_naming_a_fallback_switches_the_guard_against_hardly_observed_hours() ->
     assert bare.expiry_s > t + 19 * HOUR
     guarded = Bounded(IndHist(0.5), fallback=()).verdict(history, None, t)
     assert guarded.expiry_s == pytest.approx(t + 0.5 / (3 / 4.25) * HOUR, abs=0.01)
+
+
+def test_an_hour_that_was_observed_for_an_hour_has_its_own_rate() -> None:
+    # As above: 3 updates at 9, none at 10, 11 and 12, and the mean of the 4.25 hours in all others.
+    history = History.of([9.25 * HOUR, 9.5 * HOUR, 9.75 * HOUR], 9 * HOUR)
+    t, mean = 13.25 * HOUR, 3 / 4.25
+    until_ten = 19.75 * mean + 3.0
+    guarded = Bounded(IndHist(until_ten + 0.1), fallback=()).verdict(history, None, t)
+    assert guarded.expiry_s == pytest.approx(37 * HOUR + 0.1 / mean * HOUR, abs=0.01)
 
 
 def test_live_defaults_bound_every_policy_to_a_day() -> None:
