@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.validation.policy import Needs, Policy
+from bestbefore.policies.validation.policy import Policy
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import interpreted_observed
 from bestbefore.replay.kernels.learning import Learnt
-from bestbefore.replay.kernels.observed import KINDS, Copies
+from bestbefore.replay.kernels.observed import Copies
 from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.kernels.stream_ids import stream_ids
 from bestbefore.replay.kernels.truth import Truth
@@ -44,12 +44,7 @@ NO_DECISIONS = np.empty((0, 2))
 
 def obstacle(policy: Policy) -> str | None:
     """Why this engine cannot replay a scenario with observed histories under the policy; None if it can."""
-    if policy.needs is Needs.OUTCOMES:
-        return f"{policy.name} keeps a state from contact to contact"
-    rule = rule_of(policy)
-    if rule and rule.kind in KINDS and rule.segment_penalty == 0.0:
-        return None
-    return f"no kernel knows {policy.name} with these parameters"
+    return None if rule_of(policy) else f"no kernel knows {policy.name} with these parameters"
 
 
 def kernel_for(requests: int) -> Kernel:

@@ -12,7 +12,7 @@ from bestbefore.replay.kernels.compiled import cache_folder
 
 for part in (
     learning.add_update, learning.fold, learning.is_member, learning.learn, learning.tell, membership.hours_observed,
-    membership.join, membership.meet, observed.bins_with_update, observed.deciding_expiry_s, observed.expiry_s,
+    membership.join, membership.meet, observed.bins_with_update, observed.expiry_s,
     observed.fallback_expiry_s, observed.group_expiry_s, observed.is_in_burst, tallies.count_in, tallies.keep_after,
     tallies.set_counts, tallies.take_off,
 ):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
+from bestbefore.policies.models.history import HOUR_S, FloatArray
 from bestbefore.policies.models.intensity import (
     HOURLY_S,
     expected_updates,
@@ -24,6 +24,7 @@ from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_
 from bestbefore.policies.validation.indagg import follows_group
 from bestbefore.policies.validation.indttl import in_burst
 from bestbefore.policies.validation.miniflux import WEEK_S, miniflux_interval_s
+from bestbefore.policies.validation.nutch import nutch_expiry_s
 from bestbefore.policies.validation.squid import squid_ttl_s
 from bestbefore.policies.validation.ttl import ttl_expiry_s
 from bestbefore.replay.kernels.learning import NEVER_S, Learnt, learn
@@ -31,12 +32,8 @@ from bestbefore.replay.kernels.membership import hours_observed
 from bestbefore.replay.kernels.rule import Kind, Rule
 from bestbefore.replay.kernels.tallies import keep_after, set_counts, take_off
 from bestbefore.replay.kernels.truth import Truth
+from bestbefore.replay.kernels.walk import ByBin, join_bins, next_interval_s
 from bestbefore.replay.traces.columns import IdArray
-
-KINDS = frozenset({
-    Kind.TTL, Kind.INDHIST, Kind.AGGHIST, Kind.INDAGG, Kind.INDTTL, Kind.INTERVAL, Kind.SQUID, Kind.MINIFLUX,
-})
-"""The rules that are known here. (`ORACLE` needs no history.)"""
 
 
 class Copies(NamedTuple):
@@ -45,27 +42,26 @@ class Copies(NamedTuple):
     expiry_s: FloatArray
     """`NEVER_S` where there is no copy."""
     change_s: FloatArray
-    """When the object changes next after the copy was current; infinite if it does not."""
+    """When the object changes next after the copy was current; infinite if it does not, or there is no copy."""
+    interval_s: FloatArray
+    """The last interval, of rules that make each from the one before; NaN for the first."""
 
     @classmethod
     def none(cls, streams: int) -> Self:
         """All caches are empty."""
-        return cls(np.full(streams, NEVER_S), np.empty(streams))
+        return cls(np.full(streams, NEVER_S), np.full(streams, math.inf), np.full(streams, math.nan))
 
 
 class Room(NamedTuple):
     """Where a decision has room for what it finds by hour bin, as no list can be made."""
 
-    edges_s: Any
+    hourly_s: Any
     """(25,) the edges of the hour bins."""
-    counts: Any
-    """(24,), as the others."""
-    hours: Any
-    rates: Any
+    by_bin: ByBin
 
     @classmethod
     def empty(cls) -> Self:
-        return cls(np.array(HOURLY_S), np.zeros(BINS, dtype=np.int64), np.zeros(BINS), np.zeros(BINS))
+        return cls(np.array(HOURLY_S), ByBin.empty())
 
 
 def replay(
@@ -96,14 +92,23 @@ def replay(
             if change_s <= t:
                 row[2] += 1
             continue
+        changed = change_s <= t
         if expiry == NEVER_S:
             row[0] += 1
         else:
             row[3] += 1
-            if change_s > t:
+            if not changed:
                 row[4] += 1
         learn(truth, learnt, object_, t)
-        expiry = expiry_s(rule, truth, learnt, object_, t, room)
+        if rule.keeps_interval:
+            last_s = learnt.last_s[object_]
+            unchanged_s = 0.0 if changed or last_s == NEVER_S or rule.sync == 0.0 else t - last_s
+            interval_s = next_interval_s(rule, copies.interval_s[stream], changed, unchanged_s)
+            copies.interval_s[stream] = interval_s
+            expiry = nutch_expiry_s(t, interval_s, unchanged_s, rule.sync)
+        else:
+            expiry = expiry_s(rule, truth, learnt, object_, t, room)
+        expiry = bounded_s(expiry, t, rule.min_ttl_s, rule.max_ttl_s)
         seen, last = learnt.seen[object_], truth.firsts[truth.owner_of[object_] + 1]
         copies.expiry_s[stream] = expiry
         copies.change_s[stream] = truth.updates_s[seen] if seen < last else math.inf
@@ -115,13 +120,7 @@ def replay(
 
 
 def expiry_s(rule: Rule, truth: Truth, learnt: Learnt, object_: int, t: float, room: Room) -> float:
-    """The expiry at t of a copy of an object, contacted at t. As the `verdict` of the policies."""
-    expiry = deciding_expiry_s(rule, truth, learnt, object_, t, room)
-    return bounded_s(expiry, t, rule.min_ttl_s, rule.max_ttl_s)
-
-
-def deciding_expiry_s(rule: Rule, truth: Truth, learnt: Learnt, object_: int, t: float, room: Room) -> float:
-    """The same before it is bounded."""
+    """The expiry at t, not yet bounded, of a copy of an object, contacted at t. As the `verdict` of the policies."""
     last_s, since_s = learnt.last_s[object_], learnt.since_s[object_]
     kind = rule.kind
     if kind == Kind.TTL:
@@ -140,8 +139,8 @@ def deciding_expiry_s(rule: Rule, truth: Truth, learnt: Learnt, object_: int, t:
     if rule.falls_back and updates < ENOUGH_UPDATES:
         return fallback_expiry_s(rule, truth, learnt, object_, t, room)
     if kind == Kind.INDAGG:
-        set_counts(room.counts, learnt.window, owner)
-        bins = bins_with_update(room.counts)
+        set_counts(room.by_bin.counts, learnt.window, owner)
+        bins = bins_with_update(room.by_bin.counts)
         kind = Kind.AGGHIST if follows_group(bins, updates, rule.threshold) else Kind.INDHIST
     since_s = max(since_s, after_s)
     if kind == Kind.AGGHIST:
@@ -151,10 +150,10 @@ def deciding_expiry_s(rule: Rule, truth: Truth, learnt: Learnt, object_: int, t:
         return group_expiry_s(rule, learnt, truth.group_of[object_], rule.theta / (updates / hours), t, room)
     if kind == Kind.INDTTL and is_in_burst(rule, learnt, owner, since_s, t, room):
         return ttl_expiry_s(learnt.since_s[object_] if last_s == NEVER_S else last_s, t, rule.alpha)
-    set_exposure_h(room.hours, room.edges_s, since_s, t)
-    set_counts(room.counts, learnt.window, owner)
-    set_observed_rates_per_hour(room.rates, room.counts, room.hours, rule.least_exposure_h)
-    return first_passage_s(room.edges_s, room.rates, t, rule.theta)
+    set_exposure_h(room.by_bin.hours, room.hourly_s, since_s, t)
+    set_counts(room.by_bin.counts, learnt.window, owner)
+    set_observed_rates_per_hour(room.by_bin.rates, room.by_bin.counts, room.by_bin.hours, rule.least_exposure_h)
+    return first_passage_s(room.hourly_s, room.by_bin.rates, t, rule.theta)
 
 
 def fallback_expiry_s(rule: Rule, truth: Truth, learnt: Learnt, object_: int, t: float, room: Room) -> float:
@@ -185,11 +184,17 @@ def group_expiry_s(rule: Rule, learnt: Learnt, group: int, theta: float, t: floa
     since_s = max(learnt.members.since_s[group], after_s)
     if updates == 0 or since_s >= t:
         return math.inf
-    set_exposure_h(room.hours, room.edges_s, since_s, t)
+    by_bin = room.by_bin
+    set_exposure_h(by_bin.hours, room.hourly_s, since_s, t)
+    set_counts(by_bin.counts, learnt.group_window, group)
     mean_per_hour = updates / ((t - since_s) / HOUR_S)
-    set_counts(room.counts, learnt.group_window, group)
-    set_relative_rates(room.rates, room.counts, room.hours, mean_per_hour, rule.least_exposure_h)
-    return first_passage_s(room.edges_s, room.rates, t, theta)
+    if rule.segment_penalty > 0.0:
+        n = join_bins(by_bin, rule.segment_penalty * math.log(updates))
+        rates = by_bin.rates[:n]
+        set_relative_rates(rates, by_bin.counts[:n], by_bin.hours[:n], mean_per_hour, rule.least_exposure_h)
+        return first_passage_s(by_bin.edges_s, rates, t, theta)
+    set_relative_rates(by_bin.rates, by_bin.counts, by_bin.hours, mean_per_hour, rule.least_exposure_h)
+    return first_passage_s(room.hourly_s, by_bin.rates, t, theta)
 
 
 def is_in_burst(rule: Rule, learnt: Learnt, owner: int, since_s: float, t: float, room: Room) -> bool:
@@ -200,12 +205,12 @@ def is_in_burst(rule: Rule, learnt: Learnt, owner: int, since_s: float, t: float
     keep_after(learnt.latest, learnt.updates, owner, start_s)
     expected = 0.0
     if start_s > since_s:
-        set_counts(room.counts, learnt.window, owner)
-        take_off(room.counts, learnt.latest, owner)
-        set_exposure_h(room.hours, room.edges_s, since_s, start_s)
-        set_observed_rates_per_hour(room.rates, room.counts, room.hours, rule.least_exposure_h)
-        set_exposure_h(room.hours, room.edges_s, start_s, t)
-        expected = expected_updates(room.rates, room.hours)
+        set_counts(room.by_bin.counts, learnt.window, owner)
+        take_off(room.by_bin.counts, learnt.latest, owner)
+        set_exposure_h(room.by_bin.hours, room.hourly_s, since_s, start_s)
+        set_observed_rates_per_hour(room.by_bin.rates, room.by_bin.counts, room.by_bin.hours, rule.least_exposure_h)
+        set_exposure_h(room.by_bin.hours, room.hourly_s, start_s, t)
+        expected = expected_updates(room.by_bin.rates, room.by_bin.hours)
     return in_burst(learnt.latest.totals[owner], expected, rule.threshold)
 
 

@@ -40,8 +40,12 @@ SPECS = [
     "indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d",
     "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m",
     "agghist:theta=0.1,max_ttl=1d,fallback=none,history_window=5d",
+    "agghist:theta=0.2,segment_penalty=1",
     "squid",
     "miniflux",
+    "nutch",
+    "stormcrawler:max_ttl=3h",
+    "aimd",
 ]
 MORE_SPECS = [
     "ttl:alpha=0",
@@ -68,6 +72,11 @@ MORE_SPECS = [
     "squid:min=60,percent=120,max=5h",
     "miniflux:factor=0",
     "miniflux:factor=2,min=1m,max=3h",
+    "agghist:theta=0.5,segment_penalty=0.1,history_window=1d,fallback=none",
+    "nutch:initial=1h,min=1m,max=3d",
+    "nutch:initial=2h,sync=0,min_ttl=1h",
+    "stormcrawler:initial=1h,min=30m,max=2d",
+    "aimd:step=10m,min=1m,max=12h",
 ]
 KERNELS: dict[str, Kernel] = {"interpreted": INTERPRETED}
 if importlib.util.find_spec("numba"):

@@ -1,7 +1,13 @@
 import numpy as np
 import pytest
 
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.policy import Needs, Outcome
 from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.table import POLICIES
+from bestbefore.policies.validation.verdict import Reason, Verdict
+from bestbefore.replay.counts import Counts
 from bestbefore.replay.engines import Engines, Through
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
@@ -16,23 +22,33 @@ COMPLETE = Scenario.of(UPDATES, REQUESTS, cache=Cache.SHARED, warn=pytest.fail)
 OBSERVED = Scenario.of(UPDATES, REQUESTS, cache=Cache.SHARED, warm=Warm.NONE, warn=pytest.fail)
 
 
-@pytest.mark.parametrize(
-    ("scenario", "spec", "expected"),
-    [
-        (COMPLETE, "ttl", Through.FAST),
-        (COMPLETE, "oracle", Through.FAST),
-        (COMPLETE, "nutch", Through.FAST),
-        (COMPLETE, "agghist:segment_penalty=1", Through.FAST),
-        (OBSERVED, "ttl", Through.FAST),
-        (OBSERVED, "oracle", Through.FAST),
-        (OBSERVED, "aimd", Through.PLAIN),
-    ],
-)
-def test_the_plain_engine_replays_what_the_fast_one_cannot(scenario: Scenario, spec: str, expected: Through) -> None:
+class Hasty:
+    """A policy that no kernel knows."""
+
+    name = "hasty"
+    wants_fallback = False
+    needs = Needs.PAST
+
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+        return Verdict(t + 15.0, Reason.FIXED)
+
+
+@pytest.mark.parametrize("scenario", [COMPLETE, OBSERVED])
+@pytest.mark.parametrize("spec", [*POLICIES, "agghist:segment_penalty=1", "indttl:fallback=group+ttl,max_ttl=1h"])
+def test_the_fast_engine_replays_every_policy_with_either_kind_of_history(scenario: Scenario, spec: str) -> None:
+    engines, policy = Engines(scenario), parse_spec(spec)
+    assert engines.through(policy) is Through.FAST
+    assert engines.obstacle(policy) is None
+    assert engines.replay(policy) == Engines(scenario, Through.PLAIN).replay(policy)
+
+
+@pytest.mark.parametrize("scenario", [COMPLETE, OBSERVED])
+def test_the_plain_engine_replays_what_the_fast_one_cannot(scenario: Scenario) -> None:
     engines = Engines(scenario)
-    assert engines.through(parse_spec(spec)) is expected
-    assert (engines.obstacle(parse_spec(spec)) is None) == (expected is Through.FAST)
-    assert engines.replay(parse_spec(spec)) == Engines(scenario, Through.PLAIN).replay(parse_spec(spec))
+    engines.prepare([Hasty(), parse_spec("ttl")])
+    assert engines.through(Hasty()) is Through.PLAIN
+    assert engines.obstacle(Hasty()) == "no kernel knows hasty with these parameters"
+    assert engines.replay(Hasty()) == Counts(misses=2, hits=0, stale_hits=0, validations=8, unnecessary=6)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +56,6 @@ def test_the_plain_engine_replays_what_the_fast_one_cannot(scenario: Scenario, s
     [
         (COMPLETE, "oracle", "the proxy cannot run it: it needs the updates to come, which only a replay knows"),
         (COMPLETE, "nutch", "the proxy cannot run it: it needs the updates so far, and what became of its last verd"),
-        (OBSERVED, "ttl", "histories are put into the store"),
     ],
 )
 def test_what_the_addon_cannot_replay_has_a_reason(scenario: Scenario, spec: str, reason: str) -> None:
