@@ -43,12 +43,14 @@ def wanted(request_fields: Fields) -> bool:
 def written(times_s: Sequence[float], since_s: float) -> str | None:
     """The field's value for these updates (ascending): the latest `AT_MOST`, complete from `since`.
 
-    None where there is no update, since an empty list cannot bear `since` (RFC 9651 3.1).
+    It counts whole seconds: two updates within one are one. None where there is no update, since an empty list cannot
+    bear `since` (RFC 9651 3.1).
     """
     if not times_s:
         return None
-    latest = [int(t) for t in times_s[-AT_MOST:]]
-    complete_since = int(since_s) if len(times_s) <= AT_MOST else latest[0]
+    seconds = list(dict.fromkeys(map(int, times_s)))
+    latest = seconds[-AT_MOST:]
+    complete_since = int(since_s) if len(seconds) <= AT_MOST else latest[0]
     return ", ".join(map(str, latest)) + f";since={complete_since}"
 
 

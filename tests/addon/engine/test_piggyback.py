@@ -38,15 +38,19 @@ def test_only_a_true_boolean_asks(value: str, *, asks: bool) -> None:
     assert not wanted(Fields())
 
 
-@given(st.lists(st.integers(1, int(NOW_S)), min_size=1, max_size=200, unique=True))
-def test_what_is_written_is_read_and_complete_from_its_since(times: list[int]) -> None:
-    times.sort()
-    value = written(times, 0.0)
+@given(st.lists(st.floats(1.0, NOW_S) | st.floats(1e9, 1e9 + 90.0), min_size=1, max_size=200))
+def test_what_is_written_is_read_and_complete_from_its_since(times: list[float]) -> None:
+    value = written(sorted(times), 0.5)
     assert value is not None
     told = reported(value)
     assert told is not None
-    assert told.times_s == tuple(t for t in times if t >= told.since_s)
-    assert len(told.times_s) == min(len(times), AT_MOST)
+    seconds = sorted({float(int(t)) for t in times})
+    assert told.times_s == tuple(t for t in seconds if t >= told.since_s)
+    assert len(told.times_s) == min(len(seconds), AT_MOST)
+
+
+def test_two_updates_within_a_second_are_one() -> None:
+    assert written([10.2, 10.7, 20.0], 3.9) == "10, 20;since=3"
 
 
 def test_no_update_is_no_field() -> None:
