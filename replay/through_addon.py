@@ -112,9 +112,9 @@ async def _count(
             report = next(reports, None)
         _wait_until(clock, r)
         url = objects.urls[name]
-        told = await wire.ask(url, cache, reload=cache is OBSERVER)
+        told = await wire.ask(url, cache, reload=cache == OBSERVER)
         await keep_up(store)
-        if cache is not OBSERVER:
+        if cache != OBSERVER:
             met[name][told.met] += 1
             stale_hits[name] += told.met is Met.HIT and int(told.content) != objects.version(url, r)
     await written(store)
@@ -138,8 +138,8 @@ def _wait_until(clock: ManualClock, t: float) -> None:
 
 def _requests(scenario: Scenario) -> Iterator[tuple[float, str, str]]:
     """(time, cache, object) of all requests that are played, in order of time."""
-    before = () if scenario.contacts_before is None else scenario.contacts_before.rows()
-    yield from ((r, OBSERVER, name) for r, _, name in before)
+    if scenario.contacts_before is not None:
+        yield from ((r, OBSERVER, name) for r, _, name in scenario.contacts_before.rows())
     partition_of = scenario.cache.partition_of
     yield from ((r, f"of {partition_of(client)}", name) for r, client, name in scenario.requests.rows())
 
@@ -175,6 +175,4 @@ def _told(scenario: Scenario, objects: Objects, t: float) -> Iterator[Observatio
     for url in objects.urls.values():
         updates_s = tuple(objects.updates_s(url, t))
         seen = Fingerprint(etag(len(updates_s)), last_modified_s=max(updates_s, default=None))
-        yield Observation(
-            url, t, "trace", VARIANT, seen, reported_s=updates_s, reported_since_s=scenario.origin_s
-        )
+        yield Observation(url, t, "trace", VARIANT, seen, reported_s=updates_s, reported_since_s=scenario.origin_s)

@@ -21,6 +21,8 @@ PATIENCE_S = 120.0
 """How long the server may take to answer, on a busy machine too. Nobody waits for it but the replay."""
 UNBOUNDED_BYTES = 1 << 60
 """Nothing leaves the caches of a replay."""
+UNBOUNDED_S = 1e10
+"""Nor is anything forgotten: when, would depend on how long the replay takes."""
 WAITING_AT_MOST = 10_000
 """How many observations or copies may wait to be written: far fewer than those that a proxy refuses to keep."""
 
@@ -38,6 +40,8 @@ async def own_store(clock: ManualClock) -> AsyncGenerator[Store]:
                 clock_mark="accelerated",
                 store_max=UNBOUNDED_BYTES,
                 hot_max=UNBOUNDED_BYTES,
+                keep_s=UNBOUNDED_S,
+                forget_after_s=UNBOUNDED_S,
                 join=True,  # nobody else is there; but a command waits longer than a proxy for its server to start
                 patience_s=PATIENCE_S,
             )
