@@ -33,6 +33,8 @@ _ArrayFormula = Callable[..., FloatArray]
 _ttl_expiries_s = cast("_ArrayFormula", ttl_expiry_s)
 _member_rates_per_hour = cast("_ArrayFormula", member_rate_per_hour)
 LOWER_S = EDGES_S[:-1, np.newaxis]
+NEAR_STEPS = (16, 8, 4, 2, 1)
+"""What is sought mostly lies no further than their sum."""
 ROUND_THE_CLOCK = np.add.outer(np.arange(BINS + 1), np.arange(BINS)) % BINS
 """(25, 24) the bins from each on, and that one once more."""
 
@@ -313,9 +315,8 @@ def count_by_bin(
         counts[here, (row - first_row) % BINS] -= (start - updates.hour_firsts[row]).astype(np.int32)
     else:
         counts = updates.totals[end // updates.stride] - updates.totals[start // updates.stride]
-        if updates.stride > 1:
-            counts += _counts_in_row(updates, end)
-            counts -= _counts_in_row(updates, start)
+        _count_in_row(counts, updates, end, 1)
+        _count_in_row(counts, updates, start, -1)
     return np.ascontiguousarray(counts.T)
 
 
@@ -327,14 +328,11 @@ def rows_of_hour(updates: Packed, owners: IdArray, t: FloatArray) -> IndexArray:
     return hour + owners.astype(np.int64) * (updates.hours + 1)
 
 
-def _counts_in_row(updates: Packed, bound: IndexArray) -> NDArray[np.int32]:
-    """(n, 24) the updates by hour bin from the last row of totals on up to each bound."""
-    row, place = np.divmod(bound, updates.stride)
-    bins = updates.bins.reshape(-1, updates.stride)[row]
-    bins[np.arange(updates.stride) >= place[:, np.newaxis]] = BINS  # one more, for those that are not counted
-    numbered = bins + np.arange(0, len(bound) * (BINS + 1), BINS + 1, dtype=np.int32)[:, np.newaxis]
-    counts = np.bincount(numbered.ravel(), minlength=len(bound) * (BINS + 1))
-    return counts.astype(np.int32).reshape(-1, BINS + 1)[:, :BINS]
+def _count_in_row(counts: NDArray[np.int32], updates: Packed, bound: IndexArray, sign: int) -> None:
+    """Add to counts (n, 24), times the sign, the updates by hour bin from the last row of totals up to each bound."""
+    here, row = np.arange(len(bound)), bound - bound % updates.stride
+    for update in (row + k for k in range(updates.stride - 1)):
+        counts[here, updates.bins[update]] += sign * (update < bound)
 
 
 def first_after(times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray) -> IndexArray:
@@ -362,6 +360,19 @@ def _first_not(
     before: np.ufunc, times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray
 ) -> IndexArray:
     """The first of each `times_s[start:end]` that does not lie before t; `end` where all do."""
+    found = start.copy()
+    for step in NEAR_STEPS:
+        probe = found + (step - 1)
+        passed = before(times_s[np.minimum(probe, end - 1)], t)
+        passed &= probe < end
+        found += step * passed
+    far = np.flatnonzero((found - start == sum(NEAR_STEPS)) & (found < end))
+    found[far] = _first_far(before, times_s, found[far], end[far], t[far])
+    return found
+
+
+def _first_far(before: np.ufunc, times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray) -> IndexArray:
+    """The same, at a cost that grows with the logarithm of the distance from `start`."""
     low, high = start.copy(), end.copy()
     open_ = np.flatnonzero(low < high)
     at, stop, until_s = low[open_], high[open_], t[open_]
