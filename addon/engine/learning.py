@@ -54,7 +54,7 @@ class Update:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class VariantSeen:
     """The last observation of one variant."""
 
     t_s: float
@@ -78,7 +78,7 @@ class Record:
     """Older updates: (hours since the epoch, count), ascending."""
     last_modified_s: float | None = None
     """The Last-Modified of the first contact, if it lay before it."""
-    seen: Mapping[str, Seen] = field(default_factory=dict)
+    seen: Mapping[str, VariantSeen] = field(default_factory=dict)
     """The last observation of each variant."""
     counted: bool = False
     """Whether this object is a member of its group: it has shown a validator, or the rule learns without; and it was
@@ -174,7 +174,7 @@ def until(record: Record, now_s: float) -> Learnt:
         last_contact_s=last_s,
         updates=updates,
         folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
-        seen={name: Seen(min(seen.t_s, last_s), seen.fingerprint) for name, seen in record.seen.items()},
+        seen={name: VariantSeen(min(seen.t_s, last_s), seen.fingerprint) for name, seen in record.seen.items()},
         feed=None if record.feed is None else replace(record.feed, listed_s=min(record.feed.listed_s, last_s)),
     )
     if not record.counted:
@@ -257,7 +257,7 @@ def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
     )
 
 
-def _compare_feed(record: Record, before: Seen | None, seen: Observation) -> _Found:
+def _compare_feed(record: Record, before: VariantSeen | None, seen: Observation) -> _Found:
     """What the contact shows of an object that may be a feed: of a feed, only a new item is an update.
 
     A page in its place (it asks for a login, say, or has moved) is no posting, nor is the way back. While such pages
@@ -286,7 +286,7 @@ def _without_document(feed: Feed | None, seen: Observation, *, unchanged: bool) 
     return replace(feed, away=True) if elsewhere else feed
 
 
-def _compare(before: Seen | None, seen: Observation) -> tuple[bool | None, Update | None]:
+def _compare(before: VariantSeen | None, seen: Observation) -> tuple[bool | None, Update | None]:
     """Whether the variant changed since it was last seen, and the update that this shows."""
     if seen.fingerprint is None:
         return False, None
@@ -300,7 +300,7 @@ def _compare(before: Seen | None, seen: Observation) -> tuple[bool | None, Updat
     return True, _dated(before, seen, seen.fingerprint.last_modified_s)
 
 
-def _dated(before: Seen, seen: Observation, modified_s: float | None) -> Update:
+def _dated(before: VariantSeen, seen: Observation, modified_s: float | None) -> Update:
     """The update between two observations: at its Last-Modified where that can be believed, else in the interval.
 
     A Last-Modified counts whole seconds, so one up to a second before the last contact may still follow it; one in the
@@ -382,11 +382,11 @@ def _fold(
     return updates[surplus:], tuple(sorted(hours.items()))
 
 
-def _remember(known: Mapping[str, Seen], seen: Observation, before: Seen | None) -> dict[str, Seen]:
+def _remember(known: Mapping[str, VariantSeen], seen: Observation, before: VariantSeen | None) -> dict[str, VariantSeen]:
     fingerprint = seen.fingerprint or (before.fingerprint if before else None)
     if fingerprint is None:
         return dict(known)
-    variants = {**known, seen.variant: Seen(seen.t_s, fingerprint)}
+    variants = {**known, seen.variant: VariantSeen(seen.t_s, fingerprint)}
     if len(variants) > VARIANTS_REMEMBERED:
         del variants[min(variants, key=lambda name: variants[name].t_s)]
     return variants

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.learning import Record, Seen, Update
+from bestbefore.addon.engine.learning import Record, Update, VariantSeen
 from bestbefore.addon.engine.listing import Feed, Known
 from bestbefore.addon.engine.observation import Fingerprint
 from bestbefore.addon.feeds.document import Hints
@@ -41,7 +41,7 @@ RECORDS = st.builds(
     UPDATES,
     HOURS,
     st.none() | TIMES,
-    st.dictionaries(st.text(max_size=3), st.builds(Seen, TIMES, SEEN), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.builds(VariantSeen, TIMES, SEEN), max_size=3),
     st.booleans(),
     st.none()
     | st.builds(
