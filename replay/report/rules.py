@@ -16,7 +16,7 @@ from bestbefore.replay.report.words import percent
 NAMED = 5
 """So many of the domains that have no rule are named."""
 WIDTH = 100
-"""Of comments, in letters."""
+"""Of comments and other sentences, in letters."""
 AT_BEST = "at best (oracle)"
 
 
@@ -36,7 +36,8 @@ def summary(recommendation: Recommendation) -> Iterator[str]:
     for row in rows:
         cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
         yield "  ".join(cells)
-    yield from _without_rule(recommendation.others)
+    for text in _without_rule(recommendation.others):
+        yield from textwrap.wrap(text, WIDTH)
     yield ""
     yield f"then, all {recommendation.followed.cached:,} requests that found a copy:"
     yield from _compared(recommendation)

@@ -115,8 +115,8 @@ def test_the_summary_has_a_line_for_each_rule_and_what_comes_of_all() -> None:
         ["[default]", "ttl", "400", "0.75", "%", "100", "200", "2.5", "%", "50", "10"],
     ]
     assert lines[2:] == [
-        "Too little data (in the first part, fewer than 300 requests that found a copy, or fewer than 30 of them that "
-        "met a change), or no host: a.example.",
+        "Too little data (in the first part, fewer than 300 requests that found a copy, or fewer than 30 of",
+        "them that met a change), or no host: a.example.",
         "",
         "then, all 200 requests that found a copy:",
         "  with this file    2.5 % stale, more than 1 %; 50 validations, 25 %",
