@@ -382,7 +382,9 @@ def _fold(
     return updates[surplus:], tuple(sorted(hours.items()))
 
 
-def _remember(known: Mapping[str, VariantSeen], seen: Observation, before: VariantSeen | None) -> dict[str, VariantSeen]:
+def _remember(
+    known: Mapping[str, VariantSeen], seen: Observation, before: VariantSeen | None
+) -> dict[str, VariantSeen]:
     fingerprint = seen.fingerprint or (before.fingerprint if before else None)
     if fingerprint is None:
         return dict(known)
