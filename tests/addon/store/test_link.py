@@ -43,3 +43,11 @@ def test_it_is_away_since_it_was_first_lost(link):
     link._clock.advance(10)
     link.lost(AwayError("still gone"))
     assert link.away_since_s == 0.0
+
+
+def test_why_it_was_away_is_told_when_it_is_back_too(link):
+    link.found()
+    assert link.last_absence == ""
+    link.lost(AwayError("gone"))
+    link.found()
+    assert (link.away, link.last_absence) == (False, "gone")
