@@ -78,7 +78,7 @@ class ObservedHistories:
         self._learn(object_, observe(None, told))
 
     def _observation(self, object_: str, t: float) -> Observation:
-        return Observation(object_, t, proxy="", variant=VARIANT, fingerprint=self._content(object_, t))
+        return Observation(object_, t, variant=VARIANT, fingerprint=self._content(object_, t))
 
     def _content(self, object_: str, t: float) -> Fingerprint:
         """What is seen of an object at t: the number of its updates stands for the digest of its content."""

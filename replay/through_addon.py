@@ -160,7 +160,7 @@ def _complete(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
     """
 
     def report(url: str, t_s: float, *times_s: float) -> Observation:
-        return Observation(url, t_s, "trace", "trace", None, reported_s=times_s, reported_since_s=since_s)
+        return Observation(url, t_s, "trace", None, reported_s=times_s, reported_since_s=since_s)
 
     since_s = scenario.origin_s
     for url in objects.urls.values():
@@ -175,4 +175,4 @@ def _told(scenario: Scenario, objects: Objects, t: float) -> Iterator[Observatio
     for url in objects.urls.values():
         updates_s = tuple(objects.updates_s(url, t))
         seen = Fingerprint(etag(len(updates_s)), last_modified_s=max(updates_s, default=None))
-        yield Observation(url, t, "trace", VARIANT, seen, reported_s=updates_s, reported_since_s=scenario.origin_s)
+        yield Observation(url, t, VARIANT, seen, reported_s=updates_s, reported_since_s=scenario.origin_s)

@@ -36,14 +36,12 @@ class Fingerprint:
 class Observation:
     """One contact that teaches: a GET exchange that a shared cache may store.
 
-    `(url, t_s, proxy)` is its identity: applied twice, it counts once.
+    Applied twice, it counts once: what is not later than the last one of its object is dropped.
     """
 
     url: str
     t_s: float
     """The moment at which the response was current: receipt less the corrected initial age (RFC 9111 4.2.3)."""
-    proxy: str
-    """The proxy that made it."""
     variant: str
     """Which variant was seen: the values of the request fields that Vary names; empty without Vary."""
     fingerprint: Fingerprint | None

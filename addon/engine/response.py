@@ -212,7 +212,6 @@ def observed(
     copy: Copy,
     digest: str,
     rule: Rule,
-    site: Site,
     reported: Reported | None,
     listing: Listing | None = None,
 ) -> Observation:
@@ -228,21 +227,20 @@ def observed(
         last_modified_s=copy.last_modified_s,
         gone=copy.head.status in GONE,
     )
-    return replace(_observation(request, copy, fingerprint, rule, site, reported), listing=listing)
+    return replace(_observation(request, copy, fingerprint, rule, reported), listing=listing)
 
 
-def observed_unchanged(request: Request, copy: Copy, rule: Rule, site: Site, reported: Reported | None) -> Observation:
+def observed_unchanged(request: Request, copy: Copy, rule: Rule, reported: Reported | None) -> Observation:
     """What a 304 to our own validator shows."""
-    return _observation(request, copy, None, rule, site, reported)
+    return _observation(request, copy, None, rule, reported)
 
 
 def _observation(
-    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: Rule, site: Site, reported: Reported | None
+    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: Rule, reported: Reported | None
 ) -> Observation:
     return Observation(
         url=request.target.url,
         t_s=copy.current_s,
-        proxy=site.name,
         variant=variant_key(copy) if copy.selecting or copy.personal else "",
         fingerprint=fingerprint,
         counted=copy.has_validator or rule.learn_without_validator,

@@ -223,7 +223,7 @@ class Contacts:
         if body is None:
             return await self._contact(tale, unconditional(ask), rule, flight)
         learnt = await self._learn(
-            observed_unchanged(ask.request, copy, rule, self._present.site, decision.reported), tale
+            observed_unchanged(ask.request, copy, rule, decision.reported), tale
         )
         if decision.keep is Keep.RENEWED:
             copy = await self._judge.judged(copy, learnt.record, rule)
@@ -351,7 +351,7 @@ class Contacts:
         if document is not None:
             told = as_copy_of_feed(told, document, rule)
         listing = None if document is None else listing_of(told, document)
-        seen = observed(request, told, digest, rule, self._present.site, relay.reported, listing)
+        seen = observed(request, told, digest, rule, relay.reported, listing)
         learnt = await self._learn(seen, tale)
         tale.facts["stored"] = copy is not None
         result.copy = told

@@ -147,7 +147,7 @@ def _exchange(text: str) -> None:
     copy = completed(relay, BodyRef("digest", 4), complete=True)
     if copy is None:
         return
-    observed(request, copy, "digest", rule, _SITE, relay.reported)
+    observed(request, copy, "digest", rule, relay.reported)
     assert decode_copy(encode_copy(copy)) == copy
     copy = copy.with_verdict(NOW_S + 60, "ttl", rule.key)
     for later_s in (1.0, 100.0, 1e6):

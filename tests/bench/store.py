@@ -36,7 +36,7 @@ def copies(now_s: float) -> list[tuple[Copy, bytes]]:
 async def contacts(store: Store, now_s: float) -> None:
     for name, urls in (("new objects", [f"http://h{i % 9}.example{i % 50}.org/{i}" for i in range(N)]),
                        ("one object each 10th time", [f"http://www.example.org/{i % 10}" for i in range(N)])):
-        learnt = [Observation(url, now_s + i * 0.001, "p", "", Fingerprint(body=str(i))) for i, url in enumerate(urls)]
+        learnt = [Observation(url, now_s + i * 0.001, "", Fingerprint(body=str(i))) for i, url in enumerate(urls)]
         began = time.perf_counter()
         for observation in learnt:
             await store.learn(observation)
@@ -44,7 +44,7 @@ async def contacts(store: Store, now_s: float) -> None:
         began = time.perf_counter()
         await store.flush()
         told(f"  the rest of the write behind, {name}", began)
-        again = [Observation(o.url, o.t_s + 100, "p", "", Fingerprint(body=o.fingerprint.body + "+")) for o in learnt]
+        again = [Observation(o.url, o.t_s + 100, "", Fingerprint(body=o.fingerprint.body + "+")) for o in learnt]
         began = time.perf_counter()
         for start in range(0, N, 16):
             await asyncio.gather(*(store.learn(observation) for observation in again[start : start + 16]))
@@ -57,7 +57,7 @@ async def one_contact(store: Store, now_s: float) -> None:
     began = time.perf_counter()
     for i in range(1000):
         url = f"http://www.example.org/{i % 100}"
-        await store.learn(Observation(url, now_s + 1000 + i, "p", "", Fingerprint(body=str(i))))
+        await store.learn(Observation(url, now_s + 1000 + i, "", Fingerprint(body=str(i))))
         await store.flush()
     told("learn and write, one at a time", began, 1000)
 

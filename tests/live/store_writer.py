@@ -25,7 +25,7 @@ async def main(state: Path) -> None:
     while not stop.done():
         now_s = clock.now()
         url = f"http://www.example{n % 7}.org/{int(now_s * 10)}"
-        await store.learn(Observation(url, now_s, "writer", "", Fingerprint(body=str(n))))
+        await store.learn(Observation(url, now_s, "", Fingerprint(body=str(n))))
         print(url, repr(now_s), flush=True)
         if n % 10 == 0:
             body = hashlib.sha256(str(n).encode()).digest() * (4 if n % 100 else 3000)

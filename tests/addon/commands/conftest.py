@@ -27,7 +27,7 @@ async def _opened(state: Path) -> Store:
 async def _fill(state: Path) -> None:
     store, at_s = await _opened(state), RealClock().now() - 60.0
     for url in OBJECTS:
-        await store.learn(Observation(url, at_s, "test", "", Fingerprint(body="d")))
+        await store.learn(Observation(url, at_s, "", Fingerprint(body="d")))
         head = Head(200, Fields([("Date", format_http_date(at_s)), ("Cache-Control", "max-age=7200")]))
         store.put(Copy(url, head, BodyRef("digest", 7), at_s, at_s, at_s, at_s), b"content")
     await store.flush()

@@ -28,9 +28,9 @@ async def _fill(where: str, state: Path | None) -> None:
     store = await open_store(where, clock=RealClock(), domain_of=registrable_domain, state=state)
     for after_s, modified_s in ((0.0, -500.0), (10.0, -500.0), (40.0, 35.0)):
         seen = Fingerprint(body=str(modified_s), last_modified_s=START_S + modified_s)
-        await store.learn(Observation(A, START_S + after_s, "test", "", seen))
+        await store.learn(Observation(A, START_S + after_s, "", seen))
     for after_s in (20.0, 30.0):
-        await store.learn(Observation(B, START_S + after_s, "test", "", Fingerprint(body=str(after_s))))
+        await store.learn(Observation(B, START_S + after_s, "", Fingerprint(body=str(after_s))))
     assert await store.flush()
     await store.close()
 

@@ -29,8 +29,8 @@ async def fill(state: Path, now_s: float) -> None:
     store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
     for i in range(6):
         seen = Fingerprint(etag=f'"{i // 2}"')
-        await store.learn(Observation(FEED, now_s - 3600.0 * (6 - i), "test", "", seen))
-    await store.learn(Observation(PAGE, now_s - 60.0, "test", "", Fingerprint(body="d")))
+        await store.learn(Observation(FEED, now_s - 3600.0 * (6 - i), "", seen))
+    await store.learn(Observation(PAGE, now_s - 60.0, "", Fingerprint(body="d")))
     fields = Fields([("Date", format_http_date(now_s - 3600)), ("ETag", '"2"'), ("Cache-Control", "max-age=7200")])
     at_s = now_s - 3600
     store.put(Copy(FEED, Head(200, fields), BodyRef("digest", 7), at_s, at_s, at_s, at_s), b"content")

@@ -25,7 +25,7 @@ URL = "http://www.example.org/page"
 def contact(t_s, body="", *, variant="", modified_s=None, etag="", gone=False, same=False, **known):
     """An observation; `same` is a 304 to our own validator."""
     seen = None if same else Fingerprint(etag=etag, body=body, last_modified_s=modified_s, gone=gone)
-    return Observation(URL, t_s, "proxy", variant, seen, **known)
+    return Observation(URL, t_s, variant, seen, **known)
 
 
 def learn(*seen):

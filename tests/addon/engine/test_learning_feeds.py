@@ -16,17 +16,17 @@ def feed(t_s: float, *items: tuple[str, float | None], variant: str = "", **know
     """A contact that brought a document with these items."""
     listed = tuple(Item(name, time_s, 0) for name, time_s in items)
     listing = Listing.of(Document("rss", listed), "")
-    return Observation("http://x/feed", t_s, "p", variant, Fingerprint(body=repr(items)), listing=listing, **known)
+    return Observation("http://x/feed", t_s, variant, Fingerprint(body=repr(items)), listing=listing, **known)
 
 
 def page(t_s: float, body: str, *, gone: bool = False) -> Observation:
     """A contact that brought something else."""
-    return Observation("http://x/feed", t_s, "p", "", Fingerprint(body=body, gone=gone))
+    return Observation("http://x/feed", t_s, "", Fingerprint(body=body, gone=gone))
 
 
 def unchanged(t_s: float) -> Observation:
     """A 304."""
-    return Observation("http://x/feed", t_s, "p", "", None)
+    return Observation("http://x/feed", t_s, "", None)
 
 
 def learn(*seen: Observation) -> Learnt:
@@ -101,8 +101,8 @@ def test_an_item_posted_while_a_page_stood_in_place_lies_after_the_last_document
 def test_a_304_to_a_validator_of_the_clients_is_no_page_in_place() -> None:
     """What it was about is the feed: as it is known, or in a version that was not seen."""
     first = replace(feed(T, ("a", None)), fingerprint=Fingerprint(etag='"1"', body="x"))
-    same = Observation("http://x/feed", T + 10, "p", "", Fingerprint(etag='"1"'))
-    newer = Observation("http://x/feed", T + 20, "p", "", Fingerprint(etag='"2"'))
+    same = Observation("http://x/feed", T + 10, "", Fingerprint(etag='"1"'))
+    newer = Observation("http://x/feed", T + 20, "", Fingerprint(etag='"2"'))
     learnt = learn(first, same, newer)
     assert (learnt.changed, learnt.record.n_updates, learnt.record.unchanged) == (None, 0, 1)
     learnt = observe(learnt.record, feed(T + 30, ("b", None), ("a", None)))

@@ -54,7 +54,7 @@ def test_an_answer_with_a_validator_is_stored_and_teaches(request_for: MakeReque
     copy = completed(relay, BodyRef("abcd", 4), complete=True)
     assert copy is not None
     assert copy.body == BodyRef("abcd", 4)
-    seen = observed(request, copy, "abcd", rule, site, relay.reported)
+    seen = observed(request, copy, "abcd", rule, relay.reported)
     assert (seen.t_s, seen.proxy, seen.variant, seen.counted) == (NOW_S + 100, "bestbefore-1", "", True)
     assert seen.fingerprint is not None
     assert (seen.fingerprint.etag, seen.fingerprint.body, seen.fingerprint.gone) == ('"1"', "abcd", False)
@@ -127,9 +127,9 @@ def test_an_object_without_validator_teaches_and_is_not_counted_in_its_group(
     relay = relayed(request_for(), head(200), rule, site)
     assert relay.why_not_stored == "no-validator"
     assert relay.draft is not None
-    assert not observed(request_for(), relay.draft, "x", rule, site, None).counted
+    assert not observed(request_for(), relay.draft, "x", rule, None).counted
     opted = replace(rule, learn_without_validator=True)
-    assert observed(request_for(), relay.draft, "x", opted, site, None).counted
+    assert observed(request_for(), relay.draft, "x", opted, None).counted
 
 
 def test_a_304_to_our_validator_renews_the_copy(
@@ -142,7 +142,7 @@ def test_a_304_to_our_validator_renews_the_copy(
     assert decision.keep is Keep.RENEWED
     assert decision.copy.head.fields.get("x-a") == "new"
     assert decision.copy.current_s == NOW_S + 100
-    seen = observed_unchanged(request_for(), decision.copy, rule, site, None)
+    seen = observed_unchanged(request_for(), decision.copy, rule, None)
     assert seen.fingerprint is None
 
 
@@ -180,7 +180,7 @@ def test_a_304_to_the_clients_own_validator_counts_as_a_200_that_bears_it(
     relay = relayed(request, head(304, ETAG), rule, site)
     assert relay.draft is not None
     assert completed(relay, BodyRef("", 0), complete=True) is None
-    seen = observed(request, relay.draft, "", rule, site, None)
+    seen = observed(request, relay.draft, "", rule, None)
     assert seen.fingerprint is not None
     assert (seen.fingerprint.etag, seen.fingerprint.body) == ('"1"', "")
     secret = relayed(request, head(304, ETAG, ("Cache-Control", "private")), rule, site)
@@ -243,7 +243,7 @@ def test_a_redirect_elsewhere_is_a_change(request_for: MakeRequest, rule: Rule, 
         answer = head(301, ("Location", location), ("Cache-Control", "max-age=5"))
         relay = relayed(request_for(), answer, rule, site)
         assert relay.draft is not None
-        prints.append(observed(request_for(), relay.draft, "d", rule, site, None).fingerprint)
+        prints.append(observed(request_for(), relay.draft, "d", rule, None).fingerprint)
     assert prints[0] is not None
     assert prints[1] is not None
     assert prints[0].same_content(prints[1]) is False

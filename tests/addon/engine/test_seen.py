@@ -47,7 +47,7 @@ def test_the_rate_is_right_where_contacts_come_in_bursts(*, dated: bool) -> None
         n = int(updates_s.searchsorted(t, side="right"))
         modified_s = float(updates_s[n - 1]) if dated and n else None
         shown = Fingerprint(body=str(n), last_modified_s=modified_s)
-        known = observe(known, Observation("http://a/", t, "", "", shown)).record
+        known = observe(known, Observation("http://a/", t, "", shown)).record
     assert known is not None
     estimate = most_likely(seen_of(known))
     assert estimate.low_per_hour < 1 / 8 < estimate.high_per_hour

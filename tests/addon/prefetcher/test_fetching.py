@@ -96,7 +96,7 @@ class World:
         then_s = NOW_S - 3600.0
         for t_s in (then_s - 3600.0, then_s):
             fingerprint = Fingerprint(etag='"old"', last_modified_s=NOW_S - 86_400.0)
-            await self.store.learn(Observation(url, t_s, "p", "", fingerprint))
+            await self.store.learn(Observation(url, t_s, "", fingerprint))
         head = Head(200, Fields([("Date", format_http_date(then_s)), ("ETag", '"old"'), *fields]))
         known = {"range": range_, "local": range_ == "loopback"} | known
         self.store.put(Copy(url, head, BodyRef("d", 3), then_s, then_s, then_s, then_s, **known), b"old")

@@ -104,7 +104,7 @@ async def test_candidates_are_what_is_wanted_and_known(store: tuple[Store, Manua
     urls = ["http://www.a.org/x", "http://b.org/x", "http://secret.org/x", "http://c.org/unknown"]
     for url in urls[:3]:
         for hour in (1.0, 5.0, 9.0):
-            await known.learn(Observation(url, NOW_S + hour * HOUR_S, "p", "", Fingerprint(etag=f'"{hour}"')))
+            await known.learn(Observation(url, NOW_S + hour * HOUR_S, "", Fingerprint(etag=f'"{hour}"')))
     for url in urls:
         for _ in range(20):
             known.planning.want(url, "loopback")

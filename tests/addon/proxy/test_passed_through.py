@@ -38,7 +38,7 @@ async def store(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
 
 async def learn(store: Store) -> None:
     for url in (BANK, OTHER):
-        await store.learn(Observation(url, RealClock().now(), "proxy", "", Fingerprint(body="a")))
+        await store.learn(Observation(url, RealClock().now(), "", Fingerprint(body="a")))
     assert await known(store) == [True, True]
 
 

@@ -44,7 +44,7 @@ async def store(where, open_a_store):
 
 
 def _observe(url, t_s, body="", **known):
-    return Observation(url, float(t_s), "proxy", "", Fingerprint(body=str(body)), **known)
+    return Observation(url, float(t_s), "", Fingerprint(body=str(body)), **known)
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ async def live(steps):
                 await stores[0].forget(URLS[0])
             case (n, url, body, counted, listed):
                 lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
-                seen = Observation(url, clock.now(), f"p{n}", "", Fingerprint(body=body), counted, **lists)
+                seen = Observation(url, clock.now(), "", Fingerprint(body=body), counted, **lists)
                 await stores[n].learn(seen)
     for _ in range(3):
         for store in stores:
@@ -92,7 +92,7 @@ def test_for_one_proxy_they_are_so_at_every_moment(steps):
             else:
                 _, url, body, counted, listed = step
                 lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
-                await store.learn(Observation(url, clock.now(), "p", "", Fingerprint(body=body), counted, **lists))
+                await store.learn(Observation(url, clock.now(), "", Fingerprint(body=body), counted, **lists))
             assert await counts_of_group(store) == await counts_of_records(store)
 
     asyncio.run(run())

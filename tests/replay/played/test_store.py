@@ -13,7 +13,7 @@ from bestbefore.replay.played.store import keep_up, own_store, written
 
 
 def seen(n: int) -> Observation:
-    return Observation(f"http://a.test/{n}", 1.0, "p", "", Fingerprint(body="1"))
+    return Observation(f"http://a.test/{n}", 1.0, "", Fingerprint(body="1"))
 
 
 def names_in(folder: Path) -> list[str]:
