@@ -61,7 +61,7 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
                      help="Without requests: refresh each object when the policy says, and count the delays."),
         click.option("--through", type=click.Choice([through.value for through in Through]),
                      help="The engine: fast; plain, the readable one; or addon, the code that runs live, a thousand "
-                     "times slower. They count the same. Default: fast, and plain for policies that it cannot replay."),
+                     "times slower. They count the same. Default: fast."),
         click.option("--warm", type=click.Choice([warm.value for warm in Warm]),
                      help="With --history observed, what is known at the test start: what the requests before it "
                      "showed to one observer (the default), nothing, or everything."),
