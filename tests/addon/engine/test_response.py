@@ -55,7 +55,7 @@ def test_an_answer_with_a_validator_is_stored_and_teaches(request_for: MakeReque
     assert copy is not None
     assert copy.body == BodyRef("abcd", 4)
     seen = observed(request, copy, "abcd", rule, relay.reported)
-    assert (seen.t_s, seen.proxy, seen.variant, seen.counted) == (NOW_S + 100, "bestbefore-1", "", True)
+    assert (seen.t_s, seen.variant, seen.counted) == (NOW_S + 100, "", True)
     assert seen.fingerprint is not None
     assert (seen.fingerprint.etag, seen.fingerprint.body, seen.fingerprint.gone) == ('"1"', "abcd", False)
 
