@@ -62,8 +62,8 @@ class Gate:
         """Why a request that mitmproxy would forward, or a tunnel, is refused, if it is."""
         if request.method.upper() == "PURGE":
             return 400, "a PURGE has no content"
-        if is_malformed(request.fields):
-            return 400, "a field holds a control character"
+        if is_malformed(request):
+            return 400, "a field or the target holds what it must not"
         if self.is_own(request.target.host, request.target.port):
             return 403, "this address is the proxy's own"
         if is_restricted(client) and is_local(request.target.host):

@@ -281,7 +281,7 @@ class Service:
         if self.gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
             return self._exchanges.refused(request, client, 403, "own-address", hint)
-        if is_malformed(request.fields):
+        if is_malformed(request):
             return self._exchanges.refused(request, client, 400, "malformed-request")
         try:
             if request.method == "PURGE":

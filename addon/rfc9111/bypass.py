@@ -35,6 +35,7 @@ _UNKEYED = frozenset((
 USUAL_BYTES = 4096
 """Of all fields of a request; servers take from 8 KiB (Apache, nginx) to 64 KiB."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_NOT_IN_A_TARGET = re.compile(r"[\x00-\x20\x7f]")
 _PRECONDITIONS = frozenset(("if-match", "if-unmodified-since"))
 
 
@@ -63,9 +64,11 @@ def is_unusual(fields: Fields) -> bool:
     return size_bytes > USUAL_BYTES or len(fields.raw) > len(fields.names())
 
 
-def is_malformed(fields: Fields) -> bool:
-    """Whether a value holds a control character, a line break among them (RFC 9110 5.5, RFC 9112 5.2).
+def is_malformed(request: Request) -> bool:
+    """Whether a field's value holds a control character (RFC 9110 5.5), or the target one or a space (RFC 9112 3.2).
 
-    The next server might see two fields, or two requests, in it.
+    The next server might see two fields, another target or two requests in it. HTTP/2 can carry all that.
     """
-    return any(_CONTROL.search(value) for _, value in fields.raw)
+    return _NOT_IN_A_TARGET.search(request.target.path) is not None or any(
+        _CONTROL.search(value) for _, value in request.fields.raw
+    )

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import pytest
 
 from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason, is_malformed, is_unusual
-from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rfc9111.message import Request, Target
 
 type Asking = Callable[..., Request]
 
@@ -60,9 +60,18 @@ def test_which_requests_an_error_may_be_about(request_to: Asking, lines: list[st
 
 @pytest.mark.parametrize("value", ["\x00", "a\rb", "a\nb", "a\r\n b", "a\x1fb", "\x7f"])
 def test_a_value_with_a_control_character_is_malformed(request_to: Asking, value: str) -> None:
-    assert is_malformed(request_to("A: 1", f"X: {value}").fields)
+    assert is_malformed(request_to("A: 1", f"X: {value}"))
 
 
 @pytest.mark.parametrize("value", ["", "a\tb", "\x80\xff", "~!"])
 def test_a_tab_and_bytes_beyond_ascii_are_none(request_to: Asking, value: str) -> None:
-    assert not is_malformed(request_to("A: 1", f"X: {value}").fields)
+    assert not is_malformed(request_to("A: 1", f"X: {value}"))
+
+
+@pytest.mark.parametrize("path", ["/a b", "/a HTTP/1.1", "/a\tb", "/?\x0b", "/\x7f"])
+def test_so_is_a_target_with_one_or_with_a_space(path: str) -> None:
+    assert is_malformed(Request("GET", Target.of("http", "example.org", None, path)))
+
+
+def test_any_other_target_is_not() -> None:
+    assert not is_malformed(Request("GET", Target.of("http", "example.org", None, "/a%20b/\xff?c=[d]|{e}")))
