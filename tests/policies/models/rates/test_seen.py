@@ -34,8 +34,10 @@ def test_an_update_dated_now_was_half_a_second_ago_and_one_dated_at_the_contact_
     assert at_contacts([1e-5], [True], [0.0]).open_h == pytest.approx(1e-5)
 
 
-def test_without_contacts_nothing_was_seen() -> None:
+def test_only_without_contacts_nothing_was_seen() -> None:
     assert at_contacts([], []).nothing
+    assert not at_contacts([1.0], [True]).nothing
+    assert not at_contacts([1.0], [False]).nothing
 
 
 @pytest.mark.parametrize(

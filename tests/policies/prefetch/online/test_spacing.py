@@ -56,6 +56,12 @@ def test_in_simulation_it_is_within_a_thousandth_of_the_optimum(weights: np.ndar
     assert optimum * 0.999 < reached < optimum * 1.0005
 
 
+def test_what_an_object_has_missed_is_not_made_up_for() -> None:
+    """After 20 hours without a contact each is refreshed once; then the one that is due again first, in an hour."""
+    due = DueDates([1.0, 0.1], 0.0)
+    assert [due.take(20 * HOUR) for _ in range(3)] == [0, 1, 0]
+
+
 def test_objects_of_equal_frequency_are_not_due_at_once() -> None:
     due = DueDates([0.1] * 50, 0.0)
     moments = sorted(due._due_s)
