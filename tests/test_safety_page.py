@@ -15,7 +15,7 @@ def test_the_files_are_there() -> None:
 
 def test_the_tests_are_there() -> None:
     for row in (line for line in PAGE.splitlines() if line.startswith("|")):
-        files = re.findall(r"`((?:live|rfc9111|engine|admin|store|traffic|commands|prefetcher)/test_\w+)`", row)
+        files = re.findall(r"`((?:live|rfc9111|engine|admin|proxy|store|traffic|commands|prefetcher)/test_\w+)`", row)
         found = [path for name in files for path in (ROOT / "tests").rglob(f"{name.rpartition('/')[2]}.py")]
         text = "".join(path.read_text() for path in found if path.parent.name == files[0].partition("/")[0])
         assert bool(files) == bool(text), row
