@@ -13,6 +13,8 @@ class Outcome(StrEnum):
     """From the store, after the origin said that the copy is current."""
     UPDATED = "updated"
     """A copy was validated and the origin sent a new one."""
+    PASSED_ON = "passed-on"
+    """A copy was validated and the origin sent something else, an error or a redirect, which was passed on."""
     MISS = "miss"
     """There was no copy to use."""
     BYPASS = "bypass"

@@ -16,6 +16,7 @@ from bestbefore.addon.engine.learning import Learnt
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.engine.response import (
+    GONE,
     Again,
     Confirmed,
     Fallback,
@@ -249,7 +250,7 @@ class Contacts:
             self._store.put(copy, None)
         stores = not relay.why_not_stored
         if not ask.bypass:
-            tale.outcome = Outcome.UPDATED if ask.chosen is not None else Outcome.MISS
+            tale.outcome = Outcome.MISS if ask.chosen is None else _outcome(ask.chosen, relay)
         tale.reason = ask.detail or relay.why_not_stored or ask.fwd
         tale.facts["stored"] = stores
         member = cache_status.forwarded(
@@ -375,6 +376,13 @@ class Contacts:
         self._background.discard(task)
         if not task.cancelled() and task.exception() is not None:
             logger.error("an answer could not be kept: this is a fault in bestbefore", exc_info=task.exception())
+
+
+def _outcome(validated: Copy, relay: Relay) -> Outcome:
+    """What came in place of a copy that was to be validated: another state of the object, or no word about it."""
+    status = relay.head.status
+    is_of_object = status < 300 or status in GONE or status == validated.head.status or not relay.why_not_stored
+    return Outcome.UPDATED if is_of_object else Outcome.PASSED_ON
 
 
 def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:

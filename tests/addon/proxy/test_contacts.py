@@ -7,12 +7,15 @@ from typing import Any
 import pytest
 from mitmproxy.test import tflow
 
+from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError
+from bestbefore.addon.proxy.reach import EVERYWHERE
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
@@ -38,14 +41,17 @@ class Origin:
         self.goes_on.set()
         self.closed = asyncio.Event()
         self.asked = 0
+        self.status = 200
+        self.has_validator = False
 
     async def fetch(self, *_: Any, **__: Any) -> Fetched:
         self.asked += 1
-        head = Head(
-            200,
-            Fields([("Date", format_http_date(NOW_S)), ("Cache-Control", "max-age=60"),
-                    ("Content-Type", self.media_type)]),
-        )
+        fields = [("Date", format_http_date(NOW_S)), ("Content-Type", self.media_type)]
+        if self.has_validator:
+            fields.append(("ETag", f'"{self.asked}"'))
+        if self.status == 200:
+            fields.append(("Cache-Control", "max-age=60"))
+        head = Head(self.status, Fields(fields))
         return Fetched(head, NOW_S, NOW_S, self._content(), self.length, self.closed.set)
 
     async def _content(self) -> AsyncGenerator[bytes]:
@@ -83,6 +89,12 @@ def with_a_fault(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         raise ZeroDivisionError("a fault")
 
     monkeypatch.setattr(store, "learn", learn)
+
+
+async def content_of(answer: Answer) -> bytes:
+    content = answer.body if answer.chunks is None else b"".join([chunk async for chunk in answer.chunks])
+    answer.finish(len(content), complete=True)
+    return content
 
 
 async def ended(asked: Exchanges) -> None:
@@ -180,3 +192,33 @@ async def test_but_not_waited_for_without_end(store: Store, monkeypatch: pytest.
     await asyncio.wait_for(asked.answer(request(), client()), PATIENCE_S)
     assert origin.asked == 2
     await asked.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (200, Outcome.UPDATED),
+        (404, Outcome.UPDATED),
+        (410, Outcome.UPDATED),
+        (301, Outcome.UPDATED),  # which is stored in its place
+        (302, Outcome.PASSED_ON),
+        (403, Outcome.PASSED_ON),
+        (429, Outcome.PASSED_ON),
+    ],
+)
+@pytest.mark.parametrize("unasked", [False, True])
+async def test_what_comes_in_place_of_a_copy_is_an_update_only_if_it_is_of_the_object(
+    store: Store, status: int, outcome: Outcome, unasked: bool
+) -> None:
+    clock, origin, told = ManualClock(NOW_S), Origin(b"content"), list[Answered]()
+    origin.has_validator = True
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(clock, store, origin, load_config(None).rules, site, told.append)
+    await content_of(await asking.answer(request(), client()))
+    clock.advance(120.0)
+    origin.status = status
+    if unasked:
+        await asking.prefetch(request(), EVERYWHERE)
+    else:
+        await content_of(await asking.answer(request(), client()))
+    assert [one.outcome for one in told] == [Outcome.MISS, outcome]
