@@ -178,6 +178,8 @@ def _outcome(tale: Tale) -> str:
         return "unanswered"
     if tale.origin_status >= 400 and tale.origin_status not in GONE:
         return "refused-by-origin"
+    if tale.outcome is Outcome.PASSED_ON:
+        return "redirected"
     if tale.learnt is not None and tale.learnt.changed:
         return "updated"
     return "unchanged" if tale.outcome is Outcome.VALIDATED or tale.learnt is not None else "replaced"

@@ -169,6 +169,14 @@ async def test_a_refusal_leaves_the_copy_as_it_is_and_is_obeyed(world: World, si
     assert (world.politeness.wait_s("127.0.0.1", NOW_S) >= 3600.0) == (status[:3] in {"429", "503"})
 
 
+async def test_a_redirect_for_now_is_told_as_one(world: World, site: Asked) -> None:
+    url = f"http://127.0.0.1:{site.port}/page"
+    site.respond = lambda _: answer("302 Found", "Location: /login")
+    await world.keep(url)
+    assert (await world.fetcher().fetch(job(url, "loopback"))).outcome == "redirected"
+    assert [told.outcome for told in world.told] == ["passed-on"]
+
+
 async def test_nobody_there_pauses_the_domain(world: World, site: Asked) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
