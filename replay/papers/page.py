@@ -13,7 +13,7 @@ class Page:
         """`made` says beneath each table and figure by which command, when and on what machine it was made."""
         self.name = name
         self._made = made
-        self._blocks: list[str] = []
+        self._blocks: list[str | Page] = []
         self._figures: dict[str, str] = {}
 
     def title(self, text: str) -> None:
@@ -44,15 +44,33 @@ class Page:
         self._figures[file] = svg
         self._blocks += [f"![{caption}]({file})", f"*{caption}. {self._made}*"]
 
+    def part(self) -> "Page":
+        """A part that stands here and may be filled later, when what is beneath it has been found."""
+        part = Page(self.name, self._made)
+        self._blocks.append(part)
+        return part
+
+    @property
+    def blocks(self) -> list[str]:
+        """The blocks of Markdown so far."""
+        parts = (block.blocks if isinstance(block, Page) else [block] for block in self._blocks)
+        return [block for part in parts for block in part]
+
+    @property
+    def figures(self) -> dict[str, str]:
+        """The drawings so far, by the names of their files."""
+        parts = [block.figures for block in self._blocks if isinstance(block, Page)]
+        return {name: svg for figures in (self._figures, *parts) for name, svg in figures.items()}
+
     @property
     def markdown(self) -> str:
         """The page so far."""
-        return "\n\n".join(self._blocks) + "\n"
+        return "\n\n".join(self.blocks) + "\n"
 
     def write(self, folder: Path) -> Path:
         """Write the figures, then the page, each whole or not at all; the path of the page. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True)
-        for name, text in {**self._figures, f"{self.name}.md": self.markdown}.items():
+        for name, text in {**self.figures, f"{self.name}.md": self.markdown}.items():
             with whole_file(folder / name) as file:
                 file.write(text.encode())
         return folder / f"{self.name}.md"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from bestbefore.replay.papers.adaptive.curves import STALE_RATE, TTL, VALIDATION_RATE, at, crossing, rates
-from bestbefore.replay.papers.adaptive.words import share
+from bestbefore.replay.papers.adaptive.words import number, ratio, share
 from bestbefore.replay.papers.claims import less
 from bestbefore.replay.report.series import Series
 
@@ -25,11 +25,20 @@ def stale_at_ttl(series: Sequence[Series], alpha: float) -> dict[str, float | No
 def anchored_table(
     parts: Mapping[str, Sequence[Series]],
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """The heads and rows of a table of `stale_at_ttl` for the same curves in several parts of a trace."""
+    """The heads and rows of a table of `stale_at_ttl` for the same curves in several parts of a trace.
+
+    A cell has the share, and in parentheses how many times that of TTL it is.
+    """
     found = {(part, alpha): stale_at_ttl(series, alpha) for part, series in parts.items() for alpha in ANCHORS}
     heads = ["stale hits at the validations of", *(f"TTL, alpha={alpha:g}{part}" for part, alpha in found)]
     names = [one.name for one in next(iter(parts.values()))]
-    return heads, [(name, *(share(column[name]) for column in found.values())) for name in names]
+    return heads, [(name, *(_cell(column, name) for column in found.values())) for name in names]
+
+
+def _cell(found: Mapping[str, float | None], name: str) -> str:
+    if name == TTL.name or found[name] is None:
+        return share(found[name])
+    return f"{share(found[name])} ({number(ratio(found[name], found[TTL.name]))})"
 
 
 def held_everywhere(parts: Sequence[Sequence[Series]], better: str, worse: str) -> list[bool | None]:
@@ -38,7 +47,10 @@ def held_everywhere(parts: Sequence[Sequence[Series]], better: str, worse: str) 
     return [less(column[better], column[worse]) for column in found]
 
 
-def shown_at_first(series: Sequence[Series], names: Sequence[str]) -> str:
-    """The shares of stale hits of some curves at the first anchor, as a sentence has them."""
-    found = stale_at_ttl(series, ANCHORS[0])
-    return ", ".join(f"{name} {share(found[name])}" for name in names)
+def shown(series: Sequence[Series], names: Sequence[str]) -> str:
+    """The shares of stale hits of some curves at each anchor, as a sentence has them.
+
+    Of a name with commas the last part is shown: the finding says what the others are.
+    """
+    found = [stale_at_ttl(series, alpha) for alpha in ANCHORS]
+    return ", ".join(f"{name.split(', ')[-1]} {' / '.join(share(one[name]) for one in found)}" for name in names)

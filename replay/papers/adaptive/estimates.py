@@ -22,7 +22,7 @@ from bestbefore.replay.scenario import Cache, Scenario
 ALPHA = 0.05
 """The paper's, for this figure."""
 POLICIES = ("TTL", "AggHist", "IndHist")
-NEARLY_TWICE = 1.5
+NEARLY_TWICE = 1.75
 FARTHEST = 3
 """Errors from this one on are counted together."""
 
@@ -84,21 +84,22 @@ def write(work: Work, page: Page, cyclic: Paired) -> list[Claim]:
     busiest = max(spans, key=lambda name: len(spans[name]), default=NOT_REACHED)
     page.section("Figure 5: errors of the estimated number of updates")
     page.text(
-        f"""At each request for a cached cyclic object in the days of the test: the updates since the same client asked
-        before, less those that a policy estimates for that time; 0 is accurate. TTL estimates as the paper says,
-        (t - t_lastmod) / (TTL - t_lastmod) with alpha = {ALPHA:g}; AggHist and IndHist give the mass. Assumed: the copy
-        is current when the client asked before, and whole updates count, rounded down. (Rounded to the nearest, TTL,
-        which begins at 1 / (1 + alpha), would never be accurate.) A table, since seven numbers tell each policy."""
+        f"""At each request for a cached cyclic object, without `{busiest}`, in the days of the test: the updates since
+        the same client asked before, less those that a policy estimates for that time; 0 is accurate. TTL estimates as
+        the paper says, (t - t_lastmod) / (TTL - t_lastmod) with alpha = {ALPHA:g}; AggHist and IndHist give the mass.
+        Assumed: the copy is current when the client asked before, and whole updates count, rounded down. (Rounded to
+        the nearest, TTL, which begins at 1 / (1 + alpha), would be accurate only where an update came, hardly ever.) A
+        table, since seven numbers tell each policy."""
     )
-    whole = _write_table(page, [*counted.values()])
-    page.text(f"Without object `{busiest}`, which is asked for most:")
     without = _write_table(page, [own for name, own in counted.items() if name != busiest])
+    page.text(f"With object `{busiest}`, which is asked for most and whose next request comes within a minute:")
+    whole = _write_table(page, [*counted.values()])
     return [
         Claim(
             "Figure 5",
             "AggHist and IndHist have nearly twice as many accurate estimates as TTL",
-            f"{_ratios(whole)} times as many; {_ratios(without)} without the most requested object",
-            verdict(*(one[name] > NEARLY_TWICE * one["TTL"] for one in (whole, without) for name in POLICIES[1:])),
+            f"{_ratios(without)} times as many ({_ratios(whole)} with the most requested object)",
+            verdict(*(without[name] > n * without["TTL"] for n in (1.0, NEARLY_TWICE) for name in POLICIES[1:])),
         )
     ]
 

@@ -2,17 +2,15 @@
 
 from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.models.intensity import HOURLY_S, mass
+from bestbefore.replay.papers.adaptive.segments import PRINTED
+from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.page import Page
-
-TABLE_1_HOURS = (0, 7, 10, 14, 15, 17, 19, 22, 23, 24)
-TABLE_1_RATES = (23.81, 52.07, 83.40, 98.53, 65.23, 84.27, 35.40, 83.40, 35.40)
-"""The printed updates per hour in each of the nine intervals between those hours; they have seven values."""
 
 
 def aggregate_example() -> float:
     """Section 4.2: the updates expected from 1:00 to 8:00 of an object with 1 % of the updates of Table 1."""
-    edges_s = [hour * HOUR_S for hour in TABLE_1_HOURS]
-    return mass(edges_s, [0.01 * rate for rate in TABLE_1_RATES], 1 * HOUR_S, 8 * HOUR_S)
+    edges_s = [0.0, *(until * HOUR_S for _, until, _ in PRINTED)]
+    return mass(edges_s, [0.01 * rate for _, _, rate in PRINTED], 1 * HOUR_S, 8 * HOUR_S)
 
 
 def individual_example() -> float:
@@ -22,8 +20,9 @@ def individual_example() -> float:
     return mass(HOURLY_S, rates, 11.5 * HOUR_S, 14 * HOUR_S)
 
 
-def write(page: Page) -> None:
-    """The section of the examples."""
+def write(page: Page) -> Claim:
+    """The section of the examples, and whether they come out."""
+    aggregate, individual = aggregate_example(), individual_example()
     page.section("The worked examples of sections 4.2 and 4.3")
     page.text(
         """The mass of the printed intensities, by `policies/models/intensity.py`, which is what decides live. The paper
@@ -32,7 +31,13 @@ def write(page: Page) -> None:
     page.table(
         ("example", "printed", "ours"),
         (
-            ("4.2: AggHist, 1:00 to 8:00, f_o = 0.01", "1.95", f"{aggregate_example():.4f}"),
-            ("4.3: IndHist, 11:30 to 14:00", "0.5625", f"{individual_example():.4f}"),
+            ("4.2: AggHist, 1:00 to 8:00, f_o = 0.01", "1.95", f"{aggregate:.4f}"),
+            ("4.3: IndHist, 11:30 to 14:00", "0.5625", f"{individual:.4f}"),
         ),
+    )
+    return Claim(
+        "Sections 4.2, 4.3",
+        "1.95 updates are expected in one example, 0.5625 in the other",
+        f"{aggregate:.4f} and {individual:.4f}",
+        verdict(round(aggregate, 2) == 1.95, individual == 0.5625),
     )

@@ -8,7 +8,7 @@ import numpy as np
 from bestbefore.replay.counts import RefreshCounts
 from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, Curve, crossing, values_between
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, count_or_dash, fewer
+from bestbefore.replay.papers.adaptive.words import NOT_REACHED, count_or_dash, fewer, three_digits
 from bestbefore.replay.papers.claims import Claim, less, verdict
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
@@ -22,6 +22,8 @@ from bestbefore.replay.traces.columns import Updates
 ARRIVALS = "arrivals_main.csv.gz"
 MIN_INTERVAL_S = 1.0
 TUNING = values_between(0.05, 1.0, 10)
+RECENT = Curve("IndHist, 28 days", "indhist:theta={},history_window=28d")
+TABLE_2_CURVES = (INDHIST, RECENT)
 TABLE_2 = {0.1: 0.098, 0.2: 0.196, 0.5: 0.493, 0.7: 0.691, 1.0: 0.980}
 """The printed updates per refresh by theta."""
 FIGURE_6 = (("DBWORLD", 170_000, 80_000), ("INBOX", 50_000, 20_000))
@@ -38,7 +40,8 @@ def write(work: Work, page: Page, arrivals: Updates) -> list[Claim]:
     """The sections of the mailboxes, the first for DBWORLD and the second for INBOX, and what becomes of the claims."""
     mailboxes = sorted(arrivals.times_by_object())[: len(FIGURE_6)]
     scenarios = {name: _scenario(arrivals, name) for name in mailboxes}
-    points = [point for curve in (TTL, INDHIST) for point in curve.points(TUNING)] + INDHIST.points([*TABLE_2])
+    tuned = [point for curve in (TTL, INDHIST) for point in curve.points(TUNING)]
+    points = tuned + [point for curve in TABLE_2_CURVES for point in curve.points([*TABLE_2])]
     runs = [(name, point) for name in mailboxes for point in points]
     found = work.each(partial(_count, scenarios), runs, "mailboxes")
     counted = {(name, point.spec): counts for (name, point), counts in zip(runs, found, strict=True)}
@@ -66,21 +69,40 @@ def _scenario(arrivals: Updates, name: str) -> RefreshScenario:
 
 def _write_table_2(page: Page, mailboxes: Sequence[str], counted: Counted) -> Claim:
     page.section("Table 2: updates per refresh with IndHist, expected and actual")
-    rows, found = [], []
-    for point, (theta, printed) in zip(INDHIST.points([*TABLE_2]), TABLE_2.items(), strict=True):
-        ours = [_updates_per_refresh(counted[name, point.spec]) for name in mailboxes]
-        found += [(theta, value) for value in ours if value is not None]
-        shown = (NOT_REACHED if value is None else f"{value:.3f}" for value in ours)
-        rows.append((f"{theta:g}", f"{printed:.3f}", *shown))
-    page.table(("expected (theta)", "actual, printed (DBWORLD)", *(f"ours, `{name}`" for name in mailboxes)), rows)
+    ours = {
+        (name, curve.name): [
+            _updates_per_refresh(counted[name, point.spec]) for point in curve.points([*TABLE_2])
+        ]
+        for curve in TABLE_2_CURVES
+        for name in mailboxes
+    }
+    rows = [
+        (f"{theta:g}", f"{printed:.3f}", *(three_digits(column[place]) for column in ours.values()))
+        for place, (theta, printed) in enumerate(TABLE_2.items())
+    ]
+    heads = (f"`{name}`, {what}" for what in ("ours", "28 days of history") for name in mailboxes)
+    page.table(("expected (theta)", "actual, printed (DBWORLD)", *heads), rows)
     page.text(
-        """The paper finds 1 to 2 % fewer than expected, we find more. A rate averaged since the beginning lags behind a
-        list that grows."""
+        """The paper finds 1 to 2 % fewer than expected, we find more: a rate averaged since the beginning lags behind a
+        list that grows. With a history of the last 28 days (`history_window`) the difference is 2 to 3 % at most."""
     )
-    off = [ours / theta - 1 for theta, ours in found]
-    range_ = f"{min(off):+.1%} to {max(off):+.1%}" if off else NOT_REACHED
-    near = all(abs(one) <= NEAR for one in off) if off else None
-    return Claim("Table 2", "the updates per refresh are 1 to 2 % off what IndHist expects", range_, verdict(near))
+    off = {
+        curve.name: [
+            value / theta - 1
+            for name in mailboxes
+            for theta, value in zip(TABLE_2, ours[name, curve.name], strict=True)
+            if value is not None
+        ]
+        for curve in TABLE_2_CURVES
+    }
+    ranges = [f"{min(one):+.1%} to {max(one):+.1%}" if one else NOT_REACHED for one in off.values()]
+    near = [all(abs(one) <= NEAR for one in of_curve) if of_curve else None for of_curve in off.values()]
+    return Claim(
+        "Table 2",
+        "the updates per refresh are 1 to 2 % off what IndHist expects",
+        f"{ranges[0]}; with 28 days of history {ranges[1]}",
+        verdict(*near),
+    )
 
 
 def _updates_per_refresh(counts: RefreshCounts) -> float | None:

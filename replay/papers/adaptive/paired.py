@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S
+from bestbefore.replay.observed import Warm
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import IdArray, Requests, Updates
@@ -98,14 +99,17 @@ class Paired:
         earlier = Updates(updates.times_s[kept], updates.object_ids[kept], updates.objects)
         return replace(self, updates=earlier, requests=self.requests.before(end_s))
 
-    def scenario(self, cache: Cache, training_days: float, origin_s: float = ORIGIN_S) -> Scenario:
-        """A replay of the requests after the days of training."""
+    def scenario(
+        self, cache: Cache, training_days: float, origin_s: float = ORIGIN_S, warm: Warm | None = None
+    ) -> Scenario:
+        """A replay of the requests after the days of training; histories are complete unless `warm` is given."""
         return Scenario.of(
             self.updates,
             self.requests,
             origin_s=origin_s,
             test_start_s=ORIGIN_S + training_days * DAY_S,
             cache=cache,
+            warm=warm,
             warn=lambda _: None,
         )
 

@@ -1,14 +1,15 @@
 """The page of the paper."""
 
 from bestbefore.replay.papers.adaptive import (
-    agreement,
     bursty,
+    caches,
     cyclic,
     estimates,
     examples,
     mailboxes,
     reasons,
     segments,
+    summary,
 )
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.page import Page
@@ -32,16 +33,17 @@ def write(work: Work, page: Page) -> None:
         f"""The paired trace: {len(whole.requests):,} requests and {len(whole.updates):,} updates in fifteen days, of
         which the first eight are training unless it is said otherwise. Histories are complete, as with the paper's
         piggybacking. A curve is a policy whose theta or alpha (where it has both, both at once) goes over the range
-        in its legend; values between two of its points are taken on a straight line for the logarithms. An entry –
-        was not reached by any point.""",
+        in its legend; values between two of its points are taken on a straight line for the logarithms.""",
     )
-    examples.write(page)
-    segments.write(page, cyclic_objects)
+    top = page.part()
     claims = [
+        examples.write(page),
+        segments.write(page, cyclic_objects),
         *estimates.write(work, page, cyclic_objects),
         *mailboxes.write(work, page, arrivals),
         *cyclic.write(work, page, cyclic_objects),
         *bursty.write(work, page, whole),
     ]
-    agreement.write(work, page, whole, claims)
+    caches.write(work, page, whole)
     reasons.write(work, page, whole)
+    summary.write(top, claims)

@@ -10,6 +10,9 @@ from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.papers.adaptive.paired import DAYS, ORIGIN_S, Paired
 from bestbefore.replay.traces.columns import Updates
 
+REPEATED = 10
+"""So often do the fifteen days come before themselves, that rates are known."""
+
 
 def changed(trace: Paired, change: Callable[[FloatArray], FloatArray]) -> Paired:
     """The trace with the updates of each object, (n,) ascending, n > 0, changed; the objects come by name."""
@@ -22,38 +25,22 @@ def changed(trace: Paired, change: Callable[[FloatArray], FloatArray]) -> Paired
     return replace(trace, updates=updates)
 
 
-def without_bursts(least_gap_s: float) -> Callable[[FloatArray], FloatArray]:
-    """Only the first of updates that follow each other within the gap."""
-
-    def change(times_s: FloatArray) -> FloatArray:
-        kept = np.ones(len(times_s), dtype=bool)
-        kept[1:] = np.diff(times_s) > least_gap_s
-        return times_s[kept]
-
-    return change
-
-
 def shuffled(rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
     """The same gaps between updates in random order: bursts stay, hours of the day do not."""
     return lambda times_s: ORIGIN_S + np.cumsum(rng.permutation(np.diff(times_s, prepend=ORIGIN_S)))
 
 
-def redated(rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
-    """Each update at its time of day on a random day: hours of the day stay, bursts over days do not."""
+def independent(rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
+    """Updates of a Poisson process with the object's mean rate in each hour of the day: what IndHist assumes.
+
+    An object for which none is drawn keeps its first update.
+    """
 
     def change(times_s: FloatArray) -> FloatArray:
-        return np.unique(ORIGIN_S + rng.integers(DAYS, size=len(times_s)) * DAY_S + (times_s - ORIGIN_S) % DAY_S)
-
-    return change
-
-
-def in_known_hours(test_start_s: float) -> Callable[[FloatArray], FloatArray]:
-    """Without those updates of the test that come in an hour of the day in which none came before the test."""
-
-    def change(times_s: FloatArray) -> FloatArray:
-        hours = times_s % DAY_S // HOUR_S
-        training = times_s < test_start_s
-        return times_s[training | np.isin(hours, hours[training])]
+        hours = rng.poisson(np.bincount((times_s % DAY_S // HOUR_S).astype(int), minlength=24))
+        begins_s = ORIGIN_S + np.repeat(np.arange(24), hours) * HOUR_S
+        drawn = begins_s + rng.integers(DAYS, size=len(begins_s)) * DAY_S + rng.random(len(begins_s)) * HOUR_S
+        return np.unique(drawn) if len(drawn) else times_s[:1]
 
     return change
 
@@ -65,15 +52,16 @@ def first_of_their_hour(times_s: FloatArray) -> NDArray[np.bool_]:
     return first
 
 
-def known_beforehand(trace: Paired) -> tuple[Paired, float]:
-    """The trace after one with the same updates, so that histories know the hours to come; and its new origin.
+def known_beforehand(trace: Paired, rates_of: Paired) -> tuple[Paired, float]:
+    """The trace after `REPEATED` times the updates of another of the same objects, whose rates histories then know.
 
-    What TTL knows is the same, once each object was updated.
+    Also its new origin. What TTL knows is the same, once each object was updated.
     """
-    updates, earlier_s = trace.updates, DAYS * DAY_S
-    twice = Updates.of(
-        np.concatenate((updates.times_s - earlier_s, updates.times_s)),
-        np.concatenate((updates.object_ids, updates.object_ids)),
-        updates.objects,
+    before, days_s = rates_of.updates, DAYS * DAY_S
+    earlier_s = [before.times_s - days_s * times for times in range(1, REPEATED + 1)]
+    updates = Updates.of(
+        np.concatenate((*earlier_s, trace.updates.times_s)),
+        np.concatenate((*[before.object_ids] * REPEATED, trace.updates.object_ids)),
+        trace.updates.objects,
     )
-    return replace(trace, updates=twice), ORIGIN_S - earlier_s
+    return replace(trace, updates=updates), ORIGIN_S - days_s * REPEATED

@@ -48,3 +48,12 @@ def number(value: float | None) -> str:
     ('0.75', '–')
     """
     return NOT_REACHED if value is None else f"{value:.2f}"
+
+
+def three_digits(value: float | None) -> str:
+    """With three digits after the point.
+
+    >>> three_digits(0.0984), three_digits(None)
+    ('0.098', '–')
+    """
+    return NOT_REACHED if value is None else f"{value:.3f}"

@@ -26,6 +26,20 @@ def test_each_table_and_figure_says_how_it_was_made() -> None:
     )
 
 
+def test_a_part_stands_where_it_was_begun(tmp_path: Path) -> None:
+    page = Page("adaptive", "made here")
+    page.title("A paper")
+    summary, empty = page.part(), page.part()
+    page.text("Beneath.")
+    summary.figure("figure_1", "Figure 1: hits", "<svg/>")
+    assert empty.markdown == "\n"
+    assert page.markdown == (
+        "# A paper\n\n![Figure 1: hits](adaptive_figure_1.svg)\n\n*Figure 1: hits. made here*\n\nBeneath.\n"
+    )
+    page.write(tmp_path)
+    assert (tmp_path / "adaptive_figure_1.svg").read_text() == "<svg/>"
+
+
 def test_the_page_and_its_figures_are_written_into_a_folder_that_is_made(tmp_path: Path) -> None:
     assert page().write(tmp_path / "new" / "results") == tmp_path / "new" / "results" / "adaptive.md"
     names = sorted(path.name for path in (tmp_path / "new" / "results").iterdir())

@@ -34,6 +34,11 @@ def excerpt(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture
-def work(excerpt: Path) -> Work:
+@pytest.fixture(scope="session")
+def excerpt_work(excerpt: Path) -> Work:
     return Work(excerpt, pytest.fail)
+
+
+@pytest.fixture
+def work(excerpt_work: Work) -> Work:
+    return excerpt_work

@@ -2,7 +2,7 @@ import pytest
 
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay.grid import Point
-from bestbefore.replay.papers.adaptive.anchors import anchored_table, held_everywhere, shown_at_first, stale_at_ttl
+from bestbefore.replay.papers.adaptive.anchors import anchored_table, held_everywhere, shown, stale_at_ttl
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.sweep import Result
 
@@ -38,8 +38,8 @@ def test_a_finding_is_looked_for_at_each_anchor() -> None:
 def test_a_table_has_a_column_for_each_anchor_and_part() -> None:
     heads, rows = anchored_table({"": CURVES, " beside": CURVES})
     assert heads[1:] == ["TTL, alpha=0.5", "TTL, alpha=0.2", "TTL, alpha=0.5 beside", "TTL, alpha=0.2 beside"]
-    assert rows[2] == ("short", "6.0 %", "–", "6.0 %", "–")
+    assert rows[2] == ("short", "6.0 % (0.75)", "–", "6.0 % (0.75)", "–")
 
 
-def test_a_sentence_names_the_shares_at_the_first_anchor() -> None:
-    assert shown_at_first(CURVES, ("TTL", "short")) == "TTL 8.0 %, short 6.0 %"
+def test_a_sentence_names_the_shares_at_both_anchors() -> None:
+    assert shown(CURVES, ("TTL", "short")) == "TTL 8.0 % / 3.4 %, short 6.0 % / –"

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bestbefore.replay.papers.adaptive.paired import ORIGIN_S
-from bestbefore.replay.papers.adaptive.segments import bulk_events, segments_of
+from bestbefore.replay.papers.adaptive.segments import PRINTED, bulk_events, segments_of
 
 HOUR = 3600.0
 DAY = 86400.0
@@ -28,3 +28,10 @@ def test_an_update_at_the_origin_counts() -> None:
 def test_updates_within_30_seconds_are_one_event() -> None:
     assert bulk_events(np.array([100.0, 130.0, 160.0, 190.5, 500.0])) == 3
     assert bulk_events(np.empty(0)) == 0
+
+
+def test_the_printed_intervals_are_a_day_of_the_printed_updates() -> None:
+    assert [begin for begin, _, _ in PRINTED[1:]] == [until for _, until, _ in PRINTED[:-1]]
+    assert (PRINTED[0][0], PRINTED[-1][1]) == (0, 24)
+    assert len({rate for *_, rate in PRINTED}) == 7
+    assert sum(8 * (until - begin) * rate for begin, until, rate in PRINTED) == pytest.approx(10074, rel=0.02)

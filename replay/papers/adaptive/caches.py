@@ -1,6 +1,4 @@
-"""Where our traces agree with the paper and where they do not, and what changes with one cache for all clients."""
-
-from collections.abc import Sequence
+"""What changes where all clients have one cache."""
 
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
@@ -14,10 +12,9 @@ from bestbefore.replay.papers.adaptive.curves import (
     series_of_curves,
     values_between,
 )
+from bestbefore.replay.papers.adaptive.drawing import add_rates_figure
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import share
-from bestbefore.replay.papers.claims import Claim
-from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.scenario import Cache
@@ -28,20 +25,8 @@ STALE_RATES = (0.005, 0.01, 0.02, 0.05, 0.1)
 TRAINING_DAYS = 8
 
 
-def write(work: Work, page: Page, whole: Paired, claims: Sequence[Claim]) -> None:
-    """The table of the paper's findings, and the same trace with each kind of cache."""
-    page.section("Where our traces agree with the paper and where they do not")
-    page.text(
-        """Shares are those of stale hits among the requests that found a copy, where there are as many validations as
-        TTL has with alpha = 0.5: less is better. `yes` means at all points that were compared, `partly` at some.
-        Points are those validations and those of alpha = 0.2, for the objects of the figure with and without the most
-        requested."""
-    )
-    page.table(
-        ("finding of the paper", "where", "ours", "holds"),
-        [(claim.printed, claim.where, claim.ours, claim.verdict) for claim in claims],
-        words=4,
-    )
+def write(work: Work, page: Page, whole: Paired) -> None:
+    """The same trace with each kind of cache."""
     page.section("One cache for each client, and one for all")
     page.text(
         """The paper gives each client its own cache; a proxy has one for all. The validations, as a share of the
@@ -51,7 +36,7 @@ def write(work: Work, page: Page, whole: Paired, claims: Sequence[Claim]) -> Non
     heads = ["stale hits", *(curve.name for curve in CURVES)]
     for cache, what in ((Cache.CLIENT, "a cache for each client"), (Cache.SHARED, "one cache for all")):
         series = series_of_curves(work, whole.scenario(cache, TRAINING_DAYS), CURVES, TUNING, what)
-        page.figure(f"{cache.value}", f"All objects, {what}", figure(series))
+        add_rates_figure(page, cache.value, f"All objects, {what}", series, logarithmic_x=True)
         rows = [
             (share(rate), *(share(at(one, STALE_RATE, rate, VALIDATION_RATE)) for one in series))
             for rate in STALE_RATES

@@ -1,0 +1,117 @@
+"""How many validations policies need for a rate of stale hits, as multiples of those of TTL."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from bestbefore.replay.engines import Engines
+from bestbefore.replay.papers.adaptive.curves import (
+    AGGHIST,
+    INDHIST,
+    STALE_RATE,
+    TTL,
+    VALIDATION_RATE,
+    Curve,
+    at,
+    crossing,
+    series_of_curves,
+    values_between,
+)
+from bestbefore.replay.papers.adaptive.words import NOT_REACHED, number, ratio, share
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.scenario import Scenario
+
+STALE_RATES = (0.01, 0.02, 0.05)
+TUNING = values_between(0.004, 1.0, 25)
+"""So near to each other that the straight lines between them do not decide."""
+BOUNDED = Curve("IndHist, max_ttl=1h", "indhist:theta={},max_ttl=1h")
+CURVES = (TTL, AGGHIST, INDHIST, BOUNDED)
+BOUNDS = ("inf", "1d", "4h", "2h", "1h", "30m")
+
+Cells = Mapping[str, str]
+"""By curve, one text for all stale rates: of TTL its validations as shares, of the others as multiples of TTL's."""
+Needed = Sequence[float | None]
+"""The validations for each of the stale rates; None where no parameter gives it."""
+
+
+def cells(work: Work, scenario: Scenario, what: str) -> Cells:
+    """Those of `CURVES`; `what` says meanwhile what is done."""
+    ttl, *others = needed(work, scenario, CURVES, what)
+    found = [_joined(ttl, share), *(_joined(_over(one, ttl), number) for one in others)]
+    return {curve.name: text for curve, text in zip(CURVES, found, strict=True)}
+
+
+def bounds(work: Work, scenario: Scenario) -> tuple[list[str], list[list[str]]]:
+    """The heads and rows of a table of policies under a `max_ttl`, as multiples of TTL without one."""
+    policies = (TTL, AGGHIST, INDHIST)
+    curves = [
+        Curve(f"{policy.name} {bound}", f"{policy.spec},max_ttl={bound}") for bound in BOUNDS for policy in policies
+    ]
+    found = [_over(one, ttl) for ttl, *all_ in [needed(work, scenario, [TTL, *curves], "bounds")] for one in all_]
+    n = len(policies)
+    rows = [
+        [f"`{bound}`", *(_joined(one, number) for one in found[place * n : (place + 1) * n])]
+        for place, bound in enumerate(BOUNDS)
+    ]
+    return ["max_ttl", *(policy.name for policy in policies)], rows
+
+
+def needed(work: Work, scenario: Scenario, curves: Sequence[Curve], what: str) -> list[Needed]:
+    """The validations of each curve, as shares of the requests that found a copy."""
+    series = series_of_curves(work, scenario, curves, TUNING, what)
+    return [[at(one, STALE_RATE, rate, VALIDATION_RATE) for rate in STALE_RATES] for one in series]
+
+
+def sampled(work: Work, scenario: Scenario, samples: int, rng: np.random.Generator) -> Cells:
+    """Between which values the `cells` lie for other objects of the same kind: the 10th and the 90th percentile.
+
+    Objects are drawn anew from those of the scenario, as many, with repetition. Each keeps its counts, so that in
+    AggHist the group stays as it was.
+    """
+    policies = [point.policy for curve in CURVES for point in curve.points(TUNING)]
+    engines = Engines(scenario)
+    engines.prepare(policies)
+    counted = work.each(engines.replay_objects, policies, "objects drawn anew")
+    names = sorted(counted[0])
+    by_object = np.array(
+        [
+            [(counts[name].cached, counts[name].stale_hits, counts[name].validations) for name in names]
+            for counts in counted
+        ],
+        dtype=float,
+    )  # (policies, objects, 3)
+    found: list[list[Needed]] = []
+    for _ in range(samples):
+        times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
+        cached, stale, validations = np.tensordot(by_object, times, axes=(1, 0)).T
+        points = np.column_stack((stale, validations)) / np.maximum(cached, 1.0)[:, np.newaxis]
+        of_curves = points.reshape(len(CURVES), len(TUNING), 2).tolist()
+        ttl, *others = ([crossing(curve, rate) for rate in STALE_RATES] for curve in of_curves)
+        found.append([ttl, *(_over(one, ttl) for one in others)])
+    return {
+        curve.name: " / ".join(
+            spread([row[place][rate] for row in found], share if curve is TTL else number)
+            for rate in range(len(STALE_RATES))
+        )
+        for place, curve in enumerate(CURVES)
+    }
+
+
+def spread(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:
+    """The 10th and the 90th percentile of those that were reached, if most were.
+
+    >>> spread([0.0, 1.0, 2.0, None], number), spread([1.0, None, None], number)
+    ('0.20 to 1.80', '–')
+    """
+    reached = [value for value in values if value is not None]
+    if 2 * len(reached) < len(values) or not reached:
+        return NOT_REACHED
+    return " to ".join(written(float(value)) for value in np.percentile(reached, (10, 90)))
+
+
+def _over(one: Needed, ttl: Needed) -> Needed:
+    return [ratio(value, of) for value, of in zip(one, ttl, strict=True)]
+
+
+def _joined(values: Needed, written: Callable[[float | None], str]) -> str:
+    return " / ".join(map(written, values))

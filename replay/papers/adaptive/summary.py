@@ -1,0 +1,25 @@
+"""What stands at the top of the page: each finding of the paper beside ours."""
+
+from collections.abc import Sequence
+
+from bestbefore.replay.papers.claims import Claim
+from bestbefore.replay.papers.page import Page
+
+
+def write(page: Page, claims: Sequence[Claim]) -> None:
+    """The table of the paper's findings."""
+    page.section("Where our traces agree with the paper and where they do not")
+    page.text(
+        """Shares are those of stale hits among the requests that found a copy, where there are as many validations as
+        TTL has with alpha = 0.5 / alpha = 0.2: less is better. `yes` means wherever it was compared, `partly` in some
+        places, – that it cannot be compared. An entry – was not reached by any parameter."""
+    )
+    page.table(
+        ("where", "finding of the paper", "here", "holds"),
+        [(claim.where, claim.printed, claim.ours, claim.verdict) for claim in claims],
+        words=4,
+    )
+    page.text(
+        """Beyond the paper, with one cache for all clients, which is what a proxy has, plain TTL is hard to beat at low
+        stale rates: [why](#why-plain-ttl-is-hard-to-beat-with-one-shared-cache), and what to do."""
+    )

@@ -1,0 +1,40 @@
+import numpy as np
+import pytest
+
+from bestbefore.replay.papers.adaptive.multiples import CURVES, bounds, cells, sampled
+from bestbefore.replay.papers.adaptive.paired import Paired
+from bestbefore.replay.papers.work import Work
+from bestbefore.replay.scenario import Cache, Scenario
+
+
+@pytest.fixture(scope="module")
+def scenario(excerpt_work: Work) -> Scenario:
+    return Paired.read(excerpt_work).scenario(Cache.SHARED, 8)
+
+
+def values(cell: str) -> list[float | None]:
+    return [None if one == "–" else float(one.split(" ")[0]) for one in cell.split(" / ")]
+
+
+def test_each_curve_has_a_value_for_each_stale_rate(excerpt_work: Work, scenario: Scenario) -> None:
+    found = cells(excerpt_work, scenario, "")
+    assert list(found) == [curve.name for curve in CURVES]
+    assert {len(values(cell)) for cell in found.values()} == {3}
+    ttl = [value for value in values(found["TTL"]) if value is not None]
+    assert ttl == sorted(ttl, reverse=True)
+
+
+def test_without_a_bound_nothing_is_gained_and_a_day_is_none_here(excerpt_work: Work, scenario: Scenario) -> None:
+    _, rows = bounds(excerpt_work, scenario)
+    assert [row[0] for row in rows] == ["`inf`", "`1d`", "`4h`", "`2h`", "`1h`", "`30m`"]
+    assert set(values(rows[0][1])) <= {1.0, None}
+
+
+def test_objects_drawn_anew_scatter_around_what_was_recorded(excerpt_work: Work, scenario: Scenario) -> None:
+    recorded = cells(excerpt_work, scenario, "")["TTL"]
+    found = sampled(excerpt_work, scenario, 50, np.random.default_rng(3))["TTL"]
+    for one, spread in zip(recorded.split(" / "), found.split(" / "), strict=True):
+        if "–" not in (one, spread):
+            low, high = (float(end.removesuffix(" %")) for end in spread.split(" to "))
+            assert low < high
+            assert low / 2 < float(one.removesuffix(" %")) < high * 2
