@@ -21,10 +21,10 @@ from bestbefore.replay.kernels.intervals import kept_expiries_s
 from bestbefore.replay.kernels.rule import Rule
 from bestbefore.replay.traces.columns import IdArray
 
-FEWEST_STREAMS = 256
+FEWEST_STREAMS = 1024
 """With fewer, walks in vain cost less than short arrays do."""
 REQUESTS_AT_ONCE = 1 << 20
-REQUESTS_PER_CUT = 512
+REQUESTS_PER_CUT = 128
 FEWEST_AT_ONCE = 8
 """Of fewer contacts, one at a time is faster than an array of them."""
 
