@@ -52,23 +52,24 @@ class Robots:
         ours: list[_Rule] = []
         everybodys: list[_Rule] = []
         named = False
-        agents: list[str] = []
-        in_rules = False
+        for_us = for_all = in_rules = False  # of the group that is being read
         for line in content[:MOST_BYTES].decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
             name, colon, value = line.partition("#")[0].partition(":")
             key, value = name.strip().lower(), value.strip()
             if not colon:
                 continue
             if key == "user-agent":
-                agents = [value.lower()] if in_rules else [*agents, value.lower()]
-                in_rules = False
-                named = named or _is_us(value.lower())
+                if in_rules:
+                    for_us = for_all = in_rules = False
+                for_us = for_us or _is_us(value.lower())
+                for_all = for_all or value == "*"
+                named = named or for_us
             elif key in ("allow", "disallow"):
                 in_rules = True
                 if value:
                     rule = _Rule(_normalised(value), key == "allow")
-                    ours += [rule] if any(map(_is_us, agents)) else []
-                    everybodys += [rule] if "*" in agents else []
+                    ours += [rule] if for_us else []
+                    everybodys += [rule] if for_all else []
         return cls(tuple(ours if named else everybodys))
 
     def allows(self, path: str) -> bool:

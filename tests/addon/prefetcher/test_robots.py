@@ -76,3 +76,15 @@ def test_patterns_cannot_make_it_slow() -> None:
     started = time.perf_counter()
     robots.allows("/" + "a" * 4000 + "b")
     assert time.perf_counter() - started < 1.0
+
+
+def test_many_agents_and_rules_cannot_either() -> None:
+    content = b"User-agent: a\n" * 18_000 + b"User-agent: bestbefore\n" + b"Disallow: /x\n" * 18_000
+    started = time.perf_counter()
+    assert not Robots.parse(content).allows("/x")
+    assert time.perf_counter() - started < 5.0
+
+
+def test_agents_in_a_row_share_their_rules_and_those_after_rules_begin_anew() -> None:
+    robots = rules("User-agent: x", "User-agent: *", "Disallow: /a", "User-agent: y", "Disallow: /b")
+    assert (robots.allows("/a"), robots.allows("/b")) == (False, True)
