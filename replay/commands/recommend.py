@@ -25,7 +25,7 @@ from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.facts import facts
-from bestbefore.replay.report.rules import summary, toml, unfounded
+from bestbefore.replay.report.rules import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.words import percent
 from bestbefore.replay.scenario import Cache
 from bestbefore.replay.whole_file import whole_file
@@ -76,8 +76,8 @@ def command(
     is a configuration for bestbefore proxy --config FILE.
     """
     candidates = _candidates(specs or CANDIDATES)
-    if out_path is not None and not out_path.parent.is_dir():
-        raise InputError(f"--out {out_path}: expected a file in a folder that is there")
+    if out_path is not None:
+        _check_out(out_path)
     updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
     if requests is None:
         raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
@@ -117,6 +117,14 @@ def command(
         click.echo(f"\n{text}", nl=False)  # which took minutes
         raise
     _say(f"{out_path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(out_path))}")
+
+
+def _check_out(path: Path) -> None:
+    """Refuse at once what would be found wrong after minutes, or regretted: a configuration that somebody wrote."""
+    if not path.parent.is_dir():
+        raise InputError(f"--out {path}: expected a file in a folder that is there")
+    if path.is_file() and path.stat().st_size and WRITTEN not in path.read_text(errors="replace").splitlines():
+        raise InputError(f"--out {path}: bestbefore recommend did not write what is there: expected another file")
 
 
 def _candidates(specs: Sequence[str]) -> list[Point]:

@@ -13,6 +13,8 @@ from bestbefore.replay.counts import Counts
 from bestbefore.replay.recommend import LEAST_CACHED, LEAST_CHANGES, Choice, Recommendation, is_host, stale_rate
 from bestbefore.replay.report.words import percent
 
+WRITTEN = "# Written by bestbefore recommend."
+"""A line by which a file is known again."""
 NAMED = 5
 """So many of the domains that have no rule are named."""
 WIDTH = 100
@@ -50,7 +52,7 @@ def _figures(counts: Counts) -> tuple[str, str, str]:
 def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
     asked = percent(found.largest_stale_rate)
     yield f"# The fewest validations with at most {asked} stale hits among the requests that find a copy."
-    yield "# Written by bestbefore recommend."
+    yield WRITTEN
     for fact in facts:
         yield from _comment(fact)
     yield "#"

@@ -47,6 +47,17 @@ def test_with_a_file_a_table_is_printed_in_its_place(folder: Path) -> None:
     assert result.stderr.splitlines()[-1].endswith("the proxy takes it: bestbefore proxy --config proxy.toml")
 
 
+def test_only_a_file_that_it_wrote_is_replaced(folder: Path) -> None:
+    (folder / "mine.toml").write_text("[proxy]\noffline = true\n")
+    refused = run(*FEW, "--out", "mine.toml")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--out mine.toml: bestbefore recommend did not write what is there: expected another file" in refused.stderr
+    assert (folder / "mine.toml").read_text() == "[proxy]\noffline = true\n"
+    (folder / "new.toml").touch()
+    assert [run("--policy", policy, "--out", "new.toml").exit_code for policy in ("ttl", "indhist")] == [0, 0]
+    assert load_config(folder / "new.toml").rules.default.policy.name == "indhist"
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 def test_a_configuration_that_cannot_be_written_is_printed() -> None:
     """A full disk shows only when all is counted."""
