@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bestbefore.replay.report.html import Measure, page
 from bestbefore.replay.report.tables import Row, csv_text, json_text
+from bestbefore.replay.report.words import words
 from bestbefore.replay.sweep import Result
 from bestbefore.replay.whole_file import whole_file
 
@@ -17,12 +18,14 @@ def write_report(
 ) -> None:
     """Write counts.csv, counts.json and report.html, each whole or not at all. Raises OSError.
 
-    Results without the counts of the measure are not in the report, and there is none if none of them has both.
+    Results without the counts of the measure are only named in the report, and there is none if none of them has both.
     """
     texts = {"counts.csv": csv_text(rows), "counts.json": json_text(rows)}
     measured = [result for result in results if {measure.x, measure.y} <= result.counts.keys()]
+    others = [result.point.spec for result in results if result not in measured]
     if measured:
-        texts["report.html"] = page(measured, facts, measure)
+        left_out = {"left out": f"{', '.join(others)}: no {words(measure.y)}"} if others else {}
+        texts["report.html"] = page(measured, {**left_out, **facts}, measure)
     for name, text in texts.items():
         with whole_file(folder / name) as file:
             file.write(text.encode())
