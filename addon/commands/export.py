@@ -132,7 +132,8 @@ def _replay(paths: dict[str, Path], updates: Updates, requests: Requests, rules:
         yield f"--refresh --origin {math.floor(updates.since_s or 0.0)} --group domain"
     else:
         yield f"--requests {shlex.quote(str(paths[_REQUESTS]))}"
-        yield f"--test-start {math.floor(requests.first_s)} --history observed --cache shared --group domain"
+        # Exactly, since it must not lie before the earliest event of the files, which it may be.
+        yield f"--test-start {requests.first_s:.17g} --history observed --cache shared --group domain"
     policy = rules.default.policy
     yield f"--policy ttl --policy {shlex.quote(spec_text(policy.name, params(policy)))}"
 

@@ -79,6 +79,17 @@ def test_updates_and_requests_are_written_and_the_command_that_is_shown_replays_
     assert [(row["policy"], row["requests"], row["misses"]) for row in counts] == [("ttl", 3, 2), ("indttl", 3, 2)]
 
 
+def test_the_command_that_is_shown_replays_requests_that_came_before_all_updates(
+    bestbefore: Run, learnt: Path, tmp_path: Path
+) -> None:
+    TrafficFiles(learnt).append([LoggedRequest(START_S - 900.5712, "c1", A, 7, 200, Outcome.MISS, "uri-miss")])
+    _, shown, _ = bestbefore("export", "--out", tmp_path / "out", "--state", learnt)
+    _, *command = shlex.split(shown[shown.index("bestbefore replay") :].replace("\\\n", " "))
+    status, replayed, err = bestbefore(*command, "--json")
+    assert (status, err) == (0, "")
+    assert [json.loads(line)["requests"] for line in replayed.splitlines()] == [1, 1]
+
+
 def test_without_a_log_the_updates_are_written_and_what_to_do_is_said(
     bestbefore: Run, learnt: Path, tmp_path: Path
 ) -> None:
