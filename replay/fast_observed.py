@@ -17,7 +17,7 @@ from bestbefore.policies.validation.policy import Policy
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import interpreted_observed
 from bestbefore.replay.kernels.learning import Learnt
-from bestbefore.replay.kernels.observed import Copies
+from bestbefore.replay.kernels.observed import COUNTING, Copies
 from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.kernels.stream_ids import stream_ids
 from bestbefore.replay.kernels.truth import Truth
@@ -99,7 +99,8 @@ class FastObservedReplay:
         if rule is None or why is not None:
             raise ValueError(why)
         streams, n = self._streams
-        copies, learnt = Copies.none(n), self._at_test_start.copy()
+        copies = Copies.none(n)
+        learnt = self._at_test_start.copy(counts=rule.kind in COUNTING, counts_groups=rule.needs_groups)
         for times_s, object_ids, rows in watch(_chunks(requests)):
             self._kernel.replay(
                 times_s, object_ids, np.array(streams[rows]), copies, self._truth, learnt, rule, counts, NO_DECISIONS

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.replay.kernels.lookup import first_after
 from bestbefore.replay.kernels.membership import Membership, join, meet
 from bestbefore.replay.kernels.tallies import Tallies, Window, count_in
 from bestbefore.replay.kernels.truth import Truth
-from bestbefore.replay.kernels.walk import first_after
 from bestbefore.replay.traces.columns import IdArray
 
 NEVER_S = -math.inf
@@ -48,6 +48,9 @@ class Learnt(NamedTuple):
     """(groups) the updates learnt of members, by the hour."""
     group_window: Window
     members: Membership
+    counts: bool
+    """Whether updates are counted, beyond knowing the last."""
+    counts_groups: bool
 
     @classmethod
     def nothing(cls, truth: Truth) -> Self:
@@ -57,15 +60,18 @@ class Learnt(NamedTuple):
         return cls(
             never_s, never_s.copy(), never_s.copy(), truth.firsts[truth.owner_of], updates, DETAILED_UPDATES,
             updates.firsts[:-1].copy(), Window.of(updates), Window.of(updates), hours, Window.of(hours),
-            Membership.of(truth.group_of, len(hours.ends)),
+            Membership.of(truth.group_of, len(hours.ends)), counts=True, counts_groups=True,
         )
 
-    def copy(self) -> Self:
-        """Another that knows the same, and learns on without this one. No policy has looked at it yet."""
+    def copy(self, *, counts: bool, counts_groups: bool) -> Self:
+        """Another that knows the same, and learns on without this one, as much as the policy asks for that will look
+        at it. None has looked at this one.
+        """
         updates, hours = self.updates.copy(), self.hours.copy()
         return type(self)(
             self.since_s.copy(), self.contact_s.copy(), self.last_s.copy(), self.seen.copy(), updates, self.detailed,
             self.folded.copy(), Window.of(updates), Window.of(updates), hours, Window.of(hours), self.members.copy(),
+            counts, counts_groups,
         )
 
 
@@ -83,13 +89,15 @@ def learn(truth: Truth, learnt: Learnt, object_: int, t: float) -> None:
         learnt.last_s[object_] = truth.updates_s[seen - 1]
     if is_first:
         learnt.since_s[object_] = t
-        meet(learnt.members, truth.group_of[object_], object_, t)
-        return
-    if not is_member(learnt, object_):
-        join(learnt.members, truth.group_of[object_], object_)
-    if seen > before:
-        add_update(truth, learnt, object_, seen - 1)
-    fold(learnt, owner)
+    if learnt.counts_groups:
+        if is_first:
+            meet(learnt.members, truth.group_of[object_], object_, t)
+        elif not is_member(learnt, object_):
+            join(learnt.members, truth.group_of[object_], object_)
+    if learnt.counts and not is_first:
+        if seen > before:
+            add_update(truth, learnt, object_, seen - 1)
+        fold(learnt, owner)
 
 
 def is_member(learnt: Learnt, object_: int) -> bool:
@@ -99,7 +107,7 @@ def is_member(learnt: Learnt, object_: int) -> bool:
 
 def add_update(truth: Truth, learnt: Learnt, object_: int, update: int) -> None:
     """Learn an update of a member, later than those before."""
-    owner, group = truth.owner_of[object_], truth.group_of[object_]
+    owner = truth.owner_of[object_]
     place = learnt.updates.ends[owner]
     learnt.updates.ends[owner] = place + 1
     learnt.updates.times_s[place] = truth.updates_s[update]
@@ -107,9 +115,10 @@ def add_update(truth: Truth, learnt: Learnt, object_: int, update: int) -> None:
     learnt.updates.amounts[place] = 1
     count_in(learnt.window, learnt.updates, owner, place)
     count_in(learnt.latest, learnt.updates, owner, place)
-    hour = truth.hour_of[update]
-    learnt.hours.amounts[hour] += 1
-    count_in(learnt.group_window, learnt.hours, group, hour)
+    if learnt.counts_groups:
+        group, hour = truth.group_of[object_], truth.hour_of[update]
+        learnt.hours.amounts[hour] += 1
+        count_in(learnt.group_window, learnt.hours, group, hour)
 
 
 def fold(learnt: Learnt, owner: int) -> None:

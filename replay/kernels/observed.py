@@ -35,6 +35,9 @@ from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.kernels.walk import ByBin, join_bins, next_interval_s
 from bestbefore.replay.traces.columns import IdArray
 
+COUNTING = frozenset({Kind.INDHIST, Kind.AGGHIST, Kind.INDAGG, Kind.INDTTL, Kind.MINIFLUX})
+"""The rules that look at more of a history than its beginning and its end."""
+
 
 class Copies(NamedTuple):
     """The copy of each stream: of each object in each cache."""

@@ -7,7 +7,7 @@ import pytest
 
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import parse_spec
-from bestbefore.replay import fast_observed, plain
+from bestbefore.replay import fast_observed, kernels, plain
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.fast_observed import COMPILED_FROM, INTERPRETED, FastObservedReplay, kernel_for
 from bestbefore.replay.observed import Warm
@@ -72,5 +72,6 @@ def test_what_one_replay_learns_is_not_known_to_the_next() -> None:
 
 def test_few_requests_are_not_worth_compiling_for_and_without_numba_none_are(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kernel_for(COMPILED_FROM - 1) is INTERPRETED
+    monkeypatch.delattr(kernels, "compiled_observed", raising=False)
     monkeypatch.setitem(sys.modules, "bestbefore.replay.kernels.compiled_observed", None)
     assert kernel_for(COMPILED_FROM) is INTERPRETED

@@ -100,7 +100,7 @@ def test_a_copy_learns_on_alone() -> None:
     learnt = Learnt.nothing(truth)
     learn(truth, learnt, 0, 200.0)
     learn(truth, learnt, 0, 300.0)
-    copy = learnt.copy()
+    copy = learnt.copy(counts=True, counts_groups=True)
     learn(truth, copy, 0, 700.0)
     assert (updates_learnt(truth, copy, 0), in_window(copy, truth, 0, 700.0)[0]) == ([250.0, 600.0], 2)
     assert (updates_learnt(truth, learnt, 0), in_window(learnt, truth, 0, 700.0)[0]) == ([250.0], 1)
