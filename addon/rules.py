@@ -25,6 +25,26 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?")
 _HOSTS_REMEMBERED = 65_536
 
 
+def matches_stars(pattern: str, text: str) -> bool:
+    """Whether the whole text is like the pattern, in which each `*` is any text.
+
+    Takes time linear in the text for each `*`: others choose the text, or the pattern, so there is no backtracking.
+    """
+    first, *pieces = pattern.split("*")
+    if not pieces:
+        return text == first
+    last = pieces.pop()
+    at, end = len(first), len(text) - len(last)
+    if not (at <= end and text.startswith(first) and text.endswith(last)):
+        return False
+    for piece in pieces:
+        at = text.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class HostPattern:
     """Which hosts are meant.
@@ -90,27 +110,10 @@ class Pattern:
         return cls(HostPattern.parse(host), "/" + path if slash else None)
 
     def matches_path(self, path: str) -> bool:
-        """Whether the path (with the query, if there is one) of a request to a matching host is meant.
-
-        Takes time linear in the path for each `*`: clients choose the paths, so there is no backtracking.
-        """
+        """Whether the path (with the query, if there is one) of a request to a matching host is meant."""
         if self.path is None:
             return True
-        if "?" not in self.path:
-            path = path.partition("?")[0]
-        first, *pieces = self.path.split("*")
-        if not pieces:
-            return path == first
-        last = pieces.pop()
-        at, end = len(first), len(path) - len(last)
-        if not (at <= end and path.startswith(first) and path.endswith(last)):
-            return False
-        for piece in pieces:
-            at = path.find(piece, at, end)
-            if at < 0:
-                return False
-            at += len(piece)
-        return True
+        return matches_stars(self.path, path if "?" in self.path else path.partition("?")[0])
 
     def __str__(self) -> str:
         return f"{self.host}{self.path or ''}"

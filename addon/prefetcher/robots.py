@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Self
 from urllib.parse import quote
 
+from bestbefore.addon.rules import matches_stars
+
 TOKEN = "bestbefore"  # noqa: S105 - our name in robots.txt
 MOST_BYTES = 500 * 1024
 """RFC 9309 2.5: more is not read."""
@@ -22,22 +24,9 @@ class _Rule:
     allows: bool
 
     def matches(self, path: str) -> bool:
-        """In time linear in the path for each `*`: sites choose the patterns, so there is no backtracking."""
-        pattern = self.pattern
-        ends = pattern.endswith("$")
-        first, *pieces = (pattern[:-1] if ends else pattern).split("*")
-        if not path.startswith(first):
-            return False
-        at = len(first)
-        last = pieces.pop() if ends and pieces else None
-        for piece in pieces:
-            found = path.find(piece, at)
-            if found < 0:
-                return False
-            at = found + len(piece)
-        if last is not None:
-            return len(path) - len(last) >= at and path.endswith(last)
-        return not ends or at == len(path)
+        """A pattern without `$` at its end says how a path begins."""
+        ends = self.pattern.endswith("$")
+        return matches_stars(self.pattern[:-1] if ends else self.pattern + "*", path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,12 @@
 """Tombstones in process: what was invalidated, purged or forgotten, and when."""
 
-import re
 from collections.abc import Callable
+from functools import partial
 from itertools import chain, islice
 
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.rules import Pattern
+from bestbefore.addon.rules import Pattern, matches_stars
 from bestbefore.addon.store.interface import Backend, Tombstone
 
 TOMBSTONES_KEPT_S = 86_400.0
@@ -32,8 +32,7 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     if "://" not in pattern:
         of_rules = Pattern.parse(pattern)
         return lambda url: _matches(of_rules, url)
-    texts = re.compile(".*".join(map(re.escape, pattern.split("*"))), re.DOTALL)
-    return lambda url: texts.fullmatch(url) is not None
+    return partial(matches_stars, pattern)
 
 
 def _matches(pattern: Pattern, url: str) -> bool:

@@ -1,5 +1,7 @@
 """Which objects a tombstone names, and for how long it counts."""
 
+import time
+
 import pytest
 
 from bestbefore.addon.engine.learning import Record
@@ -41,6 +43,13 @@ def test_a_pattern_is_a_url_or_one_with_stars_or_one_of_the_configuration(patter
 def test_what_is_none_of_these_is_an_error(pattern):
     with pytest.raises(ValueError, match=r"host|surrogates"):
         matcher(pattern)
+
+
+def test_a_pattern_with_stars_takes_no_longer_than_it_must():
+    matches = matcher("https://*" + "*a" * 50 + "?x=*")
+    started = time.perf_counter()
+    assert not matches("https://" + "a" * 4000)
+    assert time.perf_counter() - started < 1.0
 
 
 def test_only_a_whole_url_names_one_object():
