@@ -1,5 +1,6 @@
 """Tombstones in process: what was invalidated, purged or forgotten, and when."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import chain, islice
@@ -59,6 +60,8 @@ class Tombstones:
     def __init__(self) -> None:
         self._of_urls: dict[str, float] = {}
         """Those that name one URL, the one added last at the end."""
+        self._forgotten_urls: dict[str, float] = {}
+        """Those of them that are about histories too."""
         self._of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
         self._waiting_of_urls: dict[tuple[str, bool], Tombstone] = {}
         """By URL and whether histories are forgotten: the latest says all that those before it did."""
@@ -73,7 +76,10 @@ class Tombstones:
             self._of_urls[tombstone.pattern] = max(known_s, tombstone.time_s)
             if len(self._of_urls) > TOMBSTONES_AT_MOST:
                 del self._of_urls[next(iter(self._of_urls))]
-        if not tombstone.exact or tombstone.histories:
+            if tombstone.histories:
+                known_s = self._forgotten_urls.get(tombstone.pattern, tombstone.time_s)
+                self._forgotten_urls[tombstone.pattern] = max(known_s, tombstone.time_s)
+        else:
             self._of_patterns[tombstone] = matcher_of(tombstone)
 
     def is_buried(self, url: str, stored_s: float) -> bool:
@@ -84,7 +90,7 @@ class Tombstones:
 
     def is_forgotten(self, record: Record) -> bool:
         """Whether all that a record says was forgotten after it was learnt."""
-        return any(
+        return record.last_contact_s <= self._forgotten_urls.get(record.url, -math.inf) or any(
             t.histories and record.last_contact_s <= t.time_s and matches(record.url)
             for t, matches in self._of_patterns.items()
         )
@@ -93,6 +99,7 @@ class Tombstones:
         """Let go of those that have been kept long enough, and of those from a clock that has been set back since."""
         oldest_s, newest_s = now_s - TOMBSTONES_KEPT_S, now_s + CLOCK_SKEW_S
         self._of_urls = {url: t_s for url, t_s in self._of_urls.items() if oldest_s < t_s <= newest_s}
+        self._forgotten_urls = {url: t_s for url, t_s in self._forgotten_urls.items() if oldest_s < t_s <= newest_s}
         self._of_patterns = {t: m for t, m in self._of_patterns.items() if oldest_s < t.time_s <= newest_s}
 
     # To be written
