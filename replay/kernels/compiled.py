@@ -11,12 +11,12 @@ from numba.extending import register_jitable
 
 from bestbefore.policies import models, validation
 from bestbefore.replay import kernels
-from bestbefore.replay.kernels import walk
+from bestbefore.replay.kernels import lookup, walk
 
 for part in (
-    *walk.FORMULAS, walk.deciding_kind, walk.first_after, walk.first_at_or_after, walk.first_of_owner_after,
-    walk.follow, walk.group_expiry_s, walk.is_in_burst, walk.join_bins, walk.next_interval_s, walk.row_of_hour,
-    walk.set_counts, walk.set_rates_by_bin, walk.simple_expiry_s, walk.updates_of,
+    *walk.FORMULAS, walk.deciding_kind, lookup.first_after, lookup.first_at_or_after, lookup.first_of_owner_after,
+    walk.follow, walk.group_expiry_s, walk.is_in_burst, walk.join_bins, walk.next_interval_s, lookup.row_of_hour,
+    lookup.set_counts, walk.set_rates_by_bin, walk.simple_expiry_s, lookup.updates_of,
 ):
     register_jitable(part)
 # Handing over all that is known at each contact would cost more than a simple rule does.

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.replay.kernels import walk
-from bestbefore.replay.kernels.expiries import IndexArray, bound, expiries_s, first_after, first_at_or_after
+from bestbefore.replay.kernels import lookup, walk
+from bestbefore.replay.kernels.expiries import bound, expiries_s
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.intervals import kept_expiries_s
+from bestbefore.replay.kernels.lookup_vectorised import IndexArray, first_after, first_at_or_after
 from bestbefore.replay.kernels.rule import Rule
 from bestbefore.replay.traces.columns import IdArray
 
@@ -272,10 +273,10 @@ class _Window:
         """What comes next if there is a contact here."""
         streams = self._streams
         known, object_, t = streams.known, int(streams.object_ids[stream]), float(streams.times_s[here])
-        first, last = walk.updates_of(known.objects, known.history_of[object_])
-        seen = walk.first_after(known.objects.times_s, first, last, t)
+        first, last = lookup.updates_of(known.objects, known.history_of[object_])
+        seen = lookup.first_after(known.objects.times_s, first, last, t)
         expiry = walk.expiry_s(streams.rule, known, object_, seen, t, self._by_bin)
-        there = walk.first_at_or_after(streams.times_s, here + 1, int(streams.stops[stream]), expiry)
+        there = lookup.first_at_or_after(streams.times_s, here + 1, int(streams.stops[stream]), expiry)
         place = here - int(self._shift[stream])
         self._nexts[place], self._expiries_s[place], self._seen[place] = there, expiry, seen
         return there

@@ -32,6 +32,13 @@ from bestbefore.policies.validation.squid import squid_ttl_s
 from bestbefore.policies.validation.stormcrawler import stormcrawler_interval_s
 from bestbefore.policies.validation.ttl import ttl_expiry_s
 from bestbefore.replay.kernels.histories import Histories
+from bestbefore.replay.kernels.lookup import (
+    first_after,
+    first_at_or_after,
+    first_of_owner_after,
+    set_counts,
+    updates_of,
+)
 from bestbefore.replay.kernels.packed import Packed
 from bestbefore.replay.kernels.rule import Kind, Rule
 from bestbefore.replay.traces.columns import IdArray
@@ -326,91 +333,3 @@ def set_rates_by_bin(
     set_exposure_h(by_bin.hours, EDGES_S, since_s, until_s)
     set_counts(by_bin.counts, updates, owner, start, since_s, end, until_s)
     set_observed_rates_per_hour(by_bin.rates, by_bin.counts, by_bin.hours, least_exposure_h)
-
-
-def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
-    """The first of an owner's updates, and the first after them."""
-    return packed.firsts[owner], packed.firsts[owner + 1]
-
-
-def set_counts(
-    counts: NDArray[np.int64], packed: Packed, owner: int, start: int, since_s: float, end: int, until_s: float
-) -> None:
-    """Set counts[k] to the updates of an owner in hour bin k, from `start` up to `end`: those from `since_s` (or after
-    it) to `until_s`.
-    """
-    if packed.stride == 0:
-        row, end_row = row_of_hour(packed, owner, since_s), row_of_hour(packed, owner, until_s)
-    else:
-        row, end_row = start // packed.stride, end // packed.stride
-    for k in range(BINS):
-        counts[k] = packed.totals[end_row, k] - packed.totals[row, k]
-    if packed.stride == 0:
-        first_row = owner * (packed.hours + 1)
-        counts[(end_row - first_row) % BINS] += end - packed.hour_firsts[end_row]
-        counts[(row - first_row) % BINS] -= start - packed.hour_firsts[row]
-    else:
-        for i in range(end_row * packed.stride, end):
-            counts[packed.bins[i]] += 1
-        for i in range(row * packed.stride, start):
-            counts[packed.bins[i]] -= 1
-
-
-def row_of_hour(packed: Packed, owner: int, t: float) -> int:
-    """The owner's row for the hour in which t lies; its first before, and its last after all hours."""
-    row = owner * (packed.hours + 1)
-    if t < packed.day_s:
-        return row
-    passed_s = t - packed.day_s
-    hour = int(passed_s / HOUR_S)
-    if hour * HOUR_S > passed_s:  # the quotient was rounded up
-        hour -= 1
-    return row + min(hour, packed.hours)
-
-
-def first_of_owner_after(packed: Packed, owner: int, t: float) -> int:
-    """The first of an owner's updates that is after t; the first of the next owner if there is none."""
-    if t < packed.start_s:
-        return updates_of(packed, owner)[0]
-    slot = packed.slot_firsts[owner] + int((t - packed.start_s) * packed.slots_per_s[owner])
-    slot = min(slot, packed.slot_firsts[owner + 1] - 1)
-    return first_after(packed.times_s, packed.slots[slot], packed.slots[slot + 1], t)
-
-
-def first_at_or_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """The first of `times_s[start:end]`, ascending, that is t or more; `end` if there is none.
-
-    Its cost grows with the logarithm of the distance from `start`.
-    """
-    if start == end or times_s[end - 1] < t:
-        return end
-    step = 1
-    while start + step < end and times_s[start + step - 1] < t:
-        start += step
-        step *= 2
-    end = min(end, start + step)
-    while start < end:
-        middle = (start + end) // 2
-        if times_s[middle] < t:
-            start = middle + 1
-        else:
-            end = middle
-    return start
-
-
-def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """As `first_at_or_after`, the first that is more than t."""
-    if start == end or times_s[end - 1] <= t:
-        return end
-    step = 1
-    while start + step < end and times_s[start + step - 1] <= t:
-        start += step
-        step *= 2
-    end = min(end, start + step)
-    while start < end:
-        middle = (start + end) // 2
-        if times_s[middle] <= t:
-            start = middle + 1
-        else:
-            end = middle
-    return start

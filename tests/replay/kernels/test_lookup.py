@@ -1,13 +1,19 @@
 import math
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.replay.kernels import lookup
 from bestbefore.replay.kernels import packed as packed_updates
-from bestbefore.replay.kernels import walk
-from bestbefore.replay.kernels.expiries import count_by_bin, first_of_owner_after
+from bestbefore.replay.kernels.lookup_vectorised import (
+    count_by_bin,
+    first_after,
+    first_at_or_after,
+    first_of_owner_after,
+)
 from bestbefore.replay.kernels.packed import Packed
 
 TIMES_S = np.array([0.0, 3600.0, 3700.0, 7200.0, 86400.0])
@@ -16,7 +22,7 @@ OWNERS = np.array([2, 0, 2, 0, 2], dtype=np.int32)
 
 def test_the_updates_of_each_owner_lie_together_in_order_of_time() -> None:
     packed = Packed.of(TIMES_S, OWNERS, 4)
-    own = [packed.times_s[slice(*walk.updates_of(packed, owner))].tolist() for owner in range(4)]
+    own = [packed.times_s[slice(*lookup.updates_of(packed, owner))].tolist() for owner in range(4)]
     assert own == [[3600.0, 7200.0], [], [0.0, 3700.0, 86400.0], []]
     assert packed.times_s[-1] == math.inf
 
@@ -36,7 +42,7 @@ def test_updates_are_counted_by_bin_whether_rows_are_by_the_hour_or_by_the_updat
     moments_s = sorted([*more_s, *(t for t, _ in updates), *(math.nextafter(t, 0.0) for t, _ in updates)])
     counts = np.empty(24, dtype=np.int64)
     for owner in range(3):
-        first, last = walk.updates_of(packed, owner)
+        first, last = lookup.updates_of(packed, owner)
         own_s = packed.times_s[first:last]
         for since_s in moments_s:
             start = first + int(own_s.searchsorted(since_s, side="right"))
@@ -48,7 +54,7 @@ def test_updates_are_counted_by_bin_whether_rows_are_by_the_hour_or_by_the_updat
             )
             for i in range(n):
                 expected = np.bincount((packed.times_s[start : ends[i]] % 86400 // 3600).astype(int), minlength=24)
-                walk.set_counts(counts, packed, owner, start, since_s, int(ends[i]), float(until_s[i]))
+                lookup.set_counts(counts, packed, owner, start, since_s, int(ends[i]), float(until_s[i]))
                 assert counts.tolist() == together[:, i].tolist() == expected.tolist()
 
 
@@ -73,8 +79,28 @@ def test_an_owners_first_update_after_a_moment_is_found_by_its_slot(
         packed = Packed.of(np.array([t for t, _ in updates]), np.array([i for _, i in updates], dtype=np.int32), 4)
     moments_s = np.array([-math.inf, *more_s, *(t for t, _ in updates), *(math.nextafter(t, 0.0) for t, _ in updates)])
     for owner in range(4):
-        first, last = walk.updates_of(packed, owner)
+        first, last = lookup.updates_of(packed, owner)
         expected = [first + int(packed.times_s[first:last].searchsorted(t, side="right")) for t in moments_s]
         owners = np.full(len(moments_s), owner, dtype=np.int32)
         assert first_of_owner_after(packed, owners, moments_s).tolist() == expected
-        assert [walk.first_of_owner_after(packed, owner, t) for t in moments_s.tolist()] == expected
+        assert [lookup.first_of_owner_after(packed, owner, t) for t in moments_s.tolist()] == expected
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@given(st.integers(0, 400), st.integers(1, 60), st.data())
+@settings(max_examples=60, derandomize=True, deadline=None)
+def test_what_lies_near_and_what_lies_far_is_found(
+    side: Literal["left", "right"], n: int, most: int, data: st.DataObject
+) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    times_s = np.sort(rng.integers(0, most, n)).astype(np.float64)
+    start, end = np.sort(rng.integers(0, n + 1, (2, 50)), axis=0)
+    t = rng.integers(-1, most + 1, 50).astype(np.float64)
+    one, many = (
+        (lookup.first_at_or_after, first_at_or_after) if side == "left" else (lookup.first_after, first_after)
+    )
+    rows = list(zip(start.tolist(), end.tolist(), t.tolist(), strict=True))
+    expected = [first + int(times_s[first:last].searchsorted(moment, side=side)) for first, last, moment in rows]
+    assert [one(times_s, *row) for row in rows] == expected
+    if n:
+        assert many(times_s, start, end, t).tolist() == expected
