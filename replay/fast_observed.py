@@ -99,7 +99,7 @@ class FastObservedReplay:
         if rule is None or why is not None:
             raise ValueError(why)
         streams, n = self._streams
-        copies = Copies.none(n)
+        copies = Copies.none(n, rule)
         learnt = self._at_test_start.copy(counts=rule.kind in COUNTING, counts_groups=rule.needs_groups)
         for times_s, object_ids, rows in watch(_chunks(requests)):
             self._kernel.replay(

@@ -47,12 +47,13 @@ class Copies(NamedTuple):
     change_s: FloatArray
     """When the object changes next after the copy was current; infinite if it does not, or there is no copy."""
     interval_s: FloatArray
-    """The last interval, of rules that make each from the one before; NaN for the first."""
+    """The last interval, for rules that make each from the one before; NaN for the first. Empty for all others."""
 
     @classmethod
-    def none(cls, streams: int) -> Self:
+    def none(cls, streams: int, rule: Rule) -> Self:
         """All caches are empty."""
-        return cls(np.full(streams, NEVER_S), np.full(streams, math.inf), np.full(streams, math.nan))
+        intervals_s = np.full(streams if rule.keeps_interval else 0, math.nan)
+        return cls(np.full(streams, NEVER_S), np.full(streams, math.inf), intervals_s)
 
 
 class Room(NamedTuple):
