@@ -3,16 +3,13 @@
 A trace of the shape in `SHAPE` is generated. Each policy gets the parameter with which a tenth of the requests are
 contacts; then all engines replay it in turns, several rounds in one run, so that what else the machine does falls on
 all of them. Figures are medians, and asserted nowhere. `--libcachesim PYTHON` names an interpreter that has that
-package; `--out FILE` writes the page docs/results/replay_speed.md. `--trace DIR` prints instead what long replays of
-the trace there take, for docs/results/replay_long.md.
+package; `--out FILE` writes the page docs/results/replay_speed.md.
 """
 
 import argparse
-import json
 import math
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from collections import defaultdict
@@ -24,6 +21,7 @@ from statistics import median
 
 import numpy as np
 from generated_trace import Shape, write
+from replay_long import replayed
 from results_page import write_page
 
 from bestbefore.policies.validation.spec import parse_spec
@@ -63,9 +61,6 @@ TARGETS = (
 )
 """Millions a second on two cores, of what, by which kernel, by which of the policies measured, and in words."""
 
-LONG = (("ttl:alpha=0.2", "shared"), ("indhist:theta=0.1", "shared"), ("indttl", "client"))
-
-
 def timed(work: Callable[[], object]) -> tuple[float, float]:
     began_s, began_cpu_s = time.perf_counter(), time.process_time()
     work()
@@ -102,40 +97,6 @@ def lru(python: str, trace: Path) -> tuple[float, float]:
     command = [python, str(script), str(trace), str(SHAPE.objects // 10)]
     wall_s, cpu_s, _ = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     return float(wall_s), float(cpu_s)
-
-
-@dataclass
-class Replayed:
-    """What `bestbefore replay` took."""
-
-    seconds: float
-    most_bytes: int = 0
-    """The most memory that it held, pages of mapped files among it, which the system takes back if it needs them."""
-    most_own_bytes: int = 0
-    """Without those."""
-    said: str = ""
-
-
-def replayed(arguments: list[str]) -> Replayed:
-    """`bestbefore replay` with these arguments, looked at while it runs: what the system says of the memory of a child
-    that has ended may be its parent's.
-    """
-    began_s = time.perf_counter()
-    main = "from bestbefore.addon.cli import main; main()"
-    found = Replayed(0.0)
-    command = [sys.executable, "-c", main, "replay", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as child:
-        while child.poll() is None:
-            status = Path(f"/proc/{child.pid}/status").read_text()
-            kib = {line.split()[0]: int(line.split()[1]) for line in status.splitlines() if line.endswith(" kB")}
-            found.most_bytes = max(found.most_bytes, kib.get("VmHWM:", 0) * 1024)
-            found.most_own_bytes = max(found.most_own_bytes, kib.get("RssAnon:", 0) * 1024)
-            time.sleep(0.02)
-        found.seconds = time.perf_counter() - began_s
-        found.said = child.stdout.read() if child.stdout else ""
-    if child.returncode:
-        raise RuntimeError(f"bestbefore replay {' '.join(arguments)}: exit {child.returncode}")
-    return found
 
 
 @dataclass
@@ -231,21 +192,6 @@ def targets(rows: list[Measured]) -> Iterator[str]:
         yield f"| {target} M {of}/s, {kernel} | {words} | `{slowest}` | {clock:.2f} | {2 * core:.2f} | {met} |"
 
 
-def long_replays(folder: Path) -> Iterator[str]:
-    """The lines on the trace in a folder."""
-    yield "| policy | cache | requests | contacts | seconds in all | memory, MB | without mapped pages, MB |"
-    yield "|---|---|---|---|---|---|---|"
-    for spec, cache in LONG:
-        arguments = ["--updates", str(folder / "updates.npz"), "--requests", str(folder / "requests.npz")]
-        found = replayed([*arguments, "--cache", cache, "--policy", spec, "--json"])
-        counts = json.loads(found.said)
-        contacts = (counts["misses"] + counts["validations"]) / counts["requests"]
-        yield (
-            f"| `{spec}` | {cache} | {counts['requests']:,} | {contacts:.1%} | {found.seconds:.0f} | "
-            f"{found.most_bytes / 1e6:,.0f} | {found.most_own_bytes / 1e6:,.0f} |"
-        )
-
-
 def rates(seconds: list[tuple[float, float]], things: float) -> tuple[float, float]:
     """Millions a second: of the clock, and of one processor's time."""
     wall_s, cpu_s = (median(column) for column in zip(*seconds, strict=True))
@@ -261,13 +207,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--libcachesim", metavar="PYTHON")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--trace", type=Path, metavar="DIR")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
-    if given.trace is not None:
-        for line in long_replays(given.trace):
-            print(line, flush=True)
-        return
     load = os.getloadavg()[0]
     with tempfile.TemporaryDirectory() as folder:
         lines = list(measured(given.libcachesim, given.rounds, Path(folder)))
