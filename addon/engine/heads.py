@@ -27,6 +27,11 @@ def passed_on(head: Head, now_s: float, status_member: str, site: Site) -> Head:
     return Head(head.status, _with_us(fields, status_member, site), head.reason)
 
 
+def interim(head: Head, site: Site) -> Head:
+    """An interim response of the origin on its way to the client."""
+    return Head(head.status, end_to_end(head.fields).added(("Via", f"1.1 {site.name}")), head.reason)
+
+
 def _with_us(fields: Fields, status_member: str, site: Site) -> Fields:
     """With us last: who is nearer to the origin comes first (RFC 9110 7.6.3, RFC 9211 2)."""
     return fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member))

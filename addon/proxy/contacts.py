@@ -172,7 +172,7 @@ class Contacts:
         if ask.bypass:
             tale.outcome = Outcome.BYPASS
         try:
-            fetched = await self._origin.fetch(ask.sent, reach=tale.reach)
+            fetched = await self._origin.fetch(ask.sent, reach=tale.reach, interim=tale.interim)
         except OriginError as error:
             flight.land(Crashed(error))
             return await self._failed(tale, ask, rule, error)

@@ -10,7 +10,7 @@ from mitmproxy.connection import Client
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine import feed_delta, piggyback
+from bestbefore.addon.engine import feed_delta, heads, piggyback
 from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access import is_restricted, peer_of
@@ -18,6 +18,7 @@ from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.contacts import Contacts
 from bestbefore.addon.proxy.deltas import Deltas
 from bestbefore.addon.proxy.feeds import FeedReader
+from bestbefore.addon.proxy.interim import Interim, nobody
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.origin import OriginError, Source
 from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
@@ -84,10 +85,11 @@ class Exchanges:
         self._count(tale)
         return self._served(tale, decision, body)
 
-    async def answer(self, request: Request, client: Client) -> Answer:
-        """The answer after asking the store and, if it must be, the origin."""
+    async def answer(self, request: Request, client: Client, interim: Interim = nobody) -> Answer:
+        """The answer after asking the store and, if it must be, the origin; interim responses come before it."""
         now_s = self._clock.now()
         tale = self._tale(request, client, now_s)
+        tale.interim = lambda head: interim(heads.interim(head, self.site))
         rule = self._rule(request)
         found = await self._store.copies(request.target.url, request.partition)
         copies = tuple([await self._judged(copy, rule) for copy in _shown_to(client, found.copies)])

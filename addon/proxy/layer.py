@@ -23,6 +23,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.proxy import bounds
 from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.interim import Asking, Interim, nobody
 from bestbefore.addon.proxy.translate import request_of, response_of
 from bestbefore.addon.proxy.wait import BestbeforeWait, Work
 from bestbefore.addon.rfc9111.message import Head, Request
@@ -51,8 +52,8 @@ class Gateway(Protocol):
     def hit(self, request: Request, client: mitmproxy.connection.Client) -> Answer | None:
         """The answer, if it can be given at once from a copy in memory."""
 
-    async def answer(self, request: Request, client: mitmproxy.connection.Client) -> Answer:
-        """The answer, after asking the store or the origin."""
+    async def answer(self, request: Request, client: mitmproxy.connection.Client, interim: Interim) -> Answer:
+        """The answer, after asking the store or the origin, and what is to be sent before it."""
 
     async def drained(self, client: mitmproxy.connection.Client) -> None:
         """Wait until the client has taken most of what was sent to it."""
@@ -206,8 +207,24 @@ class CachingStream(HttpStream):
         request = request_of(self._request, has_body=False)
         answer = self._gateway.hit(request, self.context.client)
         if answer is None:
-            answer = yield from self._wait(lambda: self._gateway.answer(request, self.context.client))
+            answer = yield from self._asked(self._request, request)
         yield from self._send(answer, self._framed(answer.head))
+
+    def _asked(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
+        """The answer, after what the origin sends before it was passed on.
+
+        Over HTTP/1 it is not: programs, those with Python's http.client among them, take it for the answer, and
+        browsers pass it over (RFC 8297 3).
+        """
+        client = self.context.client
+        if not message.is_http2:
+            return (yield from self._wait(lambda: self._gateway.answer(request, client, nobody)))
+        asking = Asking(lambda interim: self._gateway.answer(request, client, interim))
+        while isinstance(came := (yield from self._wait(asking.next)), Head):
+            if not self._client_is_gone():
+                response = response_of(came, now_s=self._gateway.now())
+                yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response), client)
+        return came
 
     def _answer_with_hooks(self, message: mitmproxy.http.Request) -> Commands:
         """As `state_answer`, shown to the other addons of a stock mitmproxy as a flow."""
@@ -224,9 +241,7 @@ class CachingStream(HttpStream):
             yield from self.send_response()
             return
         request = request_of(self.flow.request, has_body=False)
-        answer = self._gateway.hit(request, self.context.client) or (
-            yield from self._wait(lambda: self._gateway.answer(request, self.context.client))
-        )
+        answer = self._gateway.hit(request, self.context.client) or (yield from self._asked(message, request))
         response = self._framed(answer.head)
         response.data.content = answer.body
         self.flow.response = response

@@ -8,6 +8,7 @@ import asyncio
 import socket
 import ssl
 from collections.abc import AsyncGenerator, Callable
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
@@ -18,10 +19,14 @@ import certifi
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
+from aiohttp.http_parser import RawResponseMessage
+from aiohttp.streams import StreamReader
+from aiohttp.typedefs import RawHeaders
 from yarl import URL
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.proxy.access import is_local
+from bestbefore.addon.proxy.interim import Interim, is_passed_on, nobody
 from bestbefore.addon.proxy.reach import EVERYWHERE, Reach, range_of
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
@@ -56,7 +61,7 @@ class OriginError(ConnectionError):
 class Source(Protocol):
     """Where contacts go: the network, or in a replay the recorded updates."""
 
-    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE) -> "Fetched":
+    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE, interim: Interim = nobody) -> "Fetched":
         """See `Origin.fetch`."""
 
 
@@ -80,6 +85,9 @@ class Fetched:
     range: str = ""
     """The range of the address that it came from (`reach.range_of`)."""
 
+
+_interim: ContextVar[Interim] = ContextVar("interim", default=nobody)
+"""Of the task that fetches: the client library makes its connections and responses by itself."""
 
 type Respond = Callable[[Request, float], tuple[Head, bytes]]
 """Answers a request at a moment of policy time without any network."""
@@ -121,7 +129,7 @@ class _Response(aiohttp.ClientResponse):
 
 
 class _Reading(ResponseHandler):
-    """Mends two things of the client library's parser.
+    """Tells of interim responses, which the client library passes over, and mends two things of its parser.
 
     It refuses what follows a complete message, and loses the message with it where both come in one piece: so a head is
     fed to it apart from what follows, and the surplus of an origin that sends more than its Content-Length only closes
@@ -136,6 +144,12 @@ class _Reading(ResponseHandler):
             super().data_received(head + end)
             head, end, rest = rest.partition(b"\r\n\r\n")
         super().data_received(head + end + rest)
+
+    async def read(self) -> tuple[RawResponseMessage, StreamReader]:
+        message, content = await super().read()
+        if is_passed_on(message.code):
+            _interim.get()(_head(message.code, message.raw_headers, message.reason))
+        return message, content
 
     def set_exception(self, exc: BaseException, *cause: BaseException) -> None:
         super().set_exception(exc, *cause)
@@ -196,11 +210,11 @@ class Origin:
             )
         return self._sessions[reach]
 
-    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE) -> Fetched:
+    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE, interim: Interim = nobody) -> Fetched:
         """Send the request (its fields are sent as they are, after Host) and wait for the head of the final response.
 
-        `reach`: to which addresses it may be sent, whatever its name resolves to. Raises OriginError if no response
-        comes.
+        `reach`: to which addresses it may be sent, whatever its name resolves to. `interim` is told of responses before
+        that. Raises OriginError if no response comes.
         """
         sent_s = self._clock.now()
         if request.target.host in self._own:
@@ -211,6 +225,7 @@ class Origin:
         # The library keeps several lines of a name only if all are spelt alike.
         spelt: dict[str, str] = {}
         lines = [(spelt.setdefault(n.lower(), n), _as_sent(v)) for n, v in request.fields.raw if n.lower() != "host"]
+        _interim.set(interim)
         try:
             response = await self._session(reach).request(
                 request.method,
@@ -225,8 +240,7 @@ class Origin:
         if sum(len(name) + len(value) for name, value in response.raw_headers) > HEAD_LIMIT_BYTES:
             response.close()
             raise OriginError(Failure.MALFORMED, "the head of the origin's answer is too large")
-        fields = Fields((n.decode("latin-1"), v.decode("latin-1")) for n, v in response.raw_headers)
-        head = Head(response.status, fields, response.reason or "")
+        head = _head(response.status, response.raw_headers, response.reason)
         self.heard(request.target.host, head)
         # Behind a parent proxy only the name tells.
         peer = response.peer if self._upstream is None and isinstance(response, _Response) else request.target.host
@@ -241,6 +255,11 @@ class Origin:
         """Close all connections."""
         for session in self._sessions.values():
             await session.close()
+
+
+def _head(status: int, raw_headers: RawHeaders, reason: str | None) -> Head:
+    fields = Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw_headers)
+    return Head(status, fields, reason or "")
 
 
 def _as_sent(value: str) -> str:

@@ -37,6 +37,7 @@ from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.forwarded import Passing, passed_head
 from bestbefore.addon.proxy.gate import Gate
 from bestbefore.addon.proxy.identity import read_identity
+from bestbefore.addon.proxy.interim import Interim, nobody
 from bestbefore.addon.proxy.origin import Origin
 from bestbefore.addon.proxy.passed_through import PassedThrough
 from bestbefore.addon.proxy.translate import is_carried
@@ -276,7 +277,7 @@ class Service:
         """See `Exchanges.hit`."""
         return self._exchanges.hit(request, client)
 
-    async def answer(self, request: Request, client: Client) -> Answer:
+    async def answer(self, request: Request, client: Client, interim: Interim = nobody) -> Answer:
         """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
         if self.gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
@@ -286,7 +287,7 @@ class Service:
         try:
             if request.method == "PURGE":
                 return await self._purge(request, client)
-            return await self._exchanges.answer(request, client)
+            return await self._exchanges.answer(request, client, interim)
         except Exception:
             # Left to mitmproxy, the client would wait for ever.
             logger.exception("a request could not be answered: this is a fault in bestbefore")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.proxy.interim import Interim, nobody
 from bestbefore.addon.proxy.reach import LOOPBACK, Reach
 from bestbefore.addon.rfc9111.message import Request
 
@@ -35,6 +36,8 @@ class Tale:
     """The status of the origin's answer, if there was one."""
     learnt: Learnt | None = None
     """What the contact taught, if it did."""
+    interim: Interim = nobody
+    """Who is told of interim responses, which go before the answer."""
     feed: str = ""
     spared_bytes: int = 0
 

@@ -4,6 +4,7 @@ import bisect
 from collections.abc import AsyncGenerator
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.proxy.interim import Interim, nobody
 from bestbefore.addon.proxy.origin import Fetched
 from bestbefore.addon.proxy.reach import EVERYWHERE, Reach
 from bestbefore.addon.rfc9111.dates import format_http_date
@@ -45,7 +46,9 @@ class PlayedOrigin:
         self._clock = clock
         self._tells_times = tells_times
 
-    async def fetch(self, request: Request, *, reach: Reach = EVERYWHERE) -> Fetched:  # noqa: ARG002
+    async def fetch(
+        self, request: Request, *, reach: Reach = EVERYWHERE, interim: Interim = nobody  # noqa: ARG002
+    ) -> Fetched:
         """As `addon.proxy.origin.Origin.fetch`, at once and without network."""
         now_s = self._clock.now()
         updates_s = self._objects.updates_s(request.target.url, now_s)

@@ -15,6 +15,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.interim import Interim
 from bestbefore.addon.proxy.layer import CachingHttpLayer
 from bestbefore.addon.proxy.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Request
@@ -62,9 +63,9 @@ class ReplayGateway:
         """See `Exchanges.hit`."""
         return self._exchanges.hit(replace(request, partition=self.partition), client)
 
-    async def answer(self, request: Request, client: Client) -> Answer:
+    async def answer(self, request: Request, client: Client, interim: Interim) -> Answer:
         """See `Exchanges.answer`."""
-        return await self._exchanges.answer(replace(request, partition=self.partition), client)
+        return await self._exchanges.answer(replace(request, partition=self.partition), client, interim)
 
     async def drained(self, client: Client) -> None:
         """Nothing is kept waiting here."""

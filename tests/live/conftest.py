@@ -415,12 +415,16 @@ class Server(ThreadingHTTPServer):
 
 
 @pytest.fixture
-def start_raw_origin() -> Iterator[Callable[[bytes], str]]:
-    """Starts origins that answer each request with the same bytes and close; gives their URLs."""
+def start_raw_origin() -> Iterator[Callable[..., str]]:
+    """Starts origins that answer each request with the same bytes and close, with a certificate over TLS."""
     servers: list[socket.socket] = []
 
-    def start(answer: bytes) -> str:
+    def start(answer: bytes, certificate: Path | None = None) -> str:
         server = socket.create_server(("127.0.0.1", 0))
+        if certificate is not None:
+            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+            context.load_cert_chain(certificate)
+            server = context.wrap_socket(server, server_side=True)
         servers.append(server)
 
         def serve() -> None:
@@ -432,7 +436,8 @@ def start_raw_origin() -> Iterator[Callable[[bytes], str]]:
                         connection.sendall(answer)
 
         threading.Thread(target=serve, daemon=True).start()
-        return f"http://127.0.0.1:{server.getsockname()[1]}"
+        host = "http://127.0.0.1" if certificate is None else "https://localhost"
+        return f"{host}:{server.getsockname()[1]}"
 
     yield start
     for server in servers:

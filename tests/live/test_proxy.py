@@ -47,8 +47,8 @@ def get_1(proxy: Any, url: str, path: str, ca_file: Path) -> bytes:
         return answer
 
 
-def get_2(proxy: Any, url: str, path: str, ca_file: Path) -> tuple[dict[str, str], bytes]:
-    """An answer over HTTP/2: fields, `:status` among them, and content."""
+def events_2(proxy: Any, url: str, path: str, ca_file: Path) -> Iterator[h2.events.Event]:
+    """What a client sees of an answer over HTTP/2."""
     with tunnel(proxy, url, ca_file, alpn="h2") as secure:
         assert secure.selected_alpn_protocol() == "h2"
         connection = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
@@ -56,17 +56,24 @@ def get_2(proxy: Any, url: str, path: str, ca_file: Path) -> tuple[dict[str, str
         pseudo = [(":method", "GET"), (":scheme", "https"), (":authority", url[8:]), (":path", path)]
         connection.send_headers(1, pseudo, end_stream=True)
         secure.sendall(connection.data_to_send())
-        fields: dict[str, str] = {}
-        body = b""
         while True:
             for event in connection.receive_data(secure.recv(65536)):
-                if isinstance(event, h2.events.ResponseReceived):
-                    fields = {str(name): str(value) for name, value in event.headers}
-                elif isinstance(event, h2.events.DataReceived):
-                    body += event.data
-                elif isinstance(event, h2.events.StreamEnded):
-                    return fields, body
+                yield event
+                if isinstance(event, h2.events.StreamEnded):
+                    return
             secure.sendall(connection.data_to_send())
+
+
+def get_2(proxy: Any, url: str, path: str, ca_file: Path) -> tuple[dict[str, str], bytes]:
+    """An answer over HTTP/2: fields, `:status` among them, and content."""
+    fields: dict[str, str] = {}
+    body = b""
+    for event in events_2(proxy, url, path, ca_file):
+        if isinstance(event, h2.events.ResponseReceived):
+            fields = {str(name): str(value) for name, value in event.headers}
+        elif isinstance(event, h2.events.DataReceived):
+            body += event.data
+    return fields, body
 
 
 def test_https_is_cached_and_a_hit_needs_no_origin(start_proxy: Start, start_origin: Start, authority: Any) -> None:
@@ -180,6 +187,20 @@ def test_interim_responses_do_not_end_the_exchange(
     )
     got = start_proxy().get(url + "/")
     assert (got.status, got.body) == (200, b"ok")
+
+
+def test_interim_responses_reach_clients_of_http_2(
+    start_proxy: Start, start_raw_origin: Callable[..., str], authority: Any
+) -> None:
+    answer = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    url = start_raw_origin(answer, authority.leaf_file)
+    proxy = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
+    came = list(events_2(proxy, url, "/", Path(proxy.state) / "ca-bundle.pem"))
+    (hint,) = [event for event in came if isinstance(event, h2.events.InformationalResponseReceived)]
+    (final,) = [event for event in came if isinstance(event, h2.events.ResponseReceived)]
+    assert came.index(hint) < came.index(final)
+    assert ("link", "</a>") in hint.headers
+    assert dict(final.headers)[":status"] == "200"
 
 
 def test_requests_that_lead_back_to_the_proxy_are_refused(start_proxy: Start) -> None:

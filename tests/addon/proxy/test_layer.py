@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import h2.config
+import h2.connection
+import h2.events
 import pytest
 from mitmproxy.connection import Client, ConnectionState
 from mitmproxy.options import Options
@@ -13,6 +16,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.interim import Interim
 from bestbefore.addon.proxy.layer import CachingHttpLayer
 from bestbefore.addon.proxy.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -29,7 +33,8 @@ class Gateway:
 
     announce = False
 
-    def __init__(self, error: Exception | None) -> None:
+    def __init__(self, error: Exception | None, *before: Head) -> None:
+        self.before = before
         self.ends: list[tuple[int, bool]] = []
         self.given = Answer(
             Head(200, Fields()), chunks=content(error), sent=lambda size, complete: self.ends.append((size, complete))
@@ -41,7 +46,9 @@ class Gateway:
     def hit(self, *_: Any) -> None:
         return None
 
-    async def answer(self, *_: Any) -> Answer:
+    async def answer(self, _request: Any, _client: Any, interim: Interim) -> Answer:
+        for head in self.before:
+            interim(head)
         return self.given
 
     async def drained(self, _: Any) -> None:
@@ -65,13 +72,14 @@ def context() -> Context:
     )
 
 
-def asked(gateway: Gateway) -> tuple[bytes, bool]:
+def asked(
+    gateway: Gateway, request: bytes = b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n", *, alpn: bytes = b""
+) -> tuple[bytes, bool]:
     """What a client is sent for one request, and whether its connection is closed then."""
     layer = CachingHttpLayer(context(), HTTPMode.regular, gateway)
+    layer.context.client.alpn = alpn
     sent, closed = b"", False
-    waiting: list[events.Event] = [
-        events.Start(), events.DataReceived(layer.context.client, b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n")
-    ]
+    waiting: list[events.Event] = [events.Start(), events.DataReceived(layer.context.client, request)]
 
     async def drive() -> None:
         nonlocal sent, closed
@@ -105,3 +113,28 @@ def test_content_that_breaks_off_ends_the_connection_whatever_it_was(
     assert sent.endswith(b"4\r\n1234\r\n"), "no end that looks like one"
     assert (closed, gateway.ends) == (True, [(4, False)])
     assert ("a fault in bestbefore" in caplog.text) is isinstance(error, ZeroDivisionError)
+
+
+HINT = Head(103, Fields([("Link", "</a>; rel=preload")]), "Early Hints")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_programs_that_would_take_it_for_the_answer_are_sent_no_interim_response(version: str) -> None:
+    sent, _ = asked(Gateway(None, HINT), f"GET http://a/ HTTP/{version}\r\nHost: a\r\n\r\n".encode())
+    assert sent.startswith(b"HTTP/1.1 200")
+
+
+def test_interim_responses_go_before_the_answer_over_http_2() -> None:
+    client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+    client.initiate_connection()
+    pseudo = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/")]
+    client.send_headers(1, pseudo, end_stream=True)
+    sent, _ = asked(Gateway(None, HINT), client.data_to_send(), alpn=b"h2")
+    came = client.receive_data(sent)
+    heads = [
+        dict(event.headers)
+        for event in came
+        if isinstance(event, h2.events.InformationalResponseReceived | h2.events.ResponseReceived)
+    ]
+    assert heads == [{":status": "103", "link": "</a>; rel=preload"}, {":status": "200"}]
+    assert any(isinstance(event, h2.events.StreamEnded) for event in came)

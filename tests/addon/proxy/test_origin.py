@@ -81,11 +81,18 @@ async def test_only_the_given_fields_are_sent() -> None:
     assert fields == [f"Host: {url[7:]}".encode(), b"X: 1", b"X: 2", b"", b""]
 
 
-async def test_interim_responses_are_passed_over() -> None:
-    answer = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+async def test_interim_responses_are_told_before_the_answer() -> None:
+    answer = (
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nLink: </b>\r\n\r\n"
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    )
+    told: list[Head] = []
     async with an_origin() as origin, answering(answer) as url:
-        head, body = await fetch(origin, url)
-    assert (head.status, body) == (200, b"ok")
+        fetched = await origin.fetch(Request("GET", Target.parse(url + "/")), interim=told.append)
+        content = b"".join([chunk async for chunk in fetched.chunks])
+        assert (await fetch(origin, url))[0].status == 200  # nobody is told of these
+    assert (fetched.head.status, content) == (200, b"ok")
+    assert told == [Head(103, Fields([("Link", "</a>"), ("Link", "</b>")]), "Early Hints")]
 
 
 async def test_more_content_than_announced_is_cut_off() -> None:
