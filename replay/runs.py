@@ -12,7 +12,7 @@ from bestbefore.replay.finished import Row, Rows, identity, refresh_identity
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.refresh import RefreshScenario, refresh_objects
 from bestbefore.replay.report.facts import facts, refresh_facts
-from bestbefore.replay.report.html import REFRESHES, REQUESTS, Measure
+from bestbefore.replay.report.measure import REFRESHES, REQUESTS, Measure
 from bestbefore.replay.watching import Watch
 
 

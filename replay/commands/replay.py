@@ -19,7 +19,7 @@ from bestbefore.replay.commands.scenario_options import jobs_option, scenario_op
 from bestbefore.replay.commands.tables import tables
 from bestbefore.replay.commands.trace_options import read_given, trace_options
 from bestbefore.replay.complete import Grouping
-from bestbefore.replay.finished import Finished, Rows
+from bestbefore.replay.finished import Finished, Row, Rows
 from bestbefore.replay.grid import Point, points_of
 from bestbefore.replay.report.chart import BOUND
 from bestbefore.replay.report.folder import FINISHED, write_report
@@ -154,11 +154,22 @@ def _write(
     done = {"engines": _engines(run, points), "command": shlex.join(["bestbefore", *sys.argv[1:]])}
     told = {**files, **run.facts(), **done, **made}
     rows = [row for point, rows in zip(points, results, strict=True) for row in _json_rows(run, point, rows)]
-    drawn = [
-        Result(point, {name: n for name, n in rows[0].items() if isinstance(n, int | float)})
-        for point, rows in zip(points, results, strict=True)
-    ]
-    write_report(folder, drawn, rows, told, run.measure)
+    drawn = [_counted(point, rows[0]) for point, rows in zip(points, results, strict=True)]
+    parts = {
+        breakdown.key: [
+            (str(row[breakdown.key]), _counted(point, row))
+            for point, rows in zip(points, results, strict=True)
+            for row in rows
+            if breakdown.key in row
+        ]
+        for breakdown in run.breakdowns
+    }
+    write_report(folder, drawn, rows, told, run.measure, parts)
+
+
+def _counted(point: Point, row: Row) -> Result:
+    """What there is to count of a row."""
+    return Result(point, {name: n for name, n in row.items() if isinstance(n, int | float)})
 
 
 def _engines(run: Run, points: Sequence[Point]) -> str:

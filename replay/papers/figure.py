@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from html import escape
 
 from bestbefore.replay.report.chart import Chart, colour, marker, svg
-from bestbefore.replay.report.html import REQUESTS, Measure
+from bestbefore.replay.report.measure import REQUESTS, Measure
 from bestbefore.replay.report.series import Series, value_shown
 
 WIDTH, HEIGHT, FONT = 760, 460, 13

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bestbefore.replay.report.html import Measure, page
+from bestbefore.replay.report.html import NO_PARTS, Parts, page
+from bestbefore.replay.report.measure import Measure
 from bestbefore.replay.report.tables import Row, csv_text, json_text
 from bestbefore.replay.report.words import words
 from bestbefore.replay.sweep import Result
@@ -14,7 +15,12 @@ FINISHED = "finished.jsonl"
 
 
 def write_report(
-    folder: Path, results: Sequence[Result], rows: Sequence[Row], facts: Mapping[str, str], measure: Measure
+    folder: Path,
+    results: Sequence[Result],
+    rows: Sequence[Row],
+    facts: Mapping[str, str],
+    measure: Measure,
+    parts: Parts = NO_PARTS,
 ) -> None:
     """Write counts.csv, counts.json and report.html, each whole or not at all. Raises OSError.
 
@@ -25,7 +31,7 @@ def write_report(
     others = [result.point.spec for result in results if result not in measured]
     if measured:
         left_out = {"left out": f"{', '.join(others)}: no {words(measure.y)}"} if others else {}
-        texts["report.html"] = page(measured, {**left_out, **facts}, measure)
+        texts["report.html"] = page(measured, {**left_out, **facts}, measure, parts)
     for name, text in texts.items():
         with whole_file(folder / name) as file:
             file.write(text.encode())

@@ -1,18 +1,21 @@
 """The report of a replay as one page of HTML that needs nothing else."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from string import Template
 
 from bestbefore.replay.report.chart import BOUND, Chart, colour, marker, svg
-from bestbefore.replay.report.cheapest import cheapest
-from bestbefore.replay.report.frontier import on_frontier
+from bestbefore.replay.report.html_tables import cheapest_table, parts_table, points_table
+from bestbefore.replay.report.measure import REQUESTS, Measure
 from bestbefore.replay.report.series import Series, series_of, value_shown
-from bestbefore.replay.report.words import number, percent, words
+from bestbefore.replay.report.words import number, words
 from bestbefore.replay.sweep import Result
 
+type Parts = Mapping[str, Sequence[tuple[str, Result]]]
+"""By what the trace is parted, such as domains: the results of each part, which comes first."""
+
+NO_PARTS: Parts = {}
 _PAGE = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
 
 WORDS: Mapping[str, str] = {
@@ -31,21 +34,9 @@ WORDS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """Which counts are set against each other: of both, less is better."""
-
-    x: str = "validations"
-    y: str = "stale_hits"
-    whole: str | None = "cached"
-    """The count of which others are a share."""
-
-
-REQUESTS = Measure()
-REFRESHES = Measure("refreshes", "mean_delay_s", None)
-
-
-def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure = REQUESTS) -> str:
+def page(
+    results: Sequence[Result], facts: Mapping[str, str], measure: Measure = REQUESTS, parts: Parts = NO_PARTS
+) -> str:
     """The report.
 
     `facts` are what was replayed, how, when and by which command: in the order in which they are shown.
@@ -73,9 +64,10 @@ def page(results: Sequence[Result], facts: Mapping[str, str], measure: Measure =
         lead=escape(lead),
         chart="\n".join(drawings),
         legend="\n".join(_legend(series)),
-        cheapest="\n".join(_cheapest(results, measure)),
+        cheapest="\n".join(cheapest_table(results, measure)),
         table_note=escape(note),
-        table="\n".join(_table(results, names, measure)),
+        table="\n".join(points_table(results, names, measure)),
+        parts="\n".join(line for key, lines in parts.items() for line in parts_table(key, lines, measure)),
         facts="\n".join(_definitions(facts)),
         words="\n".join(_definitions({words(name): WORDS[name] for name in results[0].counts if name in WORDS})),
     )
@@ -92,51 +84,6 @@ def _legend(series: Sequence[Series]) -> Iterator[str]:
             f'<li><svg class="{colour(place, one.name)}" viewBox="-11 -7 22 14" aria-hidden="true"><g class="series">'
             f'{line}<path d="{marker(place, one.name)}"/></g></svg>{escape(one.name)}{span}</li>'
         )
-
-
-def _cheapest(results: Sequence[Result], measure: Measure) -> Iterator[str]:
-    """The section that says what the least unwanted costs; nothing where there are no shares."""
-    rivals = [result for result in results if result.point.policy.name != BOUND]
-    if measure.whole is None or not rivals:
-        return
-    x, y = words(measure.x), words(measure.y)
-    bound = next((result.counts[measure.x] for result in results if result.point.policy.name == BOUND), 0.0)
-    times = f"<th>times the {BOUND}'s</th>" if bound else ""
-    yield f"<h2>The fewest {escape(x)}, by how many {escape(y)} are allowed</h2>"
-    yield '<div class="scroll"><table>'
-    yield f"<thead><tr><th>policy</th><th>{escape(y)} at most</th><th>{escape(y)}</th><th>{escape(x)}</th>{times}</tr>"
-    yield "</thead><tbody>"
-    for share, best in cheapest(rivals, measure.x, measure.y, measure.whole):
-        at_most = f'<td data-value="{share!r}">{percent(share)}</td>'
-        if best is None:
-            cells = "<td></td>" * (3 if bound else 2)
-            yield f"<tr><td>none of these</td>{at_most}{cells}</tr>"
-            continue
-        cells = "".join(_cell(best.counts[name], best.counts[measure.whole]) for name in (measure.y, measure.x))
-        if bound:
-            cells += f"<td>{best.counts[measure.x] / bound:,.1f}</td>"
-        yield f"<tr><td><code>{escape(best.point.spec)}</code></td>{at_most}{cells}</tr>"
-    yield "</tbody></table></div>"
-
-
-def _table(results: Sequence[Result], names: Sequence[str], measure: Measure) -> Iterator[str]:
-    rivals = [result for result in results if result.point.policy.name != BOUND]
-    best = on_frontier([(result.counts[measure.x], result.counts[measure.y]) for result in rivals])
-    marked = {result.point for result, is_best in zip(rivals, best, strict=True) if is_best}
-    heads = "".join(f"<th>{escape(words(name))}</th>" for name in names)
-    yield f'<thead><tr><th>policy</th><th class="mark">●</th>{heads}</tr></thead><tbody>'
-    for result in results:
-        is_marked = result.point in marked
-        mark = f'<td class="mark" data-value="{int(not is_marked)}">{"●" if is_marked else ""}</td>'
-        whole = result.counts[measure.whole] if measure.whole else 0.0
-        cells = "".join(_cell(result.counts[name], whole) for name in names)
-        yield f"<tr><td><code>{escape(result.point.spec)}</code></td>{mark}{cells}</tr>"
-    yield "</tbody>"
-
-
-def _cell(count: float, whole: float) -> str:
-    share = f"<i>{count / whole:.1%}</i>" if whole else ""
-    return f'<td data-value="{count!r}">{number(count)}{share}</td>'
 
 
 def _the_same(results: Sequence[Result]) -> dict[str, float]:

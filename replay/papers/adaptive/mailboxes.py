@@ -14,7 +14,7 @@ from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.refresh import RefreshScenario, refresh_objects
-from bestbefore.replay.report.html import REFRESHES
+from bestbefore.replay.report.measure import REFRESHES
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.sweep import Result
 from bestbefore.replay.traces.columns import Updates
@@ -84,7 +84,7 @@ def _write_table_2(page: Page, mailboxes: Sequence[str], counted: Counted) -> Cl
     page.table(("expected (theta)", "actual, printed (DBWORLD)", *heads), rows)
     page.text(
         """The paper finds 1 to 2 % fewer than expected, we find more: a rate averaged since the beginning lags behind a
-        list that grows. With a history of the last 28 days (`history_window`) the difference is 2 to 3 % at most."""
+        list that grows. With a history of the last 28 days (`history_window`) most of the difference is gone."""
     )
     off = {
         curve.name: [

@@ -77,6 +77,13 @@ def test_the_folder_holds_the_counts_and_a_report_with_the_oracle_beside_them(fo
     ]
 
 
+def test_the_report_has_the_parts_too(folder: Path) -> None:
+    run("--policy", "ttl", "--per-domain", "--out", "out")
+    report = (folder / "out/report.html").read_text()
+    assert "<h2>By domain</h2>" in report
+    assert report.count('<td class="part">ipr</td>') == 2  # of ttl and of the oracle
+
+
 def test_an_oracle_that_was_asked_for_stands_where_it_was_asked_for(folder: Path) -> None:
     run("--policy", "oracle", "--policy", "ttl", "--out", "out")
     assert [row["policy"] for row in json.loads((folder / "out/counts.json").read_text())] == ["oracle", "ttl"]

@@ -1,7 +1,9 @@
 from html.parser import HTMLParser
 
 from bestbefore.replay.grid import points_of
-from bestbefore.replay.report.html import Measure, page
+from bestbefore.replay.report.html import page
+from bestbefore.replay.report.html_tables import MOST_LINES
+from bestbefore.replay.report.measure import Measure
 from bestbefore.replay.sweep import Result
 
 VOID = {"meta"}
@@ -82,6 +84,23 @@ def test_without_the_oracle_there_is_no_distance_to_it() -> None:
     header, *_ = Page(page(RESULTS[:2], {})).tables[0]
     assert header == [" policy", " stale hits at most", " stale hits", " validations"]
     assert len(Page(page(RESULTS[3:], {})).tables) == 1
+
+
+def test_parts_of_a_trace_have_a_table_of_their_own_part_by_part() -> None:
+    """Names of parts come from logs, and may be none at all."""
+    parts = [("<b>", RESULTS[0]), ("", RESULTS[0]), ("<b>", RESULTS[3]), ("", Result(RESULTS[3].point, {"cached": 0}))]
+    *_, table = Page(page(RESULTS, {}, parts={"class": parts})).tables
+    assert table[0] == [" class", " policy", " cached", " hits", " stale hits", " validations"]
+    assert [[cell.split() for cell in row[:4]] for row in table[1:]] == [
+        [["(none)"], ["ttl:alpha=0.1"], ["100"], ["70", "70.0%"]], [["(none)"], ["oracle"], ["0"], []],
+        [["<b>"], ["ttl:alpha=0.1"], ["100"], ["70", "70.0%"]], [["<b>"], ["oracle"], ["100"], ["95", "95.0%"]],
+    ]
+
+
+def test_too_many_parts_are_left_to_the_counts() -> None:
+    text = page(RESULTS, {}, parts={"domain": [("a", RESULTS[0])] * (MOST_LINES + 1)})
+    assert "1,001 lines, one for each domain and policy: in counts.csv." in text
+    assert len(Page(text).tables) == 2
 
 
 def test_the_page_needs_nothing_from_elsewhere() -> None:

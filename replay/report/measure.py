@@ -1,0 +1,17 @@
+"""What policies are compared by."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Which counts are set against each other: of both, less is better."""
+
+    x: str = "validations"
+    y: str = "stale_hits"
+    whole: str | None = "cached"
+    """The count of which others are a share."""
+
+
+REQUESTS = Measure()
+REFRESHES = Measure("refreshes", "mean_delay_s", None)
