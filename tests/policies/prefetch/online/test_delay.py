@@ -10,9 +10,10 @@ EVENLY = np.full((1, 24), 1 / 24)
 
 
 def test_of_a_constant_rate_the_index_is_the_rate_times_the_time_squared():
-    feeds = DelayIndex([2.0, 0.5], EVENLY.repeat(2, 0), [0.0, -7 * HOUR_S], [1.0, 3.0])
-    assert feeds.index(3 * HOUR_S) == pytest.approx([2.0 * 3.0**2, 3.0 * 0.5 * 10.0**2])
-    assert feeds.index(2 * DAY_S + 90.0) == pytest.approx([2.0 * 48.025**2, 1.5 * 55.025**2])
+    retrieved_s = [0.0, -7 * HOUR_S, 0.5 * HOUR_S, 0.0]
+    feeds = DelayIndex([2.0, 0.5, 1.0, 0.0], EVENLY.repeat(4, 0), retrieved_s, [1.0, 3.0, 1.0, 1.0])
+    assert feeds.index(3 * HOUR_S) == pytest.approx([2.0 * 3.0**2, 3.0 * 0.5 * 10.0**2, 2.5**2, 0.0])
+    assert feeds.index(2 * DAY_S + 90.0) == pytest.approx([2.0 * 48.025**2, 1.5 * 55.025**2, 47.525**2, 0.0])
 
 
 def test_the_index_is_largest_once_the_postings_of_a_busy_hour_are_in():

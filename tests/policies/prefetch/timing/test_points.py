@@ -88,6 +88,12 @@ def test_the_grid_holds_all_edges_and_points_enough(intensity, retrievals):
     assert checked_grid(intensity, retrievals, grid).size >= retrievals
 
 
+def test_the_grid_has_half_hours_and_finer_steps_for_many_retrievals():
+    day = Intensity.hourly(np.ones(24))
+    assert grid_h(day, 1).tolist() == np.arange(0.0, 24.0, 0.5).tolist()
+    assert grid_h(day, 24).tolist() == pytest.approx((np.arange(144) / 6).tolist())
+
+
 @pytest.mark.parametrize(
     ("edges", "rates", "message"),
     [
