@@ -30,6 +30,9 @@ from bestbefore.replay.report.words import percent
 from bestbefore.replay.scenario import Cache
 from bestbefore.replay.whole_file import whole_file
 
+IMPLAUSIBLE = 0.5
+"""The stale rate from which on it is likely that per cent were meant."""
+
 
 def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
     number, per_cent = value.strip().removesuffix("%"), value.strip().endswith("%")
@@ -76,6 +79,8 @@ def command(
     is a configuration for bestbefore proxy --config FILE.
     """
     candidates = _candidates(specs or CANDIDATES)
+    if largest_stale_rate >= IMPLAUSIBLE:
+        _warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
     if out_path is not None:
         _check_out(out_path)
     updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)

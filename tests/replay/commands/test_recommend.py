@@ -98,6 +98,13 @@ def test_the_stale_rate_may_be_a_share_or_in_per_cent(rate: str) -> None:
     assert run("--policy", "ttl", rate=rate).stdout == run("--policy", "ttl").stdout
 
 
+def test_a_share_that_was_perhaps_meant_in_per_cent_is_warned_of() -> None:
+    result = run("--policy", "ttl", rate="1")
+    assert result.exit_code == 0
+    assert "warning: 100 % stale hits are asked for; 1 % is written 1% or 0.01\n" in result.stderr
+    assert "is written" not in run("--policy", "ttl", rate="0.1").stderr
+
+
 @pytest.mark.parametrize("rate", ["", "%", "a", "nan", "-0.1", "1.5", "101%", "0_1", "1,5%"])
 def test_another_stale_rate_is_refused(rate: str) -> None:
     result = run(rate=rate)
