@@ -202,7 +202,7 @@ def _short(name: str) -> str:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.4g}" if value < 1e5 else f"{value:,.0f}"
+    return f"{value:,.0f}" if 1e5 <= value < 1e15 else f"{value:,.4g}"
 
 
 def _value(plan: Plan, row: int, value: float) -> str:

@@ -69,6 +69,13 @@ def test_the_objects_that_gain_and_lose_most_are_shown() -> None:
     assert lose.strip().splitlines()[1].split() == ["o4", "5", "1", "1", "0", "0.1987", "0"]
 
 
+def test_rates_of_any_size_have_few_characters() -> None:
+    text = told([1e200, 123_456.7, 1.23456], budget=2.0)
+    assert "1e+200" in text
+    assert " 123,457 " in text
+    assert all(len(line) < 100 for line in text.splitlines() if line.startswith("  o"))
+
+
 def test_laws_moments_and_slots_are_told() -> None:
     laws, misfit = {0: Weibull(2.0, 0.56)}, np.array([3.0, np.nan])
     objects = Objects(Ids.of(["a", "b"]), np.array([2.0, 1.0]), np.ones(2), laws=laws, misfit=misfit)
