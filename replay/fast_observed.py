@@ -70,14 +70,13 @@ class FastObservedReplay:
     @property
     def items(self) -> int:
         """How many items pass whoever watches a replay."""
-        return max(math.ceil(len(self._scenario.requests) / ROWS_AT_ONCE), 1)
+        return _number_of_chunks(self._scenario.requests)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
         """Make ready now what replays under these policies need, so that processes forked later share it."""
         self._kernel = self._given or kernel_for(self._before + len(self._scenario.requests) * len(policies))
-        with self._bar("preparing", 1) as watch:
-            for policy in watch(iter(policies[:1])):  # all others are compiled with it
-                self._pass(policy, _no_counts(1), iter, self._scenario.requests.before(-math.inf))
+        for policy in policies[:1]:  # all others are compiled with it
+            self._pass(policy, _no_counts(1), iter, self._scenario.requests.before(-math.inf))
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
         """As `plain.replay`. Raises ValueError where there is an obstacle."""
@@ -132,8 +131,9 @@ class FastObservedReplay:
         learnt = Learnt.nothing(self._truth)
         warmup = self._scenario.warmup
         if warmup is not None and warmup.warm is Warm.CONTACTS:
-            for times_s, object_ids, _ in _chunks(warmup.requests):
-                self._kernel.learn_all(self._truth, learnt, times_s, object_ids)
+            with self._bar("learning", _number_of_chunks(warmup.requests)) as watch:
+                for times_s, object_ids, _ in watch(_chunks(warmup.requests)):
+                    self._kernel.learn_all(self._truth, learnt, times_s, object_ids)
         if warmup is not None and warmup.warm is Warm.COMPLETE:
             there = set(self._scenario.objects)
             told = np.array([i for i, name in enumerate(self._objects) if name in there], dtype=np.int32)
@@ -145,11 +145,16 @@ def _no_counts(rows: int) -> NDArray[np.int64]:
     return np.zeros((rows, COLUMNS), dtype=np.int64)
 
 
+def _number_of_chunks(requests: Requests) -> int:
+    """One at least, so that something is compiled even where there is no request."""
+    return max(math.ceil(len(requests) / ROWS_AT_ONCE), 1)
+
+
 def _chunks(requests: Requests) -> Iterator[tuple[FloatArray, IdArray, slice]]:
     """The times and objects of requests, so many at a time that columns may be mapped from files, and which these are.
 
     They are copied: for numba what cannot be written to, or has gaps, is another type, for which it compiles again.
     """
-    for start in range(0, max(len(requests), 1), ROWS_AT_ONCE):
-        rows = slice(start, start + ROWS_AT_ONCE)
+    for chunk in range(_number_of_chunks(requests)):
+        rows = slice(chunk * ROWS_AT_ONCE, (chunk + 1) * ROWS_AT_ONCE)
         yield np.array(requests.times_s[rows]), np.array(requests.object_ids[rows]), rows
