@@ -108,7 +108,9 @@ class Wire:
         head, _, content = answer.partition(b"\r\n\r\n")
         told = _TOLD.search(head)
         if told is None:
-            raise PlayError(f"{url} was answered with {head!r}")
+            lines = head.decode("latin-1").split("\r\n")
+            why = next((line for line in lines if line.lower().startswith("cache-status")), "no Cache-Status")
+            raise PlayError(f"the proxy keeps no copy of {url}: {lines[0].strip()}, {why}")
         if told["hit"]:
             return Told(Met.HIT, content)
         if told["fwd"] == b"uri-miss":

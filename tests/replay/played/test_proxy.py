@@ -71,5 +71,9 @@ async def test_who_reloads_always_makes_a_contact(client: Client) -> None:
 
 async def test_what_the_proxy_does_not_store_ends_the_replay(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(newcomers, "PER_DAY", 0)
-    with pytest.raises(PlayError, match="too-many-objects"):
+    with pytest.raises(PlayError) as raised:
         await client.ask(150.0)
+    assert raised.value.message == (
+        f"the proxy keeps no copy of {URL}: HTTP/1.1 200, "
+        "Cache-Status: bestbefore; fwd=uri-miss; fwd-status=200; detail=too-many-objects"
+    )
