@@ -54,7 +54,7 @@ def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
               help="The largest share of stale hits among the requests that find a copy: 0.01 or 1%.")
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
               help="A policy to choose from, perhaps with ranges of values A..B/N, in place of those that are tried "
-              "else. May be repeated.")
+              f"else. May be repeated. Names: {', '.join(LIVE_POLICIES)}.")
 @jobs_option
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the configuration to this file, and print a table of it.")

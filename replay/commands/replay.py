@@ -13,6 +13,7 @@ from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.run_options import RunOptions, Start, run_options
 from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
@@ -33,7 +34,7 @@ from bestbefore.replay.sweep import Result, sweeping
 @scenario_options(Cache.CLIENT, Grouping.ALL)
 @click.option("--policy", "specs", multiple=True, required=True, metavar="SPEC",
               help="name or name:key=value,key=value, e.g. indttl:theta=0.1,window=1d. A value may be a range of N "
-              "values, A..B/N. May be repeated.")
+              f"values, A..B/N. May be repeated. Names: {', '.join(POLICIES)}.")
 @run_options
 @jobs_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per policy, one a line.")
