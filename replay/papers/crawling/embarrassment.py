@@ -49,11 +49,13 @@ STATEMENTS = (
 def drawn_weights(pages: int, rng: np.random.Generator) -> FloatArray:
     """(pages,) equation 8, its parts drawn as section 5 says."""
     positions = np.arange(POSITIONS * RESULT_PAGES)
-    centre = rng.integers(len(positions), size=(pages, 1))
-    returned = np.exp(-(((positions - centre) / SPREAD) ** 2) / 2.0)
+    returned = np.exp(-(((positions - positions[:, None]) / SPREAD) ** 2) / 2.0)  # about each position
     returned /= returned.sum(axis=1, keepdims=True)
-    by_page = returned.reshape(pages, RESULT_PAGES, POSITIONS).transpose(0, 2, 1)
-    return embarrassment_weights(rng.random(pages), click_probabilities(POSITIONS, RESULT_PAGES, NEXT_PAGE), by_page)
+    by_page = returned.reshape(-1, RESULT_PAGES, POSITIONS).transpose(0, 2, 1)
+    clicked = click_probabilities(POSITIONS, RESULT_PAGES, NEXT_PAGE)
+    seen = embarrassment_weights(np.ones(len(positions)), clicked, by_page)
+    centre = rng.integers(len(positions), size=pages)
+    return rng.random(pages) * seen[centre]
 
 
 def over_crawls(pages: int, crawls_per_page: Sequence[float], arranged: Arrangement) -> Curves:

@@ -6,15 +6,13 @@ import numpy as np
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray
-from bestbefore.policies.prefetch.discrete.best import best_visits
-from bestbefore.policies.prefetch.discrete.gains import TabulatedGains
 from bestbefore.replay.papers.crawling.pages import PAGES, pareto_staleness, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import in_proportion
+from bestbefore.replay.papers.crawling.tables import best_visits_of_tables
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 
 CRAWLS_PER_PAGE = 2.5
-WIDTH = 64
 WITH_A_MEAN = (1.05, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0)
 ALL = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0)
 
@@ -40,8 +38,9 @@ def values(staleness: Staleness, a: float, pages: int) -> tuple[float, float, fl
     """The average staleness of the optimal, the proportional and the uniform scheme."""
     rates = zipf_rates(pages, 0.0)
     budget = round(CRAWLS_PER_PAGE * pages)
-    table = staleness(a, rates[:, None], np.arange(1.0, WIDTH + 2.0))
-    best = best_visits(TabulatedGains.of_table(table, np.ones(pages)), budget, maximum=WIDTH)
+    best = best_visits_of_tables(
+        np.arange(pages), lambda some, intervals: staleness(a, rates[some, None], intervals), np.ones(pages), budget
+    )
 
     def mean(visits: IntArray) -> float:
         return float(staleness(a, rates, visits.astype(np.float64) + 1.0).mean())

@@ -9,7 +9,6 @@ from bestbefore.policies.prefetch.discrete.best import best_visits
 from bestbefore.policies.prefetch.discrete.gains import PoissonGains
 from bestbefore.replay.papers.crawling.pages import (
     MIXED,
-    MOST_POTENTIAL,
     PAGES,
     SHAPE,
     Kind,
@@ -17,6 +16,7 @@ from bestbefore.replay.papers.crawling.pages import (
     Pages,
     zipf_rates,
 )
+from bestbefore.replay.papers.crawling.quasideterministic import MOST_POTENTIAL
 from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, in_words, is_convex, mean_staleness
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
@@ -98,9 +98,8 @@ def _statements(page: Page, found: dict[str, Curves]) -> None:
     )
     page.text(
         """"In the quasi-deterministic figure the optimal scheme is actually able to reduce average staleness to 0": so
-        does ours, once there is a crawl for each potential update. There proportional overtakes uniform, which the
-        paper does not report: its quasi-deterministic pages, which it does not describe, cannot be quite ours.
-        "(Uniform) does relatively less well in the Poisson update scenario": of the purely random laws, yes."""
+        does ours, once there is a crawl for each potential update. "(Uniform) does relatively less well in the Poisson
+        update scenario": of the purely random laws, yes."""
     )
 
 
@@ -115,9 +114,8 @@ def _sizes(page: Page) -> None:
         some = Pages.of(rates, MIXTURES["Poisson"], np.random.default_rng(SEED))
         rows.append((f"{pages:,}", f"{mean_staleness(some, np.ones(pages), visits):.4f}", f"{seconds:.2f}"))
     page.text(
-        f"""The figures have {PAGES:,} pages instead of a million, since laws are tabulated page by page. Staleness
-        falls slowly with the number of pages, because the first of more pages take more of the updates. The paper's
-        division of crawls took up to a minute. Poisson pages, 2.5 crawls per page, by
+        """Staleness falls slowly with the number of pages, because the first of more pages take more of the updates.
+        The paper's division of crawls took up to a minute. Poisson pages, 2.5 crawls per page, by
         `policies/prefetch/discrete/best.py`:"""
     )
     page.table(("pages", "staleness, optimal", "processor seconds"), rows)

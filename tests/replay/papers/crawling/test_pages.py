@@ -4,14 +4,8 @@ from numpy.testing import assert_allclose
 
 from bestbefore.policies.models.renewal.laws import Pareto, Poisson
 from bestbefore.policies.prefetch.discrete.staleness import staleness
-from bestbefore.replay.papers.crawling.pages import (
-    MIXED,
-    MOST_POTENTIAL,
-    Kind,
-    Pages,
-    quasideterministic_staleness,
-    zipf_rates,
-)
+from bestbefore.replay.papers.crawling.pages import MIXED, Kind, Pages, zipf_rates
+from bestbefore.replay.papers.crawling.quasideterministic import quasideterministic_staleness
 
 
 def test_rates_follow_zipf_with_the_mean_of_the_paper() -> None:
@@ -37,18 +31,7 @@ def test_staleness_is_that_of_the_law_of_each_page() -> None:
         assert law.mean == pytest.approx(1.0 / rates[page])
         assert found[page] == pytest.approx(float(staleness(law, visits[page], 1.0, "interval")))
     for page in pages.objects[Kind.QUASI_DETERMINISTIC].tolist():
-        assert found[page] == quasideterministic_staleness(rates[page])[visits[page]]
-
-
-def test_a_quasi_deterministic_page_is_fresh_when_each_potential_update_is_crawled() -> None:
-    # one potential update at noon, on 3 days of 10
-    assert quasideterministic_staleness(0.3)[:3] == pytest.approx([0.15, 0.0, 0.0])
-    # three with probability 1/2, at 1/6, 3/6 and 5/6
-    table = quasideterministic_staleness(1.5)
-    assert table[0] == pytest.approx((1 / 2 + 3 / 4) / 3 + (7 / 8) / 6)
-    assert table[1:3].min() > 0.0
-    assert table[3] == 0.0
-    assert quasideterministic_staleness(1e4)[MOST_POTENTIAL - 1] > 0.0
+        assert found[page] == quasideterministic_staleness(rates[[page]])[0, visits[page]]
 
 
 def test_the_best_visits_beat_all_others_of_few_pages() -> None:
