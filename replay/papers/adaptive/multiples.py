@@ -79,10 +79,10 @@ def sampled(work: Work, scenario: Scenario, samples: int, rng: np.random.Generat
             for counts in counted
         ],
         dtype=float,
-    )  # (policies, objects, 3)
+    ).reshape(len(counted), len(names), 3)
     found: list[list[Needed]] = []
     for _ in range(samples):
-        times = np.bincount(rng.integers(len(names), size=len(names)), minlength=len(names))
+        times = np.bincount(rng.integers(len(names) or 1, size=len(names)), minlength=len(names))
         cached, stale, validations = np.tensordot(by_object, times, axes=(1, 0)).T
         points = np.column_stack((stale, validations)) / np.maximum(cached, 1.0)[:, np.newaxis]
         of_curves = points.reshape(len(CURVES), len(TUNING), 2).tolist()

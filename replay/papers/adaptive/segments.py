@@ -85,7 +85,7 @@ def write(page: Page, cyclic: Paired) -> Claim:
     return Claim(
         "Table 1",
         "the day has seven segments",
-        f"{len(ours)} with the Bayesian information criterion; another site has another day",
+        f"{len(ours)} with the Bayesian information criterion, on another site",
         NOT_SEEN,
     )
 

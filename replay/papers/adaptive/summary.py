@@ -21,5 +21,6 @@ def write(page: Page, claims: Sequence[Claim]) -> None:
     )
     page.text(
         """Beyond the paper, with one cache for all clients, which is what a proxy has, plain TTL is hard to beat at low
-        stale rates: [why](#why-plain-ttl-is-hard-to-beat-with-one-shared-cache), and what to do."""
+        stale rates: [why](#why-plain-ttl-is-hard-to-beat-with-one-shared-cache). Histories beat it there too, under a
+        bound of about an hour (`max_ttl`)."""
     )

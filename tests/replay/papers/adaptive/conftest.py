@@ -3,10 +3,12 @@
 import csv
 import gzip
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from bestbefore.replay.papers.adaptive import multiples
 from bestbefore.replay.papers.work import Work
 
 BURSTY = ("ipr/57", "ipr/99", "scoop-extras/120")
@@ -42,3 +44,12 @@ def excerpt_work(excerpt: Path) -> Work:
 @pytest.fixture
 def work(excerpt_work: Work) -> Work:
     return excerpt_work
+
+
+@pytest.fixture(scope="module")
+def few_values() -> Iterator[None]:
+    """So few parameters where the page has many, for the same reason."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(multiples, "TUNING", [0.004, 0.05, 0.6])
+        patch.setattr(multiples, "BOUNDS", ("inf", "1h"))
+        yield

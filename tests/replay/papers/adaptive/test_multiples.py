@@ -6,6 +6,8 @@ from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.scenario import Cache, Scenario
 
+pytestmark = pytest.mark.usefixtures("few_values")
+
 
 @pytest.fixture(scope="module")
 def scenario(excerpt_work: Work) -> Scenario:
@@ -24,9 +26,9 @@ def test_each_curve_has_a_value_for_each_stale_rate(excerpt_work: Work, scenario
     assert ttl == sorted(ttl, reverse=True)
 
 
-def test_without_a_bound_nothing_is_gained_and_a_day_is_none_here(excerpt_work: Work, scenario: Scenario) -> None:
+def test_without_a_bound_ttl_needs_what_it_needs(excerpt_work: Work, scenario: Scenario) -> None:
     _, rows = bounds(excerpt_work, scenario)
-    assert [row[0] for row in rows] == ["`inf`", "`1d`", "`4h`", "`2h`", "`1h`", "`30m`"]
+    assert [row[0] for row in rows] == ["`inf`", "`1h`"]
     assert set(values(rows[0][1])) <= {1.0, None}
 
 
@@ -38,3 +40,10 @@ def test_objects_drawn_anew_scatter_around_what_was_recorded(excerpt_work: Work,
             low, high = (float(end.removesuffix(" %")) for end in spread.split(" to "))
             assert low < high
             assert low / 2 < float(one.removesuffix(" %")) < high * 2
+
+
+def test_without_requests_nothing_is_reached(excerpt_work: Work) -> None:
+    nothing = Paired.read(excerpt_work).only([]).scenario(Cache.SHARED, 8)
+    unreached = dict.fromkeys((curve.name for curve in CURVES), "– / – / –")
+    assert cells(excerpt_work, nothing, "") == unreached
+    assert sampled(excerpt_work, nothing, 3, np.random.default_rng(3)) == unreached

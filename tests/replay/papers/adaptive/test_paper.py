@@ -25,7 +25,7 @@ SECTIONS = (
 
 
 @pytest.fixture(scope="module")
-def written(excerpt: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def written(few_values: None, excerpt: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = Page("adaptive", "made here")
     write(Work(excerpt, pytest.fail, jobs=2), page)
     return page.write(tmp_path_factory.mktemp("results"))
