@@ -1,14 +1,12 @@
 """`observed` and `learning`, compiled by numba: twin of `interpreted_observed`."""
 
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numba
 from numba.extending import register_jitable
 
+from bestbefore.replay.kernels import compiled as _  # noqa: F401  which makes the formulas ready for compiling
 from bestbefore.replay.kernels import learning, membership, observed, tallies
-from bestbefore.replay.kernels.compiled import cache_folder
+from bestbefore.replay.kernels.compiling import compiled
 
 for part in (
     learning.add_update, learning.fold, learning.is_member, learning.learn, learning.tell, membership.hours_observed,
@@ -18,25 +16,9 @@ for part in (
 ):
     register_jitable(part)
 
-
-
-def _compiled(function: Callable[..., Any]) -> Any:
-    """As `compiled` compiles its own, and for the same reasons."""
-    compiler = partial(numba.njit, nogil=True, error_model="numpy", _nrt=False)
-    config: Any = numba.config
-    set_before = config.CACHE_DIR
-    try:
-        config.CACHE_DIR = str(cache_folder())
-        return compiler(cache=True)(function)
-    except RuntimeError:  # there is no folder to write to
-        return compiler()(function)
-    finally:
-        config.CACHE_DIR = set_before
-
-
-_replay = _compiled(observed.replay)
-learn_all = _compiled(learning.learn_all)
-tell_all = _compiled(learning.tell_all)
+_replay = compiled(observed.replay)
+learn_all = compiled(learning.learn_all)
+tell_all = compiled(learning.tell_all)
 
 
 def replay(*arguments: Any) -> int:
