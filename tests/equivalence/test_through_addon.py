@@ -72,7 +72,7 @@ def assert_same(scenario: Scenario, policy: Policy) -> None:
     [
         ("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL),
         ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX),
-        ("indagg:theta=0.2", Cache.CLIENT, Grouping.ALL),
+        ("indagg:theta=0.2", Cache.SHARED, Grouping.ALL),
         (f"indttl:theta=0.2,alpha=0.2,{LIVE}", Cache.SHARED, Grouping.ALL),
     ],
 )
@@ -85,7 +85,7 @@ def test_the_addon_counts_what_the_other_engines_count(spec: str, cache: Cache, 
 @pytest.mark.parametrize(
     ("spec", "cache", "grouping", "warm"),
     [
-        ("ttl:alpha=0.2", Cache.CLIENT, Grouping.ALL, Warm.NONE),
+        ("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL, Warm.NONE),
         ("indhist:theta=0.2", Cache.SHARED, Grouping.ALL, Warm.CONTACTS),
         ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX, Warm.COMPLETE),
         (f"indagg:theta=0.1,{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE),
