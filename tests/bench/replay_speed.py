@@ -27,9 +27,11 @@ from results_page import write_page
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import plain
 from bestbefore.replay.fast import COMPILED_EACH, VECTORISED, FastReplay, Kernel
+from bestbefore.replay.fast_observed import INTERPRETED, FastObservedReplay
 from bestbefore.replay.kernels import compiled
+from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import Requests
+from bestbefore.replay.traces.columns import Requests, Updates
 from bestbefore.replay.traces.files import read_requests, read_updates
 
 SHAPE = Shape(requests=10_000_000, objects=50_000, clients=100_000, updates=2_000_000, days=30, spread=0.5)
@@ -43,6 +45,11 @@ SPECS = (
 )
 EACH_A_CONTACT = ("indhist:theta=0.1,max_ttl=0", "agghist:theta=0.1,max_ttl=0", "indttl:theta=0.1,max_ttl=0")
 """Their expiries are computed before they are bounded."""
+OBSERVED = (
+    "ttl:alpha=1.31", "indhist:theta=0.1,max_ttl=1d,fallback=ttl+group,history_window=28d",
+    "indttl:theta=0.1,max_ttl=1d,fallback=ttl+group,history_window=28d",
+)
+"""Replayed with observed histories."""
 KERNELS = {"numba": Kernel(compiled.replay, COMPILED_EACH), "numpy": VECTORISED}
 EXPLANATION = """In each cell, millions a second of the clock, and in brackets millions a second of *one core's time*,
 which others on the machine disturb less. Compiled code holds no lock of the interpreter, and threads share the
@@ -167,6 +174,7 @@ def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
     if python is not None:
         yield f"| libCacheSim, LRU | | {cell(lru_times, len(requests))} | | | | |"
     yield from targets(rows)
+    yield from observed(updates, requests, rounds)
     arguments = ["--updates", str(files[0]), "--requests", str(files[1]), "--cache", "shared", "--policy", rows[1].spec]
     replayed(arguments)  # which compiles, if the sources are not those of the last time
     most_bytes = replayed(arguments).most_bytes
@@ -178,6 +186,32 @@ def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
         f"{least_bytes / 1e6:,.0f} MB with the same updates and names and 1,000 requests: "
         f"{(most_bytes - least_bytes) / len(requests):.1f} bytes a request."
     )
+
+
+def observed(updates: Updates, requests: Requests, rounds: int) -> Iterator[str]:
+    """The lines on observed histories, which start from nothing."""
+    whole = Scenario.of(updates, requests, cache=Cache.SHARED, warm=Warm.NONE, warn=print)
+    few = requests.before(float(requests.times_s[PLAIN_REQUESTS]))
+    part = Scenario.of(updates, few, cache=Cache.SHARED, warm=Warm.NONE, warn=print)
+    engine, interpreted = FastObservedReplay(whole), FastObservedReplay(part, kernel=INTERPRETED)
+    engine.prepare([parse_spec("ttl")])
+    yield "\nWith observed histories, that start from nothing; one core replays each policy:\n"
+    yield "| policy | contacts | numba | without | plain | numba, expiries |"
+    yield "|---|---|---|---|---|---|"
+    for spec in OBSERVED:
+        policy = parse_spec(spec)
+        counts = engine.replay(policy)
+        contacts = counts.misses + counts.validations
+        times: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+        for _ in range(rounds):
+            times["numba"].append(timed(lambda p=policy: engine.replay(p)))
+            times["without"].append(timed(lambda p=policy: interpreted.replay(p)))
+            times["plain"].append(timed(lambda p=policy: plain.replay(part, p)))
+        yield (
+            f"| `{spec}` | {contacts / counts.requests:.1%} | {cell(times['numba'], counts.requests)} | "
+            f"{cell(times['without'], len(few))} | {cell(times['plain'], len(few))} | "
+            f"{cell(times['numba'], contacts)} |"
+        )
 
 
 def targets(rows: list[Measured]) -> Iterator[str]:
