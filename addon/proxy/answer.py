@@ -1,5 +1,6 @@
 """What is sent to a client, and what is told of it afterwards."""
 
+import math
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, field
 
@@ -27,3 +28,17 @@ class Answer:
         if self.sent is not None:
             self.sent(sent_bytes, complete)
             self.sent = None
+
+    async def read(self, most: float = math.inf) -> None:
+        """Let it come to its end though nobody waits for it, or leave it after `most` bytes of content."""
+        complete, size = self.chunks is None, 0
+        try:
+            if self.chunks is not None:
+                async for chunk in self.chunks:
+                    size += len(chunk)
+                    if size > most:
+                        break
+                else:
+                    complete = True
+        finally:
+            self.finish(0, complete=complete)

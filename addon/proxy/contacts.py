@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import logging
-import math
 from collections.abc import AsyncGenerator, Coroutine
 from contextlib import suppress
 from dataclasses import replace
@@ -128,7 +127,7 @@ class Contacts:
     async def _refresh(self, tale: Tale, ask: Ask, rule: Rule) -> None:
         tale.facts["background"] = True
         with suppress(OriginError):  # whoever comes next asks again
-            await _read(await self.ask(tale, ask, rule))
+            await (await self.ask(tale, ask, rule)).read()
 
     async def prefetch(self, tale: Tale, ask: Ask, rule: Rule) -> bool:
         """Ask although no client did; False if the origin is being asked for this already, which will do.
@@ -140,7 +139,8 @@ class Contacts:
             return False
         tale.facts["background"] = True
         try:
-            await _read(await self._contact(tale, ask, rule, Flight()), self._present.site.max_cached_body)
+            answer = await self._contact(tale, ask, rule, Flight())
+            await answer.read(self._present.site.max_cached_body)
         finally:
             if tale.filling is not None:
                 tale.filling.cancel()  # if it was given up: nobody else reads this
@@ -389,18 +389,3 @@ def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[s
     """What will decide on the next request like this one, and for how long it will be served without contact."""
     expiry_s, reason = expiry(request, copy, rule)
     return reason, None if expiry_s is None else expiry_s - now_s
-
-
-async def _read(answer: Answer, most: float = math.inf) -> None:
-    """Let an answer that nobody waits for come to its end, or leave it after `most` bytes of content."""
-    complete, size = answer.chunks is None, 0
-    try:
-        if answer.chunks is not None:
-            async for chunk in answer.chunks:
-                size += len(chunk)
-                if size > most:
-                    break
-            else:
-                complete = True
-    finally:
-        answer.finish(0, complete=complete)
