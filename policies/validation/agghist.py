@@ -19,7 +19,7 @@ class AggHist:
 
     n_o updates of the object were counted in h_o hours; N of the group in h_g hours, N_k of them in the E_k hours of
     segment k. With h_o = h_g this is f_o * N_k / E_k, the object's share f_o = n_o / N of the group's intensity.
-    Never, if the object or its group has no update.
+    Never, if the object or its group has no update, whatever theta is.
 
     The segments are those of the group, the 24 hours, or as many of those joined as `segment_penalty` says.
 

@@ -24,6 +24,8 @@ def individual_rates_per_hour(history: History, until_s: float) -> list[float]:
 class IndHist:
     """expiry = the first t' with Lambda(t, t') >= theta under the object's own hourly rates; never, if all are 0.
 
+    With theta = 0 it is t in any case.
+
     Source: Bright, Gal, Raschid, sections 3.3.2 and 4.3. There a request is tested against theta when it comes; the
     mass only grows, so that the moment from which the test fails can be told beforehand. A bin is divided by the hours
     for which it was observed, where the paper divides by the number of days.

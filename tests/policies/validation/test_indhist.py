@@ -60,3 +60,8 @@ def test_a_bin_hardly_observed_has_the_mean_rate_where_that_is_asked_for() -> No
     t = 11.5 * HOUR
     assert individual_rates_per_hour(history, t)[9:13] == [1.0, 0.0, 0.0, 0.0]
     assert individual_rates_per_hour(history.through(-math.inf, 1.0), t)[9:13] == [1.0, 0.0, 1 / 2.5, 1 / 2.5]
+
+
+def test_who_tolerates_nothing_validates_always_also_what_was_never_updated() -> None:
+    for history in (PAPERS_OBJECT, History.of([], 0.0)):
+        assert IndHist(0.0).verdict(history, None, 9 * DAY).expiry_s == 9 * DAY
