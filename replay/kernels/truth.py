@@ -25,8 +25,8 @@ class Truth(NamedTuple):
     """(objects,)"""
     hour_of: NDArray[np.int64]
     """(n,) the number of the hour of each update among those in which a member of its group changed."""
-    hours: NDArray[np.int64]
-    """(hours,) since the epoch; by group, ascending."""
+    hours: FloatArray
+    """(hours,) since the epoch, whole numbers; by group, ascending."""
     hour_firsts: NDArray[np.int64]
     """(groups + 1,) the first hour of each group."""
 
@@ -43,23 +43,24 @@ class Truth(NamedTuple):
         updates_s = updates.times_s[order]
         group_of_owner = np.zeros(without + 1, dtype=np.int64)
         group_of_owner[owner_of] = group_of
-        hours = np.floor(updates_s / HOUR_S).astype(np.int64)
-        span = int(hours.max(initial=0)) + 1
-        found, hour_of = np.unique(group_of_owner[updates.object_ids[order]] * span + hours, return_inverse=True)
+        # Numbered, as the hours themselves times the groups may be too much for a number where times are not seconds.
+        hours, number = np.unique(np.floor(updates_s / HOUR_S), return_inverse=True)
+        span = max(len(hours), 1)
+        found, hour_of = np.unique(group_of_owner[updates.object_ids[order]] * span + number, return_inverse=True)
         return cls(
             updates_s,
             _firsts(updates.object_ids, without + 1),
             owner_of,
             group_of,
             hour_of,
-            found % span,
+            hours[found % span],
             _firsts(found // span, len(groups)),
         )
 
     def nothing_in_hours(self) -> Tallies:
         """The hours of groups, in none of which anything is known to have happened."""
         nothing = np.zeros(len(self.hours), dtype=np.int32)
-        bins, starts_s = (self.hours % BINS).astype(np.uint8), self.hours.astype(np.float64) * HOUR_S
+        bins, starts_s = (self.hours % BINS).astype(np.uint8), self.hours * HOUR_S
         return Tallies(starts_s, bins, nothing, self.hour_firsts, self.hour_firsts[1:].copy())
 
     def nothing_learnt(self) -> Tallies:

@@ -41,3 +41,13 @@ def test_there_may_be_no_updates_and_no_objects() -> None:
     none = Updates.of(np.empty(0), np.empty(0, dtype=np.int32), ())
     assert Truth.of(none, ("a",), Grouping.ALL).firsts.tolist() == [0, 0]
     assert len(Truth.of(none, (), Grouping.ALL).nothing_in_hours().ends) == 0
+
+
+def test_times_in_nanoseconds_and_beyond_keep_the_hours_of_many_groups_apart() -> None:
+    groups = 25_000
+    names = tuple(f"{i}/a" for i in range(groups))
+    for moment_s in (1.7e18, 1.7e209):
+        updates = Updates.of(np.full(groups, moment_s), np.arange(groups, dtype=np.int32), names)
+        truth = Truth.of(updates, names, Grouping.PREFIX)
+        assert np.array_equal(np.diff(truth.hour_firsts), np.ones(groups))
+        assert np.array_equal(truth.hours, np.full(groups, moment_s // HOUR_S))
