@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import signal
 import socket
 import subprocess
 import tempfile
@@ -132,6 +133,12 @@ def data() -> Path:
 def golden() -> Path:
     """The folder of pinned counts."""
     return Path(__file__).parent / "golden"
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C reach what tests start, also where a shell runs them in the background and has it ignored."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
