@@ -40,9 +40,11 @@ def read_requests(path: Path, warn: Warn) -> Requests:
 
 
 def writer_for(path: Path) -> Callable[[BinaryIO, Table], None]:
-    """What writes a file of this name. Raises ValueError, if none does."""
+    """What writes a file of this name. Raises ValueError, if none does, and TraceError, if it is not installed."""
     for ending, write in WRITERS.items():
         if path.name.endswith(ending) and path.name != ending:
+            if write is parquet.write_table:
+                parquet.installed_polars()
             return write
     raise ValueError(f"{path}: expected a name that ends in {', '.join(WRITERS)}")
 

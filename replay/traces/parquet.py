@@ -20,7 +20,7 @@ MAGIC = b"PAR1"
 
 def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """The columns asked for. Raises TraceError."""
-    pl = _polars(f"{source.path}: ")
+    pl = installed_polars(f"{source.path}: ")
     try:
         with _panics_unseen():
             file = source.seekable()
@@ -43,7 +43,7 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
 
 def write_table(file: BinaryIO, table: Table) -> None:
     """Write a table, its rows in their order."""
-    pl = _polars()
+    pl = installed_polars()
     columns = {TIME: pl.Series(table.times_s)}
     for column, text in table.texts.items():
         ids = pl.Series(np.where(text.ids == NO_NAME, len(text.names), text.ids))
@@ -62,7 +62,7 @@ def looks_like_parquet(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def _polars(where: str = "") -> Any:
+def installed_polars(where: str = "") -> Any:
     """The module. Raises TraceError if it is not installed."""
     try:
         import polars as pl

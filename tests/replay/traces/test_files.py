@@ -125,8 +125,8 @@ def test_without_polars_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.M
     needed = r"Parquet needs the extra 'parquet': pip install 'bestbefore\[parquet\]' \(.npz needs none\)$"
     with pytest.raises(TraceError, match=f"^{path}: {needed}"):
         read_updates(path, no_warning)
-    with pytest.raises(TraceError, match=f"^{needed}"):
-        write(path, Updates.of(np.array([1.0]), np.array([0], dtype=np.int32), ("a",)))
+    with pytest.raises(TraceError, match=f"^{needed}"):  # before anything is read that is to be written
+        writer_for(path)
 
 
 @pytest.mark.parametrize(
