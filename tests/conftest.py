@@ -139,13 +139,3 @@ def pytest_configure() -> None:
     """Let Ctrl-C reach what tests start, also where a shell runs them in the background and has it ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where tests are spread over processes, keep those of a file together, and all with real time in one process.
-
-    Two of them at once would wait for each other's proxies, and some look how long a thing takes.
-    """
-    for item in items:
-        in_real_time = item.get_closest_marker("live") is not None
-        item.add_marker(pytest.mark.xdist_group("live" if in_real_time else str(item.path)))

@@ -41,7 +41,8 @@ def test_a_terminal_is_told_what_is_done(monkeypatch: pytest.MonkeyPatch, tmp_pa
         count()
         assert b"counting" in os.read(shown, 100_000)
         with spinner("thinking"):
-            assert b"thinking" in os.read(shown, 100_000)
+            pass  # it is shown, at the latest, when it ends
+        assert b"thinking" in os.read(shown, 100_000)
 
 
 def test_nothing_is_written_elsewhere(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> None:
