@@ -8,6 +8,8 @@ import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.validation.policy import Needs, Policy
+from bestbefore.replay.cores import START_METHOD, evaluating
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import vectorised
 from bestbefore.replay.kernels.histories import Histories
@@ -32,9 +35,11 @@ class Kernel:
     """As `kernels.walk.replay`, without its last argument."""
     requests_each: int
     """About how many requests it is best given at a time."""
+    keeps_lock: bool = False
+    """Whether it keeps the interpreter's lock most of the time, so that threads would wait for each other."""
 
 
-VECTORISED = Kernel(vectorised.replay, 1 << 23)
+VECTORISED = Kernel(vectorised.replay, 1 << 23, keeps_lock=True)
 """The more streams it is given together the faster it is."""
 COMPILED_FROM = 1_000_000
 """The requests, over all policies, from which on it is worth loading numba, and once for all compiling with it."""
@@ -86,7 +91,8 @@ class FastReplay:
     def _shares(self) -> Sequence[tuple[int, int]]:
         """Ranges of streams that are replayed one after another, or on different cores."""
         requests = len(self._scenario.requests)
-        requests_each = min(self._kernel.requests_each, max(requests // CORES, FEWEST_EACH))
+        # Two for each core, as neither cores nor requests are equally fast.
+        requests_each = min(self._kernel.requests_each, max(requests // (2 * CORES), FEWEST_EACH))
         return self._streams.shares(-(-requests // requests_each), STREAMS_EACH)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
@@ -100,33 +106,45 @@ class FastReplay:
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
         """As `plain.replay`. Raises ValueError where there is an obstacle."""
         totals = np.zeros(COLUMNS, dtype=np.int64)
-        for _, counts in watch(self._counted(policy, by_object=False)):
-            totals += counts[0]
+        with self._counted(policy, by_object=False) as counted:
+            for _, counts in watch(counted):
+                totals += counts[0]
         return Counts(*totals.tolist())
 
     def replay_objects(self, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
         """As `plain.replay_objects`, for the objects that were requested."""
         objects = self._scenario.requests.objects
         totals = np.zeros((len(objects), COLUMNS), dtype=np.int64)
-        for first_object, counts in watch(self._counted(policy, by_object=True)):
-            totals[first_object : first_object + len(counts)] += counts
+        with self._counted(policy, by_object=True) as counted:
+            for first_object, counts in watch(counted):
+                totals[first_object : first_object + len(counts)] += counts
         return {objects[i]: Counts(*totals[i].tolist()) for i in np.flatnonzero(totals.any(axis=1)).tolist()}
 
-    def _counted(self, policy: Policy, *, by_object: bool) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """What `_count` gives for each share."""
+    @contextmanager
+    def _counted(self, policy: Policy, *, by_object: bool) -> Iterator[Iterator[tuple[int, NDArray[np.int64]]]]:
+        """What `_count` gives for each share, over the cores while the context lasts.
+
+        Raises OSError if a process ends before its work.
+        """
         why = obstacle(self._scenario, policy)
         rule = rule_of(policy)
         if rule is None or why is not None:
             raise ValueError(why)
         count = partial(self._count, self._known(rule), rule, by_object=by_object)
         if multiprocessing.parent_process() is not None:  # one of several, each of which has a core
-            yield from map(count, self._shares)
-            return
-        pool = ThreadPoolExecutor(CORES)  # the kernels leave the interpreter's lock
-        try:
-            yield from pool.map(count, self._shares)
-        finally:
-            pool.shutdown(cancel_futures=True)
+            yield map(count, self._shares)
+        elif self._kernel.keeps_lock and START_METHOD == "fork":  # elsewhere each would get the trace pickled
+            try:
+                with evaluating(count, self._shares, CORES) as counted:
+                    yield (counts for _, counts in counted)
+            except BrokenProcessPool:
+                raise OSError("a process ended before its work: perhaps the memory is too small") from None
+        else:
+            pool = ThreadPoolExecutor(CORES)
+            try:
+                yield pool.map(count, self._shares)
+            finally:
+                pool.shutdown(cancel_futures=True)
 
     def _count(
         self, known: Histories, rule: Rule, share: tuple[int, int], *, by_object: bool

@@ -1,11 +1,11 @@
 """A bar or a spinner on stderr while there is something to wait for, if a person can see it."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from io import RawIOBase
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import click
 
@@ -38,8 +38,16 @@ def bar(description: str, total: int) -> Iterator[Watch]:
     from rich.console import Console
     from rich.progress import Progress
 
-    with Progress(console=Console(stderr=True), transient=True) as progress:
-        yield lambda items: progress.track(items, total=total, description=description)
+    progress = Progress(console=Console(stderr=True), transient=True)
+
+    def watch(items: Iterator[Any]) -> Iterable[Any]:
+        progress.start()  # and with it a thread: processes that give the items have begun before
+        return progress.track(items, total=total, description=description)
+
+    try:
+        yield watch
+    finally:
+        progress.stop()
 
 
 @contextmanager
@@ -64,7 +72,7 @@ def in_order[R](
     from concurrent.futures.process import BrokenProcessPool
 
     try:
-        with work as values, bar(description, total) as watch:  # the bar has a thread: the processes begin before it
+        with work as values, bar(description, total) as watch:
             found = dict(watch(values))
     except BrokenProcessPool:
         raise click.ClickException(

@@ -119,22 +119,26 @@ class Contacts(NamedTuple):
 
 def _deciding_kinds(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.int8]:
     """Twin of `walk.deciding_kind`."""
-    kinds = np.full(len(c.t), rule.kind, dtype=np.int8)
+    few = c.updates < (ENOUGH_UPDATES if rule.falls_back else 0)
+    kinds = np.full(len(c.t), Kind.BOOTSTRAP, dtype=np.int8)
+    kinds[~few] = _kinds_of_rule(rule, known, c.where(~few))
+    for kind in (rule.second, rule.first):
+        if kind is Kind.FALLBACK_TTL:
+            kinds[few & (c.seen > c.first)] = kind
+        elif kind is Kind.FALLBACK_GROUP:
+            kinds[few & (c.group_seen - c.group_counted >= GROUP_LEAST_UPDATES) & (c.since_s < c.t)] = kind
+    return kinds
+
+
+def _kinds_of_rule(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.int8]:
+    """Where no fallback decides."""
     if rule.kind is Kind.INDAGG:
         bins = np.count_nonzero(count_by_bin(known.objects, c.owner, c.counted, c.since_s, c.seen, c.t), axis=0)
         follows_group = (c.updates == 0) | (bins / c.updates > rule.threshold)
-        kinds[:] = np.where(follows_group, Kind.AGGHIST, Kind.INDHIST)
-    elif rule.kind is Kind.INDTTL:
-        kinds[:] = np.where(_are_in_burst(rule, known, c), Kind.TTL, Kind.INDHIST)
-    if rule.falls_back:
-        few = c.updates < ENOUGH_UPDATES
-        kinds[few] = Kind.BOOTSTRAP
-        for kind in (rule.second, rule.first):
-            if kind is Kind.FALLBACK_TTL:
-                kinds[few & (c.seen > c.first)] = kind
-            elif kind is Kind.FALLBACK_GROUP:
-                kinds[few & (c.group_seen - c.group_counted >= GROUP_LEAST_UPDATES) & (c.since_s < c.t)] = kind
-    return kinds
+        return np.where(follows_group, Kind.AGGHIST, Kind.INDHIST).astype(np.int8)
+    if rule.kind is Kind.INDTTL:
+        return np.where(_are_in_burst(rule, known, c), Kind.TTL, Kind.INDHIST).astype(np.int8)
+    return np.full(len(c.t), rule.kind, dtype=np.int8)
 
 
 def _are_in_burst(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.bool_]:
@@ -145,7 +149,7 @@ def _are_in_burst(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.bool_
     start = first_after(known.objects.times_s, c.first, c.seen, start_s)
     seen = c.seen - start
     ratio = np.where(seen > 0, rule.threshold, 0.0)
-    past = np.flatnonzero(start_s > c.since_s)
+    past = np.flatnonzero((seen > 0) & (start_s > c.since_s))  # of nothing seen it does not matter what was expected
     rates = rates_by_bin(
         known.objects, c.owner[past], c.counted[past], c.since_s[past], start[past], start_s[past],
         rule.least_exposure_h,

@@ -248,7 +248,7 @@ def is_in_burst(
     start_s = t - rule.window_s
     start = first_after(updates.times_s, updates.firsts[owner], seen, start_s)
     expected = 0.0
-    if start_s > since_s:
+    if seen > start and start_s > since_s:  # of nothing seen it does not matter what was expected
         set_rates_by_bin(by_bin, updates, owner, counted, start, since_s, start_s, rule.least_exposure_h)
         set_exposure_h(by_bin.hours, EDGES_S, start_s, t)
         expected = expected_updates(by_bin.rates, by_bin.hours)

@@ -1,5 +1,7 @@
 """The fast engine around its kernels; what these decide is held to the plain engine in tests/equivalence."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -31,13 +33,14 @@ def scenario_of(updates: int, requests: int, objects: int = 7, **given: object) 
     )
 
 
+@pytest.mark.parametrize("keeps_lock", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_counts_do_not_depend_on_how_streams_are_shared_out(
-    policy: fast.Policy, monkeypatch: pytest.MonkeyPatch
+    policy: fast.Policy, keeps_lock: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = scenario_of(60, 500)
     monkeypatch.setattr(fast, "FEWEST_EACH", 20)
-    engine = FastReplay(scenario, kernel=Kernel(vectorised.replay, 20))
+    engine = FastReplay(scenario, kernel=Kernel(vectorised.replay, 20, keeps_lock))
     passed: list[object] = []
     counts = engine.replay(policy, lambda items: (passed.append(item) or item for item in items))
     assert counts == plain.replay(scenario, policy)
@@ -66,6 +69,14 @@ def test_what_cannot_be_replayed_is_refused_with_a_reason() -> None:
     twice = Bounded(POLICIES[0], fallback=(LastUpdate(0.1),) * 3)
     with pytest.raises(ValueError, match="no kernel knows ttl with these parameters"):
         FastReplay(scenario_of(1, 1)).replay(twice)
+
+
+@pytest.mark.skipif(fast.START_METHOD != "fork", reason="elsewhere than on Linux threads replay")
+def test_a_process_that_ends_before_its_work_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fast, "FEWEST_EACH", 20)
+    engine = FastReplay(scenario_of(60, 500), kernel=Kernel(lambda *_: os._exit(1), 20, keeps_lock=True))
+    with pytest.raises(OSError, match="a process ended before its work"):
+        engine.replay(POLICIES[0])
 
 
 def test_a_kernel_that_is_given_is_kept() -> None:
