@@ -19,7 +19,13 @@ from bestbefore.policies.validation.miniflux import WEEK_S
 from bestbefore.policies.validation.ttl import ttl_expiry_s
 from bestbefore.replay.kernels import walk
 from bestbefore.replay.kernels.histories import Histories
-from bestbefore.replay.kernels.lookup_vectorised import IndexArray, count_by_bin, first_after, first_of_owner_after
+from bestbefore.replay.kernels.lookup_vectorised import (
+    IndexArray,
+    count_by_bin,
+    first_after,
+    first_after_near_end,
+    first_of_owner_after,
+)
 from bestbefore.replay.kernels.packed import Packed
 from bestbefore.replay.kernels.rule import Kind, Rule
 from bestbefore.replay.traces.columns import IdArray
@@ -146,7 +152,7 @@ def _are_in_burst(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.bool_
     if rule.threshold == math.inf:
         return np.zeros(len(c.t), dtype=bool)
     start_s = c.t - rule.window_s
-    start = first_after(known.objects.times_s, c.first, c.seen, start_s)
+    start = first_after_near_end(known.objects.times_s, c.first, c.seen, start_s)
     seen = c.seen - start
     ratio = np.where(seen > 0, rule.threshold, 0.0)
     past = np.flatnonzero((seen > 0) & (start_s > c.since_s))  # of nothing seen it does not matter what was expected

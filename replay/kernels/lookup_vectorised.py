@@ -50,6 +50,13 @@ def first_after(times_s: FloatArray, start: IndexArray, end: IndexArray, t: Floa
     return _first_not(np.less_equal, times_s, start, end, t)
 
 
+def first_after_near_end(times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray) -> IndexArray:
+    """As `first_after`, faster where it lies near the end."""
+    near = np.maximum(start, end - sum(NEAR_STEPS))
+    lies_before = (near > start) & (times_s[near - 1] > t)
+    return first_after(times_s, np.where(lies_before, start, near), end, t)
+
+
 def first_at_or_after(times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray) -> IndexArray:
     """Twin of `lookup.first_at_or_after`."""
     return _first_not(np.less, times_s, start, end, t)

@@ -53,9 +53,9 @@ OBSERVED = (
 KERNELS = {"numba": Kernel(compiled.replay, COMPILED_EACH), "numpy": VECTORISED}
 EXPLANATION = """In each cell, millions a second of the clock, and in brackets millions a second of *one core's time*,
 which others on the machine disturb less. Compiled code holds no lock of the interpreter, and threads share the
-requests; without numba, processes do. *By reckoning*, two idle cores come near twice the figure in brackets. *Expiries* are requests that were
-contacts, `plain` is the engine that says what is right, and libCacheSim replays the same requests under LRU.
-[Long replays](replay_long.md) have a page of their own."""
+requests; without numba, processes do. *By reckoning*, two idle cores come near twice the figure in brackets.
+*Expiries* are requests that were contacts, `plain` is the engine that says what is right, and libCacheSim replays the
+same requests under LRU. [Long replays](replay_long.md) have a page of their own."""
 TARGETS = (
     (27, "requests", "numba", slice(0, 1), "`ttl`"),
     (7, "requests", "numba", slice(1, 6), "the others"),

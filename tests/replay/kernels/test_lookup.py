@@ -11,6 +11,7 @@ from bestbefore.replay.kernels import packed as packed_updates
 from bestbefore.replay.kernels.lookup_vectorised import (
     count_by_bin,
     first_after,
+    first_after_near_end,
     first_at_or_after,
     first_of_owner_after,
 )
@@ -104,3 +105,5 @@ def test_what_lies_near_and_what_lies_far_is_found(
     assert [one(times_s, *row) for row in rows] == expected
     if n:
         assert many(times_s, start, end, t).tolist() == expected
+    if n and side == "right":
+        assert first_after_near_end(times_s, start, end, t).tolist() == expected
