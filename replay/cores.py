@@ -13,6 +13,8 @@ from typing import Any
 # A forked process has the trace without a copy of it. Elsewhere than on Linux, system libraries do not survive a fork.
 START_METHOD = "fork" if sys.platform == "linux" else "spawn"
 
+CORES = os.cpu_count() or 1
+
 _function: Callable[[Any], Any]
 """In a worker: what it evaluates. It came with the process, since each argument would bring the trace along."""
 

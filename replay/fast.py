@@ -5,7 +5,6 @@ cache; a kernel then jumps from each contact to the first request that is not be
 """
 
 import multiprocessing
-import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.validation.policy import Needs, Policy
-from bestbefore.replay.cores import START_METHOD, evaluating
+from bestbefore.replay.cores import CORES, START_METHOD, evaluating
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import vectorised
 from bestbefore.replay.kernels.histories import Histories
@@ -48,7 +47,6 @@ FEWEST_EACH = 1 << 16
 """Requests that are worth a thread."""
 STREAMS_EACH = 1 << 16
 """At most so many are followed together, as each takes memory."""
-CORES = os.cpu_count() or 1
 COLUMNS = 5
 NO_DECISIONS = np.empty((0, 2))
 

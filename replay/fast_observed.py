@@ -5,8 +5,11 @@ of time. One that finds its copy fresh costs a comparison; what is learnt at a c
 """
 
 import math
+import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
+from itertools import repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -14,11 +17,12 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.validation.policy import Policy
+from bestbefore.replay.cores import CORES
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import interpreted_observed
 from bestbefore.replay.kernels.learning import Learnt
 from bestbefore.replay.kernels.observed import COUNTING, Copies
-from bestbefore.replay.kernels.rule import rule_of
+from bestbefore.replay.kernels.rule import Rule, rule_of
 from bestbefore.replay.kernels.stream_ids import stream_ids
 from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.observed import Warm
@@ -33,6 +37,8 @@ class Kernel(NamedTuple):
     replay: Callable[..., int]
     learn_all: Callable[..., None]
     tell_all: Callable[..., None]
+    cores: int = 1
+    """How many can replay at a time."""
 
 
 INTERPRETED = Kernel(interpreted_observed.replay, interpreted_observed.learn_all, interpreted_observed.tell_all)
@@ -55,7 +61,7 @@ def kernel_for(requests: int) -> Kernel:
         from bestbefore.replay.kernels import compiled_observed
     except ImportError:
         return INTERPRETED
-    return Kernel(compiled_observed.replay, compiled_observed.learn_all, compiled_observed.tell_all)
+    return Kernel(compiled_observed.replay, compiled_observed.learn_all, compiled_observed.tell_all, CORES)
 
 
 class FastObservedReplay:
@@ -100,10 +106,31 @@ class FastObservedReplay:
         streams, n = self._streams
         copies = Copies.none(n, rule)
         learnt = self._at_test_start.copy(counts=rule.kind in COUNTING, counts_groups=rule.needs_groups)
-        for times_s, object_ids, rows in watch(_chunks(requests)):
+        part_of = self._parts(rule)
+        parts = int(part_of.max(initial=0)) + 1
+        # The parts have no object in common, and so no row but that of all.
+        counted = [counts, *(counts if len(counts) > 1 else np.zeros_like(counts) for _ in range(1, parts))]
+
+        def replay(part: int, times_s: FloatArray, object_ids: IdArray, stream_ids: IdArray) -> None:
+            if parts > 1:
+                own = np.flatnonzero(part_of[object_ids] == part)
+                times_s, object_ids, stream_ids = times_s[own], object_ids[own], stream_ids[own]
             self._kernel.replay(
-                times_s, object_ids, np.array(streams[rows]), copies, self._truth, learnt, rule, counts, NO_DECISIONS
+                times_s, object_ids, stream_ids, copies, self._truth, learnt, rule, counted[part], NO_DECISIONS
             )
+
+        with ThreadPoolExecutor(parts) as pool:
+            for times_s, object_ids, rows in watch(_chunks(requests)):
+                given = repeat(times_s), repeat(object_ids), repeat(np.array(streams[rows]))
+                list(pool.map(replay, range(parts), *given))
+        if len(counts) == 1:
+            counts[:] = sum(counted)
+
+    def _parts(self, rule: Rule) -> NDArray[np.int64]:
+        """(objects,) the part of each, from 0 on: no part learns anything that another asks for."""
+        group_of = self._truth.group_of.astype(np.int64)
+        cores = 1 if multiprocessing.parent_process() is not None else self._kernel.cores  # of processes each has one
+        return (group_of if rule.needs_groups else np.arange(len(group_of))) % cores
 
     @property
     def _before(self) -> int:

@@ -80,7 +80,7 @@ MORE_SPECS = [
 ]
 KERNELS: dict[str, Kernel] = {"interpreted": INTERPRETED}
 if importlib.util.find_spec("numba"):
-    KERNELS["compiled"] = kernel_for(fast_observed.COMPILED_FROM)
+    KERNELS["compiled"] = kernel_for(fast_observed.COMPILED_FROM)._replace(cores=1)  # which decides in order of time
 
 Decisions = list[tuple[float, float]]
 """The moment and the expiry of each contact, in the order of the requests."""

@@ -1,6 +1,7 @@
 """The fast engine around its kernels for observed histories. Those are held to the plain engine: tests/equivalence."""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from bestbefore.policies.validation.policy import Policy
 from bestbefore.policies.validation.spec import parse_spec
 from bestbefore.replay import fast_observed, kernels, plain
+from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast_observed import COMPILED_FROM, INTERPRETED, FastObservedReplay, kernel_for
+from bestbefore.replay.fast_observed import COMPILED_FROM, INTERPRETED, FastObservedReplay, Kernel, kernel_for
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
@@ -43,6 +45,18 @@ def test_counts_do_not_depend_on_how_many_requests_are_taken_at_a_time(
     counts = engine.replay(policy, lambda items: (passed.append(item) or item for item in items))
     assert counts == plain.replay(scenario, policy)
     assert len(passed) == engine.items > 10
+    by_plain = plain.replay_objects(scenario, policy)
+    assert engine.replay_objects(policy) == {name: own for name, own in by_plain.items() if own.requests}
+
+
+@pytest.mark.parametrize("grouping", [Grouping.ALL, Grouping.PREFIX])
+@pytest.mark.parametrize("policy", POLICIES)
+def test_counts_do_not_depend_on_how_many_cores_replay(policy: Policy, grouping: Grouping) -> None:
+    compiled = pytest.importorskip("bestbefore.replay.kernels.compiled_observed")
+    kernel = Kernel(compiled.replay, compiled.learn_all, compiled.tell_all, cores=3)
+    scenario = replace(scenario_of(600, 5000), grouping=grouping)
+    engine = FastObservedReplay(scenario, kernel=kernel)
+    assert engine.replay(policy) == plain.replay(scenario, policy)
     by_plain = plain.replay_objects(scenario, policy)
     assert engine.replay_objects(policy) == {name: own for name, own in by_plain.items() if own.requests}
 
