@@ -196,7 +196,7 @@ def observed(updates: Updates, requests: Requests, rounds: int) -> Iterator[str]
     part = Scenario.of(updates, few, cache=Cache.SHARED, warm=Warm.NONE, warn=print)
     engine, interpreted = FastObservedReplay(whole), FastObservedReplay(part, kernel=INTERPRETED)
     engine.prepare([parse_spec("ttl")])
-    yield "\nWith observed histories, that start from nothing; cores share the objects where the rule looks at no group:\n"
+    yield "\nWith observed histories, that start from nothing; cores share the objects where no rule looks at groups:\n"
     yield "| policy | contacts | numba | without | plain | numba, expiries |"
     yield "|---|---|---|---|---|---|"
     for spec in OBSERVED:
