@@ -4,12 +4,23 @@ import importlib.util
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from drawn import (
+    DAY,
+    EXCERPT_ORIGIN_S,
+    EXCERPT_TEST_START_S,
+    HOUR,
+    MORE_SPECS,
+    SPECS,
+    Trace,
+    columns,
+    recorded_trace,
+    traces,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,61 +38,6 @@ from bestbefore.replay.kernels.packed import SPARSE_STRIDE, Packed
 from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.kernels.streams import Streams
 from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces import files
-from bestbefore.replay.traces.columns import Requests, Updates
-
-HOUR = 3600.0
-DAY = 86400.0
-EXCERPT_ORIGIN_S = 1706227200.0
-EXCERPT_TEST_START_S = 1706918400.0
-
-SPECS = [
-    "ttl:alpha=0.2",
-    "indhist:theta=0.2",
-    "agghist:theta=0.2",
-    "indagg:theta=0.2,threshold=0.5",
-    "indttl:theta=0.2,alpha=0.2,window=1d,threshold=2",
-    "indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d",
-    "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m",
-    "agghist:theta=0.1,max_ttl=1d,fallback=none,history_window=5d",
-    "oracle",
-    "squid",
-    "miniflux",
-    "agghist:theta=0.2,segment_penalty=1",
-    "nutch:initial=1d,max=3d",
-    "stormcrawler:initial=1d,max=3d",
-    "aimd",
-]
-MORE_SPECS = [
-    "ttl:alpha=0",
-    "ttl:alpha=3,max_ttl=2h",
-    "ttl:alpha=0.1,min_ttl=1d,fallback=group",
-    "indhist:theta=0",
-    "indhist:theta=5",
-    "indhist:theta=0.3,history_window=3h",
-    "indhist:theta=0.3,fallback=group",
-    "indhist:theta=1,fallback=ttl,bootstrap=0",
-    "agghist:theta=0",
-    "agghist:theta=2.5,history_window=6h",
-    "indagg:threshold=0",
-    "indagg:threshold=1",
-    "indttl:threshold=0",
-    "indttl:threshold=inf",
-    "indttl:window=1,threshold=0.5",
-    "indttl:window=9d,threshold=1,history_window=1d,fallback=none",
-    "always",
-    "never",
-    "never:max_ttl=1h",
-    "fixed:interval=90",
-    "squid:min=60,percent=120,max=5h",
-    "miniflux:factor=0",
-    "miniflux:factor=2,min=1m,max=3h",
-    "agghist:theta=0.5,segment_penalty=0.3,history_window=1d,fallback=ttl",
-    "nutch:initial=2h,increase=3,decrease=0.9,sync=1,min=1m,max=1d",
-    "nutch:initial=2h,sync=0,max_ttl=5h,min_ttl=1h",
-    "stormcrawler:initial=2h,increase=2,decrease=0.9,min=1m,max=1d,max_ttl=12h",
-    "aimd:step=2h,factor=0.2,min=1m,max=9h,history_window=1d",
-]
 
 
 def interpreted(*arguments: Any) -> int:
@@ -169,38 +125,14 @@ def by_kernel(
     return named, [(t, expiry_s) for t, expiry_s in decisions[:n].tolist()]
 
 
-times = st.one_of(
-    st.integers(0, 15).map(lambda n: n * 2 * HOUR),  # so that much happens at one instant, and at the edge of a bin
-    st.integers(0, 3 * 24 * 60).map(lambda minutes: minutes * 60.0),
-    st.floats(0.0, 9 * DAY),
-)
-traces = st.tuples(
-    st.lists(st.tuples(times, st.sampled_from(["p/a", "p/b", "q/c", "q/e"])), max_size=80),
-    st.lists(st.tuples(times, st.sampled_from("xy"), st.sampled_from(["q/c", "p/a", "p/b", "r/d"])), max_size=80),
-)
-
-
 def scenario_of(
-    trace: tuple[list[tuple[float, str]], list[tuple[float, str, str]]],
+    trace: Trace,
     cache: Cache,
     grouping: Grouping,
     origin_s: float | None,
 ) -> Scenario:
-    changed = sorted({name for _, name in trace[0]})
-    clients, asked = sorted({c for _, c, _ in trace[1]}), list(dict.fromkeys(name for *_, name in trace[1]))
     return Scenario.of(
-        Updates.of(
-            np.array([t for t, _ in trace[0]]),
-            np.array([changed.index(name) for _, name in trace[0]], dtype=np.int32),
-            tuple(changed),
-        ),
-        Requests.of(
-            np.array([t for t, *_ in trace[1]]),
-            np.array([clients.index(client) for _, client, _ in trace[1]], dtype=np.int32),
-            np.array([asked.index(name) for *_, name in trace[1]], dtype=np.int32),
-            tuple(clients),
-            tuple(asked),
-        ),
+        *columns(trace),
         origin_s=origin_s,
         test_start_s=None if origin_s is None else origin_s + HOUR,
         cache=cache,
@@ -221,7 +153,7 @@ def scenario_of(
 @settings(max_examples=25, derandomize=True, deadline=None)
 def test_on_random_traces(
     spec: str,
-    trace: tuple[list[tuple[float, str]], list[tuple[float, str, str]]],
+    trace: Trace,
     cache: Cache,
     grouping: Grouping,
     origin_s: float | None,
@@ -239,11 +171,6 @@ def test_on_random_traces(
         patch.setattr(vectorised, "FEWEST_STREAMS", fewest_at_once)
         for name, kernel in KERNELS.items():
             assert (name, by_kernel(kernel, scenario, policy, stride)) == (name, expected)
-
-
-@cache
-def recorded_trace(updates: Path, requests: Path) -> tuple[Updates, Requests]:
-    return files.read_updates(updates, pytest.fail), files.read_requests(requests, pytest.fail)
 
 
 def check(updates: Path, requests: Path, spec: str, cache: Cache, grouping: Grouping) -> None:

@@ -1,0 +1,105 @@
+"""The policies and traces on which each engine is held to the plain one."""
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+
+from bestbefore.replay.traces import files
+from bestbefore.replay.traces.columns import Requests, Updates
+
+HOUR = 3600.0
+DAY = 86400.0
+EXCERPT_ORIGIN_S = 1706227200.0
+EXCERPT_TEST_START_S = 1706918400.0
+
+SPECS = [
+    "ttl:alpha=0.2",
+    "indhist:theta=0.2",
+    "agghist:theta=0.2",
+    "indagg:theta=0.2,threshold=0.5",
+    "indttl:theta=0.2,alpha=0.2,window=1d,threshold=2",
+    "indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d",
+    "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m",
+    "agghist:theta=0.1,max_ttl=1d,fallback=none,history_window=5d",
+    "oracle",
+    "squid",
+    "miniflux",
+    "agghist:theta=0.2,segment_penalty=1",
+    "nutch:initial=1d,max=3d",
+    "stormcrawler:initial=1d,max=3d",
+    "aimd",
+]
+MORE_SPECS = [
+    "ttl:alpha=0",
+    "ttl:alpha=3,max_ttl=2h",
+    "ttl:alpha=0.1,min_ttl=1d,fallback=group",
+    "indhist:theta=0",
+    "indhist:theta=5",
+    "indhist:theta=0.3,history_window=3h",
+    "indhist:theta=0.3,fallback=group",
+    "indhist:theta=1,fallback=ttl,bootstrap=0",
+    "agghist:theta=0",
+    "agghist:theta=2.5,history_window=6h",
+    "indagg:threshold=0",
+    "indagg:threshold=1",
+    "indttl:threshold=0",
+    "indttl:threshold=inf",
+    "indttl:window=1,threshold=0.5",
+    "indttl:window=9d,threshold=1,history_window=1d,fallback=none",
+    "always",
+    "never",
+    "never:max_ttl=1h",
+    "fixed:interval=90",
+    "squid:min=60,percent=120,max=5h",
+    "miniflux:factor=0",
+    "miniflux:factor=2,min=1m,max=3h",
+    "agghist:theta=0.5,segment_penalty=0.3,history_window=1d,fallback=ttl",
+    "nutch:initial=2h,increase=3,decrease=0.9,sync=1,min=1m,max=1d",
+    "nutch:initial=2h,sync=0,max_ttl=5h,min_ttl=1h",
+    "stormcrawler:initial=2h,increase=2,decrease=0.9,min=1m,max=1d,max_ttl=12h",
+    "aimd:step=2h,factor=0.2,min=1m,max=9h,history_window=1d",
+    "indhist:theta=0.3,fallback=group,history_window=90m",
+    "nutch:initial=1h,min=1m,max=3d",
+    "stormcrawler:initial=1h,min=30m,max=2d",
+    "aimd:step=10m,min=1m,max=12h",
+]
+
+Trace = tuple[list[tuple[float, str]], list[tuple[float, str, str]]]
+"""(time, object) of updates and (time, client, object) of requests, in any order."""
+
+times = st.one_of(
+    st.integers(0, 15).map(lambda n: n * 2 * HOUR),  # so that much happens at one instant, and at the edge of a bin
+    st.integers(0, 3 * 24 * 60).map(lambda minutes: minutes * 60.0),
+    st.floats(0.0, 9 * DAY).map(lambda t: round(t, 6)),  # microseconds: no rate is too large for a number
+)
+traces = st.tuples(
+    st.lists(st.tuples(times, st.sampled_from(["p/a", "p/b", "q/c", "q/e"])), max_size=80),
+    st.lists(st.tuples(times, st.sampled_from("xy"), st.sampled_from(["q/c", "p/a", "p/b", "r/d"])), max_size=80),
+)
+
+
+def columns(trace: Trace) -> tuple[Updates, Requests]:
+    """The two columns of a random trace. Requests number objects in the order in which they are asked for first."""
+    changed = sorted({name for _, name in trace[0]})
+    clients, asked = sorted({c for _, c, _ in trace[1]}), list(dict.fromkeys(name for *_, name in trace[1]))
+    updates = Updates.of(
+        np.array([t for t, _ in trace[0]]),
+        np.array([changed.index(name) for _, name in trace[0]], dtype=np.int32),
+        tuple(changed),
+    )
+    requests = Requests.of(
+        np.array([t for t, *_ in trace[1]]),
+        np.array([clients.index(client) for _, client, _ in trace[1]], dtype=np.int32),
+        np.array([asked.index(name) for *_, name in trace[1]], dtype=np.int32),
+        tuple(clients),
+        tuple(asked),
+    )
+    return updates, requests
+
+
+@cache
+def recorded_trace(updates: Path, requests: Path) -> tuple[Updates, Requests]:
+    return files.read_updates(updates, pytest.fail), files.read_requests(requests, pytest.fail)
