@@ -84,7 +84,10 @@ class Weibull:
     def of_mean(cls, shape: float, mean: float) -> Self:
         """Of this shape > 0 and mean > 0; ValueError for others."""
         _positive("the shape of a Weibull law", shape)
-        return cls(shape, mean / math.exp(math.lgamma(1.0 + 1.0 / shape)))
+        try:
+            return cls(shape, mean / math.exp(math.lgamma(1.0 + 1.0 / shape)))
+        except OverflowError:
+            raise ValueError(f"the shape of a Weibull law is {shape}, too small to have a mean in numbers") from None
 
     @property
     def mean(self) -> float:

@@ -120,6 +120,7 @@ def test_a_law_of_a_mean_has_it() -> None:
         (lambda: Pareto(2.0, math.inf), "the scale of a Pareto law is inf"),
         (lambda: Pareto.of_mean(0.5, 1.0), "the shape of a Pareto law is 0.5"),
         (lambda: Weibull.of_mean(0.0, 1.0), "the shape of a Weibull law is 0.0"),
+        (lambda: Weibull.of_mean(0.001, 1.0), "the shape of a Weibull law is 0.001, too small"),
         (lambda: Pareto.of_mean(1.5, -1.0), "the scale of a Pareto law is -0.5"),
         (lambda: Empirical.of([]), "no interval between updates"),
         (lambda: Empirical.of([1.0, 0.0]), "interval 1 between updates is 0.0"),
