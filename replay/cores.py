@@ -54,6 +54,7 @@ def _begin(function: Callable[[Any], Any]) -> None:
     global _function
     _function = function
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all; the parent ends the others
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with which it does so, also where it ignores that itself
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

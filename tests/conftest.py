@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -111,6 +112,25 @@ def valkey(shared_valkey: Valkey) -> Valkey:
     return shared_valkey
 
 
+@pytest.fixture
+def start_process() -> Iterator[Callable[..., "subprocess.Popen[Any]"]]:
+    """Start processes as `subprocess.Popen` does; those that still run when the test ends are killed.
+
+    (As a context, Popen would wait for ever for one that a failing test has not come to end.)
+    """
+    started: list[subprocess.Popen[Any]] = []
+
+    def start(*args: Any, **options: Any) -> "subprocess.Popen[Any]":
+        started.append(subprocess.Popen(*args, **options))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        with process:  # its pipes are closed
+            pass
+
+
 @pytest.fixture(scope="session")
 def traces() -> Path:
     """The folder of the recorded traces."""
@@ -136,6 +156,8 @@ def golden() -> Path:
 
 
 def pytest_configure() -> None:
-    """Let Ctrl-C reach what tests start, also where a shell runs them in the background and has it ignored."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Let signals reach what tests start, whatever the shell or service above ignores (as Ctrl-C in the background)."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])

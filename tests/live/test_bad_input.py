@@ -186,9 +186,11 @@ def test_a_store_of_another_clock_is_refused(start_proxy: Start, refused: Refuse
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_while_it_starts_ends_it_cleanly(how: signal.Signals, tmp_path: Path) -> None:
+def test_a_signal_while_it_starts_ends_it_cleanly(
+    how: signal.Signals, tmp_path: Path, start_process: Callable[..., subprocess.Popen[str]]
+) -> None:
     state = tmp_path / "state"
-    process = subprocess.Popen(
+    process = start_process(
         [COMMAND, "proxy", "--listen", "127.0.0.1:0", "--admin", "off", "--state", state],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

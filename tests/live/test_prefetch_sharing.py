@@ -43,7 +43,8 @@ class Worker:
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self.lines.put(line.strip())
+            if line.endswith("\n"):  # it was not killed half-way
+                self.lines.put(line.strip())
 
     def says(self, patience_s: float = PATIENCE_S) -> str:
         return self.lines.get(timeout=patience_s)

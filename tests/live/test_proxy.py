@@ -252,14 +252,16 @@ def test_in_front_of_an_origin_it_reports_updates_to_a_proxy_that_trusts_it(
     assert "2033-05-18 03:33:20" in shown.stdout, "the update that it has never seen itself"
 
 
-def test_it_works_under_a_stock_mitmdump(start_origin: Start, tmp_path: Path) -> None:
+def test_it_works_under_a_stock_mitmdump(
+    start_origin: Start, tmp_path: Path, start_process: Callable[..., subprocess.Popen[str]]
+) -> None:
     origin = start_origin(UPDATES)
     origin.extra = {"Cache-Control": "max-age=60"}
     bin_folder = Path(sys.executable).parent
     script = subprocess.check_output([bin_folder / "bestbefore", "addon-path"], text=True).strip()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    process = subprocess.Popen(
+    process = start_process(
         [bin_folder / "mitmdump", "--listen-host", "127.0.0.1", "-p", str(port), "-s", script,
          "--set", f"bestbefore_state={tmp_path / 'state'}", "--set", "bestbefore_admin=off",
          "--set", f"confdir={tmp_path / 'mitm'}"],

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
 from operator import add
@@ -75,26 +76,29 @@ import os, signal, sys
 from bestbefore.replay.cores import evaluating
 
 def hang(argument):
-    print(os.getpid(), flush=True)
+    os.write(1, b"%d\\n" % os.getpid())  # at once: print may write the end of the line by itself
     signal.pause()
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with evaluating(hang, [1, 2], 2) as values:
         list(values)
 """
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_the_processes_end_with_their_parent(tmp_path: Path, sent: signal.Signals) -> None:
+def test_the_processes_end_with_their_parent(
+    tmp_path: Path, sent: signal.Signals, start_process: Callable[..., subprocess.Popen[str]]
+) -> None:
     """The pipe on which they print is at its end once none of them is left."""
     (tmp_path / "parent.py").write_text(PARENT)
-    with subprocess.Popen(
+    parent = start_process(
         [sys.executable, tmp_path / "parent.py"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as parent:
-        assert parent.stdout is not None
-        workers = {parent.stdout.readline(), parent.stdout.readline()}
-        assert len(workers) == 2
-        parent.send_signal(sent)
-        assert parent.stdout.read() == ""
+    )
+    assert parent.stdout is not None
+    workers = {int(parent.stdout.readline()), int(parent.stdout.readline())}
+    assert len(workers) == 2
+    parent.send_signal(sent)
+    assert parent.communicate(timeout=60)[0] == ""
     assert parent.returncode != 0

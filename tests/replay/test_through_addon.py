@@ -203,11 +203,12 @@ def test_a_store_that_is_slow_is_waited_for(temporary: Path) -> None:
     ],
 )
 def test_a_replay_that_is_ended_leaves_nothing(
-    temporary: Path, data: Path, number: int | None, policies: int, status: int, said: str
+    temporary: Path, data: Path, number: int | None, policies: int, status: int, said: str,
+    start_process: Callable[..., subprocess.Popen[str]],
 ) -> None:
     trace = ["--updates", data / "excerpt.updates.csv", "--requests", data / "excerpt.requests.csv.gz"]
     several = ["--policy", "ttl", "--policy", "indhist", "--jobs", "2"][: 2 if policies == 1 else None]
-    process = subprocess.Popen(
+    process = start_process(
         [COMMAND, "replay", *trace, "--through", "addon", *several],
         env={**os.environ, "TMPDIR": str(temporary)},
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -70,16 +70,16 @@ asyncio.run(hold())
 
 
 @pytest.fixture
-def held(state: Path) -> Iterator[Path]:
+def held(state: Path, start_process: Callable[..., subprocess.Popen[str]]) -> Iterator[Path]:
     """The same store while another process, as a running proxy, holds it."""
-    with subprocess.Popen(
+    holder = start_process(
         [sys.executable, "-c", HOLD, str(state)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as holder:
-        assert holder.stdout is not None
-        assert holder.stdout.readline() == "open\n"
-        yield state
-        holder.communicate()
-        assert holder.returncode == 0
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "open\n"
+    yield state
+    holder.communicate(timeout=60)
+    assert holder.returncode == 0
 
 
 @pytest.fixture

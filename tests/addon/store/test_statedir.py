@@ -23,13 +23,13 @@ def test_only_one_holds_it_and_the_other_learns_who(tmp_path):
     second.close()
 
 
-def test_a_child_that_inherits_a_lock_holds_it_until_it_ends(tmp_path):
+def test_a_child_that_inherits_a_lock_holds_it_until_it_ends(tmp_path, start_process):
     lock, other = Lock(tmp_path / "lock"), Lock(tmp_path / "lock")
     assert lock.take()
-    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[lock.number])
+    child = start_process([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=[lock.number])
     lock.close()
     assert not other.take()
-    child.communicate(b"\n")
+    child.communicate(b"\n", timeout=60)
     assert other.take()
     other.close()
 

@@ -2,6 +2,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -71,10 +72,10 @@ def test_a_folder_that_cannot_be_written_is_named(papers: Path, capsys: pytest.C
 
 
 SLOW_PAPER = """
-import threading
+import os, threading
 
 def wait(_):
-    print("on", flush=True)
+    os.write(1, b"on\\n")  # at once: print may write the end of the line by itself, after another's line
     threading.Event().wait()
 
 def write(work, page):
@@ -90,22 +91,24 @@ main(["papers", "slow", "--jobs", "2", "--out", sys.argv[1]])
 """
 
 
-def test_ctrl_c_leaves_the_old_page_and_no_traceback(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_the_old_page_and_no_traceback(
+    tmp_path: Path, start_process: Callable[..., subprocess.Popen[str]]
+) -> None:
     (tmp_path / "slow_paper.py").write_text(SLOW_PAPER)
     out = tmp_path / "results"
     out.mkdir()
     (out / "slow.md").write_text("the old page")
-    with subprocess.Popen(
+    process = start_process(
         [sys.executable, "-c", PROGRAM, str(out)],
         env={**os.environ, "PYTHONPATH": str(tmp_path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "on\n"
-        process.send_signal(signal.SIGINT)
-        said = process.communicate(timeout=60)[1]  # its workers have ended too: they hold the same pipes
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "on\n"
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=60)[1]  # its workers have ended too: they hold the same pipes
     assert process.returncode == 130
     assert said.strip() == ""
     assert [(path.name, path.read_text()) for path in out.iterdir()] == [("slow.md", "the old page")]

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -185,17 +186,19 @@ def test_a_folder_that_is_not_there_is_no_fault_of_the_input(capsys: Capture) ->
     assert capsys.readouterr().err == "bestbefore: nowhere/p.csv: No such file or directory\n"
 
 
-def test_an_interrupted_plan_leaves_nothing(folder: Path) -> None:
+def test_an_interrupted_plan_leaves_nothing(
+    folder: Path, start_process: Callable[..., subprocess.Popen[bytes]]
+) -> None:
     """It waits for its objects in a pipe that nobody fills."""
     os.mkfifo(folder / "pipe.csv")
     command = [Path(sys.executable).parent / "bestbefore", "plan", "--objects", "pipe.csv", "--budget", "5",
                "--objective", "age", "--out", "p.csv"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with (folder / "pipe.csv").open("w") as pipe:  # which the command has opened too, then
         pipe.write("id,rate\n")
         pipe.flush()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate()
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, b"")
     assert b"Traceback" not in err
     assert not list(folder.glob("p.*"))

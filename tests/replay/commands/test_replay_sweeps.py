@@ -7,6 +7,8 @@ import pty
 import signal
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -110,17 +112,19 @@ SLOW = "indhist:theta=0.0001..0.0002/300"
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
-def test_a_sweep_that_is_ended_leaves_what_was_finished(folder: Path, sent: signal.Signals) -> None:
+def test_a_sweep_that_is_ended_leaves_what_was_finished(
+    folder: Path, sent: signal.Signals, start_process: Callable[..., subprocess.Popen[str]]
+) -> None:
     arguments = ["replay", *ARGUMENTS, "--policy", SLOW, "--out", "out", "--jobs", "2"]
-    with subprocess.Popen(
-        [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),  # ignored below some shells
-    ) as sweep:
-        finished = folder / "out/finished.jsonl"
-        while not (finished.exists() and finished.read_text().count("\n") >= 2):
-            assert sweep.poll() is None
-        sweep.send_signal(sent)
-        stdout, stderr = sweep.communicate()
+    sweep = start_process(
+        [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    finished = folder / "out/finished.jsonl"
+    while not (finished.exists() and finished.read_text().count("\n") >= 2):
+        assert sweep.poll() is None
+        time.sleep(0.001)
+    sweep.send_signal(sent)
+    stdout, stderr = sweep.communicate(timeout=60)
     assert stdout == ""
     if sent == signal.SIGINT:
         assert sweep.returncode == 130
