@@ -104,6 +104,8 @@ def command(
     if out_path is not None and moments is not None:
         _write(plan, moments, in_slots, out_path)
     if as_json:
+        if in_slots is not None and out_path is None:
+            _say("JSON has no slots: --out FILE writes which contact is in which, beside the plan")
         for part in json_parts(plan, no_bar if sys.stdout.isatty() else bar):
             click.echo(part, nl=False)
         return

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import RealClock
@@ -73,8 +74,8 @@ def command(
     asked_for = len(points)
     if folder is not None and not any(point.policy.name == BOUND for point in points):
         points += points_of(BOUND)
-    if refresh and requests_path is not None:
-        raise InputError("--refresh goes without requests: expected it or --requests FILE")
+    if refresh:
+        _refuse_what_requests_need(requests_path, cache)
     updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
     if requests is None and not refresh:
         raise InputError("the trace has no requests: expected --requests FILE, a log of requests, or --refresh")
@@ -112,6 +113,13 @@ def _points(spec: str) -> list[Point]:
         return points_of(spec)
     except ValueError as error:
         raise InputError(f"--policy {spec}: {error}") from None
+
+
+def _refuse_what_requests_need(requests_path: Path | None, cache: str) -> None:
+    if requests_path is not None:
+        raise InputError("--refresh goes without requests: expected it or --requests FILE")
+    if click.get_current_context().get_parameter_source("cache") is not ParameterSource.DEFAULT:
+        raise InputError(f"--cache {cache}: --refresh goes without requests, and so without caches: expected one")
 
 
 def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str) -> None:

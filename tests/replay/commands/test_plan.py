@@ -103,6 +103,14 @@ def test_each_contact_has_a_slot(capsys: Capture) -> None:
     assert "6 contacts in 2 x 3 slots of 8h" in capsys.readouterr().out
 
 
+def test_slots_that_json_leaves_out_are_told(capsys: Capture) -> None:
+    slots = ("--discrete", "--crawlers", "2", "--slots", "3", "--json")
+    assert plan(*slots, budget="6") == 0
+    assert "JSON has no slots: --out FILE writes" in capsys.readouterr().err
+    assert plan(*slots, "--out", "p.csv", budget="6") == 0
+    assert "JSON has no slots" not in capsys.readouterr().err
+
+
 def test_a_trace_tells_rates_and_its_span(capsys: Capture) -> None:
     assert plan("--json", source="--updates=u.csv", objective="delay", budget="100") == 0
     out, err = capsys.readouterr()

@@ -146,6 +146,7 @@ def test_a_report_of_refreshes_leaves_out_what_has_no_delay(folder: Path) -> Non
     ("arguments", "message"),
     [
         ([*MAIL, "--requests", "r.csv.gz"], "--refresh goes without requests: expected it or --requests FILE"),
+        ([*MAIL, "--cache", "client"], "--cache client: --refresh goes without requests, and so without caches: expe"),
         (["--updates", "u.csv"], "the trace has no requests: expected --requests FILE, a log of requests, or --refr"),
         ([*MAIL, "--min-interval", "1e-9"], "the minimum interval, 1e-09 s, is lost beside the time 1042"),
         ([*MAIL, "--test-start", "5", "--origin", "6"], "the test start, 5, must not lie before the origin, 6"),
