@@ -13,6 +13,7 @@ from bestbefore.addon.errors import InputError
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.policies.validation.spec import parse_duration
+from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.progress import bar, open_watched, spinner
 from bestbefore.replay.planning.drawing import drawing
 from bestbefore.replay.planning.learnt import learnt
@@ -48,10 +49,10 @@ def _positive(what: str, read: Callable[[str], float]) -> Callable[..., float]:
 
 
 @click.command("plan", short_help="Divide a budget of contacts among objects.")
-@click.option("--objects", "objects_path", type=click.Path(path_type=Path), metavar="FILE",
-              help="CSV with the columns id,rate (updates per period) and perhaps weight,min,max,model,shape.")
-@click.option("--updates", "updates_path", type=click.Path(path_type=Path), metavar="FILE",
-              help="A trace of updates (object,time) in place of it, from which rates, laws and hours are estimated.")
+@file_option("--objects", "objects_path",
+             "CSV with the columns id,rate (updates per period) and perhaps weight,min,max,model,shape.")
+@file_option("--updates", "updates_path",
+             "A trace of updates (object,time) in place of it, from which rates, laws and hours are estimated.")
 @click.option("--budget", required=True, callback=_positive("a number of contacts per period", float), metavar="N",
               help="Contacts per period.")
 @click.option("--objective", type=click.Choice(list(OBJECTIVES)), required=True,

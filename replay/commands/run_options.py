@@ -10,6 +10,7 @@ import click
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.spec import parse_duration
 from bestbefore.replay.breakdown import DOMAIN, Breakdown
+from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.progress import bar
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts, RefreshCounts
@@ -51,9 +52,9 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
     for option in (
         click.option("--by", "column", metavar="COLUMN",
                      help=f"The column of --objects whose values are the parts. Default: {CLASS}."),
-        click.option("--objects", "objects_path", type=click.Path(path_type=Path), metavar="FILE",
-                     help="Count parts of the trace apart, by a column of this CSV file with a row for each object, or "
-                     "by the folders of this list of feeds (OPML)."),
+        file_option("--objects", "objects_path",
+                    "Count parts of the trace apart, by a column of this CSV file with a row for each object, or by "
+                    "the folders of this list of feeds (OPML)."),
         click.option("--per-domain", is_flag=True, help="Count the domains of objects apart."),
         click.option("--min-interval", "min_interval_s", callback=_interval, metavar="D",
                      help="With --refresh: the least time between two refreshes of an object. Default: 1s."),

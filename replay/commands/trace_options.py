@@ -9,6 +9,7 @@ import click
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.progress import open_watched, spinner
 from bestbefore.replay.traces import files
 from bestbefore.replay.traces.columns import Requests, Updates
@@ -38,16 +39,15 @@ def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
 
 def trace_options(command: Callable[..., object]) -> Callable[..., object]:
     """--updates, --requests, --log and --format, as `updates_path`, `requests_path`, `log_path` and `format_name`."""
-    path = click.Path(path_type=Path)
     for option in (
         format_option(required=False),
-        click.option("--log", "log_path", type=path, metavar="FILE",
-                     help="A log, from which requests are taken and updates inferred, in place of the two; or, with "
-                     "--refresh, a mailbox, a folder of stored feeds or a list of them (OPML)."),
-        click.option("--requests", "requests_path", type=path, metavar="FILE",
-                     help="Requests: CSV, CSV.gz, .npz or Parquet with the columns time,client,object."),
-        click.option("--updates", "updates_path", type=path, metavar="FILE",
-                     help="Updates: CSV, CSV.gz, .npz or Parquet with the columns object,time."),
+        file_option("--log", "log_path",
+                    "A log, from which requests are taken and updates inferred, in place of the two; or, with "
+                    "--refresh, a mailbox, a folder of stored feeds or a list of them (OPML)."),
+        file_option("--requests", "requests_path",
+                    "Requests: CSV, CSV.gz, .npz or Parquet with the columns time,client,object."),
+        file_option("--updates", "updates_path",
+                    "Updates: CSV, CSV.gz, .npz or Parquet with the columns object,time."),
     ):
         command = option(command)
     return command

@@ -164,13 +164,18 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, text: str, wrong
     (["--crawlers", "2", "--slots", "2", "--discrete"], "o.csv: 5 contacts in a period for 2 x 2 slots"),
     (["--out", "p.txt"], "--out p.txt: expected a name that ends in .csv or .json"),
     (["--updates", "u.csv"], "expected either --objects FILE or --updates FILE"),
-    (["--objects", "no.csv"], "no.csv: No such file or directory"),
+    (["--objects", "no.csv"], "--objects no.csv: expected one file, o.csv is named before it"),
 ])
 def test_a_bad_option_is_one_line(options: list[str], wrong: str, capsys: Capture) -> None:
     assert plan(*options) == 2
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith(f"bestbefore: {wrong}")
+
+
+def test_a_source_that_is_not_there_is_named(capsys: Capture) -> None:
+    assert plan(source="--objects=no.csv") == 2
+    assert capsys.readouterr().err == "bestbefore: no.csv: No such file or directory\n"
 
 
 def test_one_of_the_two_sources_is_needed(capsys: Capture) -> None:

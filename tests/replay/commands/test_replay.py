@@ -22,8 +22,8 @@ def trace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("r.csv").write_text("time,client,object\n" + "".join(f"{t},{client},n/a\n" for t, client in requests))
 
 
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command, ["--updates", "u.csv", "--requests", "r.csv", *arguments])
+def run(*arguments: str, updates: str = "u.csv", requests: str = "r.csv") -> Result:
+    return CliRunner().invoke(command, ["--updates", updates, "--requests", requests, *arguments])
 
 
 @pytest.mark.usefixtures("trace")
@@ -87,8 +87,7 @@ def test_warnings_go_to_stderr_a_line_each() -> None:
         (["--policy", "ttl", "--origin", "nan"], "--origin nan: expected a number of Unix seconds, finite and 0 or m"),
         (["--policy", "ttl", "--test-start", "soon"], "--test-start soon: expected a number of Unix seconds"),
         (["--policy", "ttl", "--test-start", "5", "--origin", "6"], "the test start, 5, must not lie before the orig"),
-        (["--policy", "ttl", "--updates", "none.csv"], "none.csv: No such file or directory"),
-        (["--policy", "ttl", "--updates", "r.csv", "--requests", "u.csv"], "u.csv: line 1: no column 'client' in "),
+        (["--policy", "ttl", "--updates", "v.csv"], "--updates v.csv: expected one file, u.csv is named before it"),
     ],
 )
 def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], message: str) -> None:
@@ -101,7 +100,21 @@ def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], mess
 
 @pytest.mark.usefixtures("trace")
 def test_a_wrong_policy_is_told_before_a_trace_is_read() -> None:
-    assert "unknown policy" in run("--policy", "nix", "--updates", "none.csv").stderr
+    assert "unknown policy" in run("--policy", "nix", updates="none.csv").stderr
+
+
+@pytest.mark.usefixtures("trace")
+@pytest.mark.parametrize(
+    ("updates", "requests", "message"),
+    [
+        ("none.csv", "r.csv", "none.csv: No such file or directory\n"),
+        ("r.csv", "u.csv", "u.csv: line 1: no column 'client' in "),
+    ],
+)
+def test_a_file_that_cannot_be_read_as_what_it_is_given_for_is_named(updates: str, requests: str, message: str) -> None:
+    result = run("--policy", "ttl", updates=updates, requests=requests)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"Error: {message}")
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--updates", "u.csv", "--requests", "r.csv", "--policy", "indttl"]])
