@@ -23,6 +23,8 @@ TOO_LARGE = "too-large"
 UNASKED = "unasked"
 """Why an error in answer to a prefetch is not stored: it may be about us rather than about what clients get."""
 GONE = frozenset((404, 410))
+BESIDE_THE_OBJECT = frozenset((407, 408, 421, 425, 429))
+"""Errors about who asks, by which way or how often (RFC 9110 15.5.8, 15.5.9 and 15.5.20, RFC 8470 5.2, RFC 6585 4)."""
 PERMANENT_S = 86400.0
 """For how long what the origin of a feed says for good is believed without asking again."""
 NO_BODY = BodyRef("", 0)
@@ -80,7 +82,8 @@ class Relay:
     why_not_stored: str = ""
     """Empty: it will be stored once its content is complete."""
     draft: Copy | None = None
-    """What the content completes: a copy to store or, if it may not be stored, an exchange that still teaches."""
+    """What the content completes: a copy to store or, if it may not be stored, an exchange that still teaches (if what
+    it brings is of the object at all: `shows_object`)."""
     reported: Reported | None = None
     replaces: tuple[Copy, ...] = ()
     """Copies that this answer renews without content (a HEAD)."""
@@ -116,14 +119,23 @@ def on_response(
     )
     if "content-length" not in head.fields:
         draft = replace(draft, head=replace(draft.head, fields=draft.head.fields.without({"content-length"})))
+    supersedes = ask.chosen is not None and shows_object(head.status)
     if why is None and _is_too_large(head, site):
-        return Relay(head, TOO_LARGE, draft, reported, drops=ask.chosen is not None)
+        return Relay(head, TOO_LARGE, draft, reported, drops=supersedes)
     if why in (None, NoStore.NEVER_USABLE):
         return Relay(head, why or "", draft, reported)
     if head.status == 304 and _teaches_by_clients_validator(ask.request, head, times.response_s, site):
         return Relay(head, why or "", draft, reported)
-    superseded = ask.chosen is not None and head.status < 500 and why is not None and not why.lies_in_the_request
-    return Relay(head, why or "", drops=superseded)
+    return Relay(head, why or "", drops=supersedes and why is not None and not why.lies_in_the_request)
+
+
+def shows_object(status: int) -> bool:
+    """Whether an answer shows a state of the object. One that does not teaches nothing, and ends no copy.
+
+    It is passed on all the same: only a 5xx may be treated as if there were no answer (RFC 9111 4.3.3). And where the
+    origin gives it a lifetime it is stored as any other, but for those that never are (`storing`).
+    """
+    return status < 500 and status not in BESIDE_THE_OBJECT
 
 
 def on_failure(ask: Ask, rule: Rule, now_s: float) -> Fallback | None:

@@ -28,6 +28,7 @@ from bestbefore.addon.engine.response import (
     on_failure,
     on_response,
     remembered,
+    shows_object,
 )
 from bestbefore.addon.engine.sharing import may_join, shared_use
 from bestbefore.addon.proxy.answer import Answer
@@ -353,11 +354,12 @@ class Contacts:
             told = as_copy_of_feed(told, document, rule)
         listing = None if document is None else listing_of(told, document)
         seen = observed(request, told, digest, rule, relay.reported, listing)
-        learnt = await self._learn(seen, tale)
+        learnt = await self._learn(seen, tale) if shows_object(told.head.status) else None
         tale.facts["stored"] = copy is not None
         result.copy = told
         if copy is not None:
-            result.copy = judged = await self._judge.judged(told, learnt.record, rule)
+            record = await self._store.record(told.url) if learnt is None else learnt.record
+            result.copy = judged = await self._judge.judged(told, record, rule)
             self._store.put(judged, content)
             _, tale.ttl_s = _prospect(request, judged, rule, self._clock.now())
 
@@ -381,8 +383,8 @@ class Contacts:
 def _outcome(validated: Copy, relay: Relay) -> Outcome:
     """What came in place of a copy that was to be validated: another state of the object, or no word about it."""
     status = relay.head.status
-    is_of_object = status < 300 or status in GONE or status == validated.head.status or not relay.why_not_stored
-    return Outcome.UPDATED if is_of_object else Outcome.PASSED_ON
+    is_state = status < 300 or status in GONE or status == validated.head.status or not relay.why_not_stored
+    return Outcome.UPDATED if is_state and shows_object(status) else Outcome.PASSED_ON
 
 
 def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:

@@ -18,6 +18,7 @@ from bestbefore.addon.engine.response import (
     observed_unchanged,
     on_response,
     remembered,
+    shows_object,
 )
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
@@ -212,6 +213,36 @@ def test_an_answer_that_may_not_be_kept_makes_the_old_copy_useless(
     assert not relayed(request_for(), head(500), rule, site, [copy]).drops
     secretive = request_for(("Cache-Control", "no-store"))
     assert not relayed(secretive, head(200, ETAG), rule, site, [copy]).drops
+
+
+@pytest.mark.parametrize(
+    ("status", "drops"),
+    [
+        *((status, True) for status in (302, 400, 401, 403, 404, 410, 412, 451)),
+        *((status, False) for status in (407, 408, 421, 425, 429, 500, 503)),
+    ],
+)
+def test_a_word_about_who_asks_or_how_often_leaves_the_copy(
+    status: int, drops: bool, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    stale = copy_with(ETAG, expiry_s=NOW_S)
+    private = ("Cache-Control", "private")
+    assert relayed(request_for(), head(status, private), rule, site, [stale]).drops is drops
+    assert shows_object(status) is drops
+    large = (("Cache-Control", "max-age=9"), ("Content-Length", "1001"))
+    if status not in (412, 429):  # which are never stored, however small
+        relay = relayed(request_for(), head(status, *large), rule, site, [stale])
+        assert (relay.why_not_stored, relay.drops) == ("status" if status == 407 else "too-large", drops)
+
+
+@pytest.mark.parametrize("status", [408, 429])
+def test_it_is_passed_on_also_where_a_copy_would_stand_in_for_a_failing_origin(
+    status: int, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    """RFC 9111 4.3.3 lets a cache do so for 5xx alone, and RFC 5861 4 counts no other status as an error."""
+    lenient = replace(rule, stale_if_down_s=3600.0)
+    stale = copy_with(ETAG, ("Cache-Control", "max-age=0, stale-if-error=600"))
+    assert relayed(request_for(), head(status), lenient, site, [stale]).head.status == status
 
 
 def test_a_head_renews_or_outdates_the_copy(

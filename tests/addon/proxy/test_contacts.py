@@ -222,3 +222,42 @@ async def test_what_comes_in_place_of_a_copy_is_an_update_only_if_it_is_of_the_o
     else:
         await content_of(await asking.answer(request(), client()))
     assert [one.outcome for one in told] == [Outcome.MISS, outcome]
+
+
+@pytest.mark.parametrize("lifetime", [(), (("Cache-Control", "max-age=60"),)])
+@pytest.mark.parametrize(("status", "survives"), [(429, True), (408, True), (501, True), (404, False)])
+async def test_an_answer_that_shows_nothing_of_the_object_is_no_update(
+    status: int, survives: bool, lifetime: tuple[tuple[str, str], ...]
+) -> None:
+    """Also where the origin lets it be stored, and so stand in place of the copy."""
+    clock, told, asked_for = ManualClock(NOW_S), list[Answered](), list[str | None]()
+    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    page = (200, ("ETag", '"a"'), ("Cache-Control", "max-age=60"))
+    error = (status, *lifetime)
+
+    class Played:
+        async def fetch(self, sent: Request, **_: Any) -> Fetched:
+            asked_for.append(sent.fields.get("if-none-match"))
+            status, *fields = answers.pop(0)
+            head = Head(status, Fields([("Date", format_http_date(clock.now())), *fields]))
+            return Fetched(head, clock.now(), clock.now(), content(b"" if status == 304 else b"content"), None)
+
+    async def content(piece: bytes) -> AsyncGenerator[bytes]:
+        yield piece
+
+    is_asked_again = survives and not lifetime
+    answers = [page, error, (304, page[1]) if is_asked_again else page]
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(clock, store, Played(), load_config(None).rules, site, told.append)
+    for _ in range(3):
+        await content_of(await asking.answer(request(), client()))
+        clock.advance(600.0)
+    record = await store.record(URL)
+    await asking.close()
+    await store.close()
+    assert record is not None
+    assert (record.contacts, record.n_updates) == ((2, 0) if survives else (3, 2))
+    replaced = Outcome.UPDATED if status == 404 else Outcome.PASSED_ON
+    assert [one.outcome for one in told[:2]] == [Outcome.MISS, replaced]
+    if is_asked_again:
+        assert (asked_for, told[2].outcome) == ([None, '"a"', '"a"'], Outcome.VALIDATED)
