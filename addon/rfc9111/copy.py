@@ -113,6 +113,10 @@ class Copy:
         """current_age of RFC 9111 4.2.3; at least the initial age also where the clock was set back."""
         return max(now_s, self.response_time_s) - self.current_s
 
+    def was_received_after(self, other: Self, now_s: float) -> bool:
+        """Whether it came later than another; not if it seems to be from the future, as the clock has been set back."""
+        return other.response_time_s < self.response_time_s <= now_s
+
     def with_verdict(self, expiry_s: float | None, reason: str, rule: str) -> Self:
         """The same copy with what the policy says of it."""
         return replace(self, expiry_s=expiry_s, reason=reason, rule=rule)

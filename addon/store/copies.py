@@ -119,17 +119,14 @@ class Copies:
             return
         held = self._hot.get((copy.url, copy.partition))
         before = held.found if held is not None else CopySet()
-        if any(_variant(c) == _variant(copy) and self._is_later(c, copy) for c in before.copies):
+        now_s = self._clock.now()
+        if any(_variant(c) == _variant(copy) and c.was_received_after(copy, now_s) for c in before.copies):
             return
         bodies = before.bodies if body is None else {**before.bodies, copy.body.digest: body}
         others = [c for c in before.copies if _variant(c) != _variant(copy)]
         complete = held is not None and held.complete
         self._hot.put(copy.url, copy.partition, Held(CopySet(_in_order([copy, *others]), bodies), complete))
         self._queue(copy, body)
-
-    def _is_later(self, copy: Copy, other: Copy) -> bool:
-        """Whether a copy was received later than another; one from the future was not, the clock has been set back."""
-        return other.response_time_s < copy.response_time_s <= self._clock.now()
 
     def _queue(self, copy: Copy, body: bytes | None) -> None:
         earlier = self._take(copy)

@@ -141,7 +141,10 @@ class Backend(Protocol):
         """Its content; None if it is gone."""
 
     async def put(self, puts: Sequence[Put]) -> None:
-        """Keep copies, each in place of the same variant's before; not if stored before a tombstone of its URL."""
+        """Keep copies, each in place of the same variant's before; not if stored before a tombstone of its URL.
+
+        Nor if the one before was received after it (`Copy.was_received_after`): another process may have been quicker.
+        """
 
     async def bury(self, tombstones: Sequence[Tombstone]) -> None:
         """Remember tombstones and tell other processes. Removes the copies of a tombstone that names one URL."""

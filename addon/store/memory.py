@@ -117,6 +117,8 @@ class MemoryBackend:
         if copy.stored_s < self._buried.get(copy.url, copy.stored_s):
             return
         before = self._living(copy.url) or _Kept()
+        if variant in before.copies and before.copies[variant].was_received_after(copy, self._clock.now()):
+            return
         copies = {name: other for name, other in before.copies.items() if name != variant}
         bodies = dict(before.bodies)
         if put.body is not None:

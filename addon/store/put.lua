@@ -1,7 +1,8 @@
--- One variant of an object, in place of what it was; nothing if it was stored before a tombstone of its URL.
+-- One variant of an object, in place of what it was; nothing if it was stored before a tombstone of its URL, or if what
+-- it was has been received later (what seems to be from the future was not: a clock has been set back).
 --
 -- KEYS: copies, bodies, buried
--- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept,
+-- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept, received_s, now_s,
 --       where the content is: 'given' (then it follows), 'kept' (in bodies already) or 'elsewhere' (in a file)
 
 local buried = redis.call('GET', KEYS[3])
@@ -9,10 +10,20 @@ if buried and tonumber(ARGV[3]) < tonumber(buried) then
   return 0
 end
 
-if ARGV[7] == 'given' then
-  redis.call('HSET', KEYS[2], ARGV[2], ARGV[8])
+local before = redis.call('HGET', KEYS[1], ARGV[1])
+if before then
+  -- One that cannot be read is replaced.
+  local readable, copy = pcall(cmsgpack.unpack, string.match(before, '^[^|]*|[^|]*|(.*)$'))
+  local received_s = readable and type(copy) == 'table' and tonumber(copy.response_time_s)
+  if received_s and tonumber(ARGV[7]) < received_s and received_s <= tonumber(ARGV[8]) then
+    return 0
+  end
 end
-if ARGV[7] == 'kept' and redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then
+
+if ARGV[9] == 'given' then
+  redis.call('HSET', KEYS[2], ARGV[2], ARGV[10])
+end
+if ARGV[9] == 'kept' and redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then
   redis.call('HDEL', KEYS[1], ARGV[1])  -- its content was evicted: the copy is of no use
 else
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. '|' .. ARGV[3] .. '|' .. ARGV[4])

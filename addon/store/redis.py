@@ -180,6 +180,8 @@ class RedisBackend:
                         codec.encode_copy(copy),
                         max(1, int(put.ttl_s * 1000)),
                         VARIANTS_KEPT,
+                        repr(copy.response_time_s),
+                        repr(self._clock.now()),
                         where,
                         *([body] if where == "given" else []),
                     ],

@@ -136,6 +136,26 @@ async def test_a_copy_replaces_the_same_variant_alone(backend):
     assert found == {((("accept", "a"),), "", ""): b"new", ((), "p", ""): b"x", ((), "", "me"): b"y"}
 
 
+async def test_a_copy_stays_if_it_was_received_later_than_what_would_replace_it(backend):
+    """Validation counts: of two proxies with the same content, the one that asked last knows more."""
+    kept = replace(copy(), response_time_s=3000.0)
+    await backend.put([Put(kept, 1000.0, b"hello")])
+    overtaken = replace(copy(body=b"older", stored_s=2000.0), current_s=1000.0)
+    await backend.put([Put(overtaken, 1000.0, b"older"), Put(replace(kept, response_time_s=2999.0), 1000.0, None)])
+    assert await backend.copies(URL) == [kept]
+    assert await backend.body(kept) == b"hello"
+    assert await backend.body(overtaken) is None
+    judged = kept.with_verdict(9000.0, "ttl", "rule")
+    await backend.put([Put(judged, 1000.0, None), Put(replace(overtaken, partition="p"), 1000.0, b"older")])
+    assert {c.partition: c for c in await backend.copies(URL)} == {"": judged, "p": replace(overtaken, partition="p")}
+
+
+async def test_a_copy_from_the_future_is_replaced(backend):
+    await backend.put([put(stored_s=time.time() + 3600.0)])
+    await backend.put([put(b"new")])
+    assert [await backend.body(c) for c in await backend.copies(URL)] == [b"new"]
+
+
 async def test_two_variants_may_share_a_body(backend):
     await backend.put([put(partition="p"), put()])
     await backend.put([put(b"new", partition="p")])
@@ -268,8 +288,9 @@ async def test_a_random_life_leaves_the_same_as_in_a_plain_model(backend, seed):
             case "put":
                 made = put(b"%d" % i, url=url, partition=draw.choice("ab"), stored_s=now_s - draw.choice([0, 0, 20]))
                 await backend.put([made])
-                if made.copy.stored_s >= buried.get(url, 0):
-                    copies[url, made.copy.partition] = made
+                before_s = copies[name].copy.stored_s if (name := (url, made.copy.partition)) in copies else 0.0
+                if made.copy.stored_s >= max(before_s, buried.get(url, 0)):
+                    copies[name] = made
             case "bury":
                 await backend.bury([Tombstone(now_s, url, exact=True)])
                 buried[url] = now_s

@@ -47,6 +47,15 @@ def test_age_grows_with_time_and_never_falls_below_the_initial_age(stored: Store
     assert copy.age_s(RECEIVED_S - 10**6) == 30
 
 
+@pytest.mark.parametrize(("received_s", "later"), [(-1, False), (0, False), (1, True), (60, True), (60.5, False)])
+def test_what_was_received_after_another_is_not_what_is_from_the_future(
+    stored: Stored, received_s: float, later: bool
+) -> None:
+    copy = stored()
+    other = replace(copy, response_time_s=RECEIVED_S + received_s)
+    assert other.was_received_after(copy, now_s=RECEIVED_S + 60) is later
+
+
 def test_a_verdict_is_put_on_a_copy_without_changing_anything_else(stored: Stored) -> None:
     copy = stored('ETag: "a"')
     judged = copy.with_verdict(RECEIVED_S + 7, "indttl", "rule-1")

@@ -9,7 +9,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.connection import Connection
 from bestbefore.addon.store.interface import Commit, GroupCounts, Put, StoreInputError, Tombstone, Versioned
-from bestbefore.addon.store.keys import Keys
+from bestbefore.addon.store.keys import Keys, variant_of
 from bestbefore.addon.store.redis import PROVISIONAL_S, REQUESTS_KEPT, RedisBackend
 
 URL = "http://www.example.org/a"
@@ -101,6 +101,14 @@ async def test_a_record_that_cannot_be_read_counts_as_none_and_is_replaced(backe
     await commit(backend, b"7")
     assert (await backend.records([URL]))[0].record == Record(URL, 100.0, 200.0)
     assert any("a stored Record cannot be read" in message for message in said())
+
+
+@pytest.mark.parametrize("unreadable", [b"digest|1.0|rubbish", b"digest|1.0|\x81\xa1", b"digest|1.0|"])
+async def test_a_copy_that_cannot_be_read_is_replaced(backend, client, copy_of, unreadable):
+    client.hset(COPIES_KEY, variant_of(copy_of(URL)), unreadable)
+    copy = copy_of(URL)
+    await backend.put([Put(copy, 100.0, b"hello")])
+    assert await backend.copies(URL) == [copy]
 
 
 async def test_a_copy_or_body_that_cannot_be_read_is_none(backend, client, copy_of):
