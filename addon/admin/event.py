@@ -10,7 +10,7 @@ class Outcome(StrEnum):
     HIT = "hit"
     """From the store, without contact."""
     VALIDATED = "validated"
-    """From the store, after the origin said that the copy is current."""
+    """From the store, after the origin said that the copy is current. (The answer to a HEAD is the origin's own.)"""
     UPDATED = "updated"
     """A copy was validated and the origin sent a new one."""
     PASSED_ON = "passed-on"

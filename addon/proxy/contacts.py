@@ -253,7 +253,7 @@ class Contacts:
         if not ask.bypass:
             tale.outcome = Outcome.MISS if ask.chosen is None else _outcome(ask.chosen, relay)
         tale.reason = ask.detail or relay.why_not_stored or ask.fwd
-        tale.facts["stored"] = stores
+        tale.facts.update(stored=stores, unnecessary=tale.outcome is Outcome.VALIDATED)
         member = cache_status.forwarded(
             ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=ask.detail or relay.why_not_stored
         )
@@ -381,7 +381,10 @@ class Contacts:
 
 
 def _outcome(validated: Copy, relay: Relay) -> Outcome:
-    """What came in place of a copy that was to be validated: another state of the object, or no word about it."""
+    """What came when a copy was to be validated: another state of the object, no word about it, or that it is current
+    (the answer to a HEAD)."""
+    if relay.replaces and not any(copy.outdated for copy in relay.replaces):
+        return Outcome.VALIDATED
     status = relay.head.status
     is_state = status < 300 or status in GONE or status == validated.head.status or not relay.why_not_stored
     return Outcome.UPDATED if is_state and shows_object(status) else Outcome.PASSED_ON

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -222,6 +223,21 @@ async def test_what_comes_in_place_of_a_copy_is_an_update_only_if_it_is_of_the_o
     else:
         await content_of(await asking.answer(request(), client()))
     assert [one.outcome for one in told] == [Outcome.MISS, outcome]
+
+
+@pytest.mark.parametrize(("etag", "outcome"), [('"1"', Outcome.VALIDATED), ('"2"', Outcome.UPDATED)])
+async def test_a_head_tells_whether_the_copy_is_current(store: Store, etag: str, outcome: Outcome) -> None:
+    then_s = NOW_S - 100.0
+    fields = Fields([("Date", format_http_date(then_s)), ("ETag", etag), ("Cache-Control", "max-age=50")])
+    store.put(Copy(URL, Head(200, fields), BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
+    origin, told = Origin(), list[Answered]()
+    origin.has_validator = True  # "1", the first time
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, told.append)
+    await content_of(await asking.answer(replace(request(), method="HEAD"), client()))
+    (one,) = told
+    assert (one.outcome, one.validation, one.unnecessary) == (outcome, True, outcome is Outcome.VALIDATED)
+    assert [copy.outdated for copy in (await store.copies(URL)).copies] == [outcome is Outcome.UPDATED]
 
 
 @pytest.mark.parametrize("lifetime", [(), (("Cache-Control", "max-age=60"),)])
