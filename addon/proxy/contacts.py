@@ -366,6 +366,7 @@ class Contacts:
     async def _learn(self, observation: Observation, tale: Tale) -> Learnt:
         learnt = tale.learnt = await self._store.learn(observation)
         tale.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
+        tale.facts["unnecessary"] = tale.facts["validation"] and learnt.changed is False
         return learnt
 
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:

@@ -12,6 +12,7 @@ from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.exchange import Exchanges
@@ -240,40 +241,67 @@ async def test_a_head_tells_whether_the_copy_is_current(store: Store, etag: str,
     assert [copy.outdated for copy in (await store.copies(URL)).copies] == [outcome is Outcome.UPDATED]
 
 
-@pytest.mark.parametrize("lifetime", [(), (("Cache-Control", "max-age=60"),)])
-@pytest.mark.parametrize(("status", "survives"), [(429, True), (408, True), (501, True), (404, False)])
-async def test_an_answer_that_shows_nothing_of_the_object_is_no_update(
-    status: int, survives: bool, lifetime: tuple[tuple[str, str], ...]
-) -> None:
-    """Also where the origin lets it be stored, and so stand in place of the copy."""
-    clock, told, asked_for = ManualClock(NOW_S), list[Answered](), list[str | None]()
+class Played:
+    """Gives one answer after the other, each at the moment of a clock."""
+
+    def __init__(self, clock: ManualClock, *answers: tuple[int, list[tuple[str, str]], bytes]) -> None:
+        self.clock = clock
+        self.answers = list(answers)
+        self.tags = list[str | None]()
+        """What If-None-Match said."""
+
+    async def fetch(self, sent: Request, **_: Any) -> Fetched:
+        self.tags.append(sent.fields.get("if-none-match"))
+        status, fields, content = self.answers.pop(0)
+        now_s = self.clock.now()
+        head = Head(status, Fields([("Date", format_http_date(now_s)), *fields]))
+        return Fetched(head, now_s, now_s, self._content(content), None)
+
+    async def _content(self, content: bytes) -> AsyncGenerator[bytes]:
+        yield content
+
+
+async def played(*answers: tuple[int, list[tuple[str, str]], bytes]) -> tuple[list[Answered], Played, Record]:
+    """What is told of one request every ten minutes, the origin, and what is known of the object in the end."""
+    clock, told = ManualClock(NOW_S), list[Answered]()
+    origin = Played(clock, *answers)
     store = await open_store("memory", clock=clock, domain_of=registrable_domain)
-    page = (200, ("ETag", '"a"'), ("Cache-Control", "max-age=60"))
-    error = (status, *lifetime)
-
-    class Played:
-        async def fetch(self, sent: Request, **_: Any) -> Fetched:
-            asked_for.append(sent.fields.get("if-none-match"))
-            status, *fields = answers.pop(0)
-            head = Head(status, Fields([("Date", format_http_date(clock.now())), *fields]))
-            return Fetched(head, clock.now(), clock.now(), content(b"" if status == 304 else b"content"), None)
-
-    async def content(piece: bytes) -> AsyncGenerator[bytes]:
-        yield piece
-
-    is_asked_again = survives and not lifetime
-    answers = [page, error, (304, page[1]) if is_asked_again else page]
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
-    asking = Exchanges(clock, store, Played(), load_config(None).rules, site, told.append)
-    for _ in range(3):
+    asking = Exchanges(clock, store, origin, load_config(None).rules, site, told.append)
+    for _ in answers:
         await content_of(await asking.answer(request(), client()))
         clock.advance(600.0)
     record = await store.record(URL)
     await asking.close()
     await store.close()
     assert record is not None
-    assert (record.contacts, record.n_updates) == ((2, 0) if survives else (3, 2))
-    replaced = Outcome.UPDATED if status == 404 else Outcome.PASSED_ON
-    assert [one.outcome for one in told[:2]] == [Outcome.MISS, replaced]
-    if is_asked_again:
-        assert (asked_for, told[2].outcome) == ([None, '"a"', '"a"'], Outcome.VALIDATED)
+    return told, origin, record
+
+
+PAGE = (200, [("ETag", '"a"'), ("Cache-Control", "max-age=60")], b"content")
+
+
+@pytest.mark.parametrize("lifetime", [[], [("Cache-Control", "max-age=60")]])
+@pytest.mark.parametrize(("status", "shows"), [(429, False), (408, False), (501, False), (404, True)])
+async def test_an_answer_that_shows_nothing_of_the_object_is_no_update(
+    status: int, shows: bool, lifetime: list[tuple[str, str]]
+) -> None:
+    """Also where the origin lets it be stored, and so stand in place of the copy."""
+    told, _, record = await played(PAGE, (status, lifetime, b"no"), PAGE)
+    assert (record.contacts, record.n_updates) == ((3, 2) if shows else (2, 0))
+    assert [one.outcome for one in told[:2]] == [Outcome.MISS, Outcome.UPDATED if shows else Outcome.PASSED_ON]
+
+
+@pytest.mark.parametrize("status", [407, 408, 421, 425, 429])
+async def test_after_it_the_copy_is_validated_again(status: int) -> None:
+    told, origin, _ = await played(PAGE, (status, [("Retry-After", "9")], b"no"), (304, [PAGE[1][0]], b""))
+    assert [one.outcome for one in told] == [Outcome.MISS, Outcome.PASSED_ON, Outcome.VALIDATED]
+    assert origin.tags == [None, '"a"', '"a"']
+
+
+@pytest.mark.parametrize("content", [b"content", b"other"])
+async def test_a_validation_is_unnecessary_also_where_the_origin_sends_the_same_again(content: bytes) -> None:
+    """Many know no 304."""
+    told, _, _ = await played((200, [], b"content"), *[(*PAGE[:2], b"content")] * 2, (200, [("ETag", '"b"')], content))
+    assert [one.validation for one in told] == [False, False, True, True]
+    assert [one.unnecessary for one in told] == [False, False, True, content == b"content"]
