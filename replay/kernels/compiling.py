@@ -2,31 +2,68 @@
 
 import hashlib
 import os
+import re
+import shutil
 from collections.abc import Callable
-from functools import partial
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core import caching
 
 from bestbefore.policies import models, validation
 from bestbefore.replay import kernels
+
+UNUSED_S = 30 * 86400.0
+"""A folder of other sources that was not used for so long is removed when a new one is made."""
+_NAME = re.compile("[0-9a-f]{16}")
+# Some versions of numba have types and others not; none knows of all that is used here.
+_njit: Any = numba.njit
+_config: Any = numba.config
+_caching: Any = caching
+
+
+class _OwnFolder(_caching.CompileResultCacheImpl):  # type: ignore[misc]
+    """Keeps code in `CACHE_DIR` alone: in other places numba would find what it compiled of older formulas."""
+
+    _locator_classes = (_caching.UserProvidedCacheLocator,)
+
+
+class _Kept(_caching.FunctionCache):  # type: ignore[misc]
+    """Compiled code on disk. What cannot be read is compiled anew; what cannot be written is not kept."""
+
+    _impl_class = _OwnFolder
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception:  # whatever damaged files bring numba to raise
+            with suppress(OSError):
+                self.flush()  # else it could not be kept either
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(Exception):  # a full disk, say
+            super().save_overload(sig, data)
 
 
 def compiled(function: Callable[..., Any]) -> Any:
     """The function, to be compiled when it is first called; it releases the interpreter's lock."""
     # As nothing is allocated, references to arrays need not be counted (`_nrt`), which at each call of a function
     # takes as long as the arithmetic. No formula divides by zero, which need not be looked for (`error_model`).
-    compiler = partial(numba.njit, nogil=True, error_model="numpy", _nrt=False)
-    config: Any = numba.config
-    set_before = config.CACHE_DIR
+    dispatcher = _njit(nogil=True, error_model="numpy", _nrt=False)(function)
+    set_before = _config.CACHE_DIR
     try:
-        config.CACHE_DIR = str(cache_folder())
-        return compiler(cache=True)(function)
-    except RuntimeError:  # there is no folder to write to
-        return compiler()(function)
+        folder = cache_folder()
+        _take_into_use(folder)
+        _config.CACHE_DIR = str(folder)
+        dispatcher._cache = _Kept(function)  # noqa: SLF001 (as its `enable_caching` does)
+    except (OSError, RuntimeError):  # there is no folder to write to
+        pass
     finally:
-        config.CACHE_DIR = set_before
+        _config.CACHE_DIR = set_before
+    return dispatcher
 
 
 def cache_folder() -> Path:
@@ -41,3 +78,20 @@ def cache_folder() -> Path:
             digest.update(file.read_bytes())
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(caches) / "bestbefore" / "kernels" / digest.hexdigest()[:16]
+
+
+def _take_into_use(folder: Path) -> None:
+    """Make the folder, and remove those beside it that are not used any more; one that is there is marked as used.
+
+    Other processes may be using or removing the same: what is gone is compiled anew. Raises OSError.
+    """
+    try:
+        folder.mkdir(parents=True)
+    except FileExistsError:
+        os.utime(folder)
+        return
+    made_s = folder.stat().st_mtime
+    for other in folder.parent.iterdir():
+        with suppress(OSError):
+            if _NAME.fullmatch(other.name) and made_s - other.stat().st_mtime > UNUSED_S:
+                shutil.rmtree(other, ignore_errors=True)

@@ -1,0 +1,77 @@
+"""Kernels are compiled once and kept, whatever has become of the folder where they are."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+compiling = pytest.importorskip("bestbefore.replay.kernels.compiling")
+DAY_S = 86400.0
+
+
+def doubled(number: float) -> float:
+    return 2.0 * number
+
+
+def times_compiled() -> int:
+    """How often a process that begins now compiles the function to call it."""
+    function = compiling.compiled(doubled)
+    assert function(21.0) == 42.0
+    return sum(function.stats.cache_misses.values())
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where compiled code is kept; it is not there yet."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    path = compiling.cache_folder()
+    assert isinstance(path, Path)
+    assert path.is_relative_to(tmp_path)
+    return path
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_one_process_compiles_the_next_one_finds() -> None:
+    assert [times_compiled(), times_compiled()] == [1, 0]
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("size", [0, 10])
+def test_a_file_that_was_cut_short_is_made_anew(folder: Path, ending: str, size: int) -> None:
+    times_compiled()
+    (file,) = folder.rglob(f"*.{ending}")
+    os.truncate(file, size)
+    assert [times_compiled(), times_compiled()] == [1, 0]
+
+
+def test_what_cannot_be_written_is_not_kept(folder: Path) -> None:
+    times_compiled()
+    (file,) = folder.rglob("*.nbi")
+    file.unlink()
+    file.mkdir()
+    assert [times_compiled(), times_compiled()] == [1, 1]
+
+
+def test_without_a_folder_nothing_is_kept_anywhere(folder: Path) -> None:
+    folder.parent.parent.mkdir()
+    folder.parent.write_text("no folder")
+    assert compiling.compiled(doubled).stats.cache_path is None
+    assert times_compiled() == 1
+
+
+def test_a_new_folder_removes_those_of_other_sources_that_nobody_used_for_a_month(folder: Path) -> None:
+    ages_days = {"0123456789abcdef": 31, "fedcba9876543210": 29, "0123456789abcdeg": 31, "0123456789abcde": 31}
+    for name, age_days in ages_days.items():
+        other = folder.parent / name / "walk"
+        other.mkdir(parents=True)
+        os.utime(other.parent, (0, other.stat().st_mtime - age_days * DAY_S))
+    compiling.compiled(doubled)
+    left = {other.name for other in folder.parent.iterdir()}
+    assert left == {folder.name, *ages_days} - {"0123456789abcdef"}
+
+
+def test_a_folder_that_is_used_is_not_old(folder: Path) -> None:
+    compiling.compiled(doubled)
+    os.utime(folder, (0, 0))
+    compiling.compiled(doubled)
+    assert folder.stat().st_mtime > 31 * DAY_S
