@@ -4,13 +4,14 @@ from typing import Any
 
 from numba.extending import register_jitable
 
-from bestbefore.replay.kernels import lookup, walk
+from bestbefore.replay.kernels import deciding, lookup, walk
 from bestbefore.replay.kernels.compiling import compiled
 
 for part in (
-    *walk.FORMULAS, walk.deciding_kind, lookup.first_after, lookup.first_at_or_after, lookup.first_of_owner_after,
-    walk.follow, walk.group_expiry_s, walk.is_in_burst, walk.join_bins, walk.next_interval_s, lookup.row_of_hour,
-    lookup.set_counts, walk.set_rates_by_bin, walk.simple_expiry_s, lookup.updates_of,
+    *deciding.FORMULAS, deciding.expected_after, deciding.fallback_kind, deciding.group_expiry_s, deciding.indagg_kind,
+    deciding.individual_expiry_s, deciding.join_bins, deciding.next_interval_s, deciding.set_rates_by_bin,
+    deciding.simple_expiry_s, lookup.first_after, lookup.first_at_or_after, lookup.first_of_owner_after,
+    lookup.row_of_hour, lookup.set_counts, lookup.updates_of, walk.follow, walk.is_in_burst,
 ):
     register_jitable(part)
 # Handing over all that is known at each contact would cost more than a simple rule does.
@@ -24,5 +25,5 @@ def replay(*arguments: Any) -> int:
 
     It is compiled when it is first called.
     """
-    decided: int = _replay(*arguments, walk.ByBin.empty())
+    decided: int = _replay(*arguments, deciding.ByBin.empty())
     return decided

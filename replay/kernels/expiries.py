@@ -17,7 +17,7 @@ from bestbefore.policies.validation.bounds import ENOUGH_UPDATES
 from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
 from bestbefore.policies.validation.miniflux import WEEK_S
 from bestbefore.policies.validation.ttl import ttl_expiry_s
-from bestbefore.replay.kernels import walk
+from bestbefore.replay.kernels import deciding, lookup
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.lookup_vectorised import (
     IndexArray,
@@ -124,7 +124,7 @@ class Contacts(NamedTuple):
 
 
 def _deciding_kinds(rule: Rule, known: Histories, c: Contacts) -> NDArray[np.int8]:
-    """Twin of `walk.deciding_kind`."""
+    """As `deciding.fallback_kind`, and which kind decides where none of these does."""
     few = c.updates < (ENOUGH_UPDATES if rule.falls_back else 0)
     kinds = np.full(len(c.t), Kind.BOOTSTRAP, dtype=np.int8)
     kinds[~few] = _kinds_of_rule(rule, known, c.where(~few))
@@ -195,7 +195,7 @@ def _expiries_by(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> Float
 
 
 def _group_expiries_s(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> FloatArray:
-    """Twin of `walk.group_expiry_s`."""
+    """Twin of `deciding.group_expiry_s`."""
     hours = (c.t - c.since_s) / HOUR_S
     group_updates = c.group_seen - c.group_counted
     if kind is Kind.FALLBACK_GROUP:
@@ -206,11 +206,12 @@ def _group_expiries_s(rule: Rule, known: Histories, kind: Kind, c: Contacts) -> 
     expiries = np.full(len(c.t), math.inf)
     some = (c.updates > 0) & (hours > 0.0) | (kind is Kind.FALLBACK_GROUP)
     if kind is Kind.AGGHIST and rule.segment_penalty > 0.0:  # the way to segments is long for each contact
-        by_bin = walk.ByBin.empty()
+        by_bin = deciding.ByBin.empty()
         for i in np.flatnonzero(some):
-            expiries[i] = walk.group_expiry_s(
-                rule, kind, c.updates[i], known.groups, c.group[i], c.group_counted[i], c.group_seen[i],
-                known.members[c.group[i]], c.since_s[i], c.t[i], by_bin,
+            since_s, group_seen, t = c.since_s[i], c.group_seen[i], c.t[i]
+            lookup.set_counts(by_bin.counts, known.groups, c.group[i], c.group_counted[i], since_s, group_seen, t)
+            expiries[i] = deciding.group_expiry_s(
+                rule, kind, c.updates[i], hours[i], group_updates[i], since_s, 0.0, t, by_bin
             )
         return expiries
     c, hours, theta = c.where(some), hours[some], theta[some]
@@ -231,7 +232,7 @@ def rates_by_bin(
     until_s: FloatArray,
     least_exposure_h: float,
 ) -> FloatArray:
-    """Twin of `walk.set_rates_by_bin` and `intensity.observed_rates_per_hour`."""
+    """Twin of `deciding.set_rates_by_bin` and `intensity.observed_rates_per_hour`."""
     counts = count_by_bin(updates, owners, start, since_s, end, until_s)
     hours = exposure_h(since_s, until_s)
     rates: FloatArray = counts / hours

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bestbefore.replay.kernels import learning, observed
+from bestbefore.replay.kernels import deciding, learning, observed
 
 
 def replay(*arguments: Any) -> int:
     """As `observed.replay`, without its last argument."""
-    with _as_lists(*arguments, observed.Room.empty()) as lists:
+    with _as_lists(*arguments, deciding.ByBin.empty()) as lists:
         return observed.replay(*lists)
 
 

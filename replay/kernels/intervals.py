@@ -11,7 +11,7 @@ def kept_expiries_s(
     rule: Rule, t: FloatArray, intervals_s: FloatArray, changed: NDArray[np.bool_], unchanged_s: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(n,) the expiries at t, not yet bounded, and the intervals after those given: twin of
-    `walk.next_interval_s`."""
+    `deciding.next_interval_s`."""
     if rule.kind is Kind.NUTCH:
         next_s = intervals_s * np.where(changed, 1.0 - rule.decrease, 1.0 + rule.increase)
         next_s = np.where(np.isnan(intervals_s), rule.interval_s, next_s)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.replay.kernels import lookup, walk
+from bestbefore.replay.kernels import deciding, lookup, walk
 from bestbefore.replay.kernels.expiries import bound, expiries_s
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.intervals import kept_expiries_s
@@ -156,7 +156,7 @@ class _Streams:
 
     def finish(self, contacts: _Contacts, decided: _Decided) -> None:
         """Follow and count streams one by one, each from the contact at which it is."""
-        by_bin = walk.ByBin.empty()
+        by_bin = deciding.ByBin.empty()
         for here, stream, seen in zip(*(column.tolist() for column in contacts), strict=True):
             stop, object_ = int(self.stops[stream]), int(self.object_ids[stream])
             decisions = np.empty((stop - here if decided.wanted else 0, 2))
@@ -230,7 +230,7 @@ class _Window:
         """Of each request that was followed as a contact, the next contact or the end of the stream; else 0."""
         self._expiries_s = np.empty(size)
         self._seen = np.empty(size, dtype=np.int64)
-        self._by_bin = walk.ByBin.empty()
+        self._by_bin = deciding.ByBin.empty()
 
     def guess(self) -> None:
         """Follow the streams from their first contacts, and from each cut, as long as it is worth it."""

@@ -32,7 +32,7 @@ from bestbefore.policies.validation.verdict import Verdict
 from bestbefore.replay import plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.kernels import vectorised, walk
+from bestbefore.replay.kernels import deciding, vectorised, walk
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.packed import SPARSE_STRIDE, Packed
 from bestbefore.replay.kernels.rule import rule_of
@@ -42,7 +42,7 @@ from bestbefore.replay.scenario import Cache, Scenario
 
 def interpreted(*arguments: Any) -> int:
     """What `compiled` compiles, as it stands."""
-    return walk.replay(*arguments, walk.ByBin.empty())
+    return walk.replay(*arguments, deciding.ByBin.empty())
 
 
 KERNELS: dict[str, Callable[..., int]] = {"walk": interpreted, "vectorised": vectorised.replay}
