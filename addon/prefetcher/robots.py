@@ -16,8 +16,8 @@ TOKEN = "bestbefore"  # noqa: S105 - our name in robots.txt
 MOST_BYTES = 500 * 1024
 """RFC 9309 2.5: more is not read."""
 MOST_STEPS = 4_000_000
-"""For each `*` of the rules each character of a path may have to be looked at. A path for which that is more than this (a
-tenth of a second) is taken as forbidden: a hundred characters need 40,000 `*`, a thousand 4,000."""
+"""For each `*` of the rules each character of a path may have to be looked at. A path for which that is more than this
+(a tenth of a second) is taken as forbidden: a hundred characters need 40,000 `*`, a thousand 4,000."""
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
