@@ -1,5 +1,6 @@
 """Servers and traces that tests of several folders need."""
 
+import faulthandler
 import itertools
 import os
 import signal
@@ -20,6 +21,9 @@ from redis.retry import Retry
 
 from bestbefore.addon.store.embedded import server_binary
 
+PATIENCE_S = 60.0
+_STDERR = pytest.StashKey[int]()
+
 
 @dataclass
 class Valkey:
@@ -36,7 +40,7 @@ class Valkey:
 
     @property
     def client(self) -> "redis.Redis":
-        return redis.Redis(port=self.port, retry=Retry(NoBackoff(), 0))
+        return redis.Redis(port=self.port, socket_timeout=PATIENCE_S, retry=Retry(NoBackoff(), 0))
 
     def start(self) -> None:
         self.process = subprocess.Popen(
@@ -45,6 +49,7 @@ class Valkey:
             stdout=subprocess.DEVNULL,
             restore_signals=False,  # so that a limit on its files' size is an error to it, not the end
         )
+        end = time.monotonic() + PATIENCE_S
         with self.client as client:
             while True:
                 try:
@@ -53,6 +58,7 @@ class Valkey:
                     break
                 except redis.ConnectionError:
                     assert self.process.poll() is None
+                    assert time.monotonic() < end
                     time.sleep(0.005)
                 else:
                     break
@@ -68,13 +74,26 @@ class Valkey:
 _PORTS = itertools.count(20_000 + 2_000 * int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")))
 
 
-def free_port() -> int:
-    """A port that was free a moment ago, and that nobody is likely to take before it is used."""
+def _free_port() -> int:
+    """A TCP port that was free a moment ago, and that nobody is likely to take before it is used.
+
+    For other tests that run on this machine it stays taken: by its UDP port, until this process ends.
+    """
     for port in _PORTS:
-        with socket.socket() as s, suppress(OSError):
-            s.bind(("127.0.0.1", port))
+        reserved = socket.socket(type=socket.SOCK_DGRAM)
+        with socket.socket() as tried, suppress(OSError):
+            reserved.bind(("127.0.0.1", port))
+            tried.bind(("127.0.0.1", port))
+            reserved.detach()  # which leaves it open
             return port
+        reserved.close()
     raise AssertionError
+
+
+@pytest.fixture(scope="session")
+def free_port() -> Callable[[], int]:
+    """Finds TCP ports of 127.0.0.1 that nobody is likely to take before they are used."""
+    return _free_port
 
 
 @pytest.fixture(scope="session")
@@ -87,8 +106,8 @@ def start_valkey() -> Iterator[Callable[..., Valkey]]:
             own = Path(folder) / str(len(servers))
             own.mkdir()
             # The bus of a cluster would be on a port 10000 higher, which there may not be.
-            bus = ["--cluster-port", str(free_port())] if "--cluster-enabled" in settings else []
-            server = Valkey(own, [*settings, *bus], free_port())
+            bus = ["--cluster-port", str(_free_port())] if "--cluster-enabled" in settings else []
+            server = Valkey(own, [*settings, *bus], _free_port())
             servers.append(server)
             server.start()
             return server
@@ -155,9 +174,18 @@ def golden() -> Path:
     return Path(__file__).parent / "golden"
 
 
-def pytest_configure() -> None:
+def pytest_configure(config: pytest.Config) -> None:
     """Let signals reach what tests start, whatever the shell or service above ignores (as Ctrl-C in the background)."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    config.stash[_STDERR] = os.dup(2)  # which tests are not captured from
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Bound what follows a test as the test was: once it has failed, pytest no longer does."""
+    faulthandler.dump_traceback_later(
+        float(item.config.getini("faulthandler_timeout")), file=item.config.stash[_STDERR], exit=True
+    )
