@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib.resources import files
+from itertools import batched
 from typing import Any
 
 from bestbefore.addon.clock import Clock
@@ -13,6 +14,8 @@ from bestbefore.policies.models.history import DAY_S
 
 PLAN_KEPT_S = 30 * DAY_S
 """Policy time."""
+WANTS_BATCH = 16
+"""Of how many domains the wants are asked for at once. They are held until the last of them has come."""
 
 _folder = files("bestbefore.addon.store")
 _take, _spend = (script((_folder / f"{name}.lua").read_text("utf-8")) for name in ("take", "spend"))
@@ -56,10 +59,11 @@ class RedisKeeper:
         return f"{self._names.of_domain(domain, 'wanted')}:{day}"
 
     async def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
-        for domain in await self._connection.ask("SMEMBERS", keys.DOMAINS):
-            names = [self._wanted(domain.decode(), day) for day in days]
-            counts = await self._connection.ask_all([("ZRANGE", name, 0, -1, "WITHSCORES") for name in names])
-            for day, found in zip(days, counts, strict=True):
+        domains = await self._connection.ask("SMEMBERS", keys.DOMAINS)
+        for part in batched(domains, WANTS_BATCH):
+            asked = [(day, self._wanted(domain.decode(), day)) for domain in part for day in days]
+            counts = await self._connection.ask_all([("ZRANGE", name, 0, -1, "WITHSCORES") for _, name in asked])
+            for (day, _), found in zip(asked, counts, strict=True):
                 yield day, {_want(member): int(n) for member, n in pairs(found)}
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
