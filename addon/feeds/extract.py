@@ -1,10 +1,12 @@
 """From bytes to a feed, if they are one: by what they say, whatever the media type calls them.
 
 Limits, so that work and memory are bounded whatever is sent: a document of more than `DOCUMENT_BYTES`, or of more
-than `MARKS_AT_MOST` tags and attributes, is no feed to us. It is stored and served as any other object.
+than `MARKS_AT_MOST` tags and attributes, is no feed to us. It is stored and served as any other object. (Who reads what
+they have stored themselves may set other limits.)
 """
 
 import re
+from dataclasses import dataclass
 
 from bestbefore.addon.feeds import json_feed, xml_feed
 from bestbefore.addon.feeds.characters import as_utf8
@@ -16,6 +18,17 @@ MARKS_AT_MOST = 600_000
 """Each tag, attribute, list and member takes some hundred bytes of memory once it is read."""
 START_BYTES = 4096
 """So much of a document shows what it is, unless a long comment stands before it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large a document may be to be read."""
+
+    document_bytes: int = DOCUMENT_BYTES
+    marks: int = MARKS_AT_MOST
+
+
+_LIVE = Limits()
 
 _ROOTS = frozenset((b"rss", b"rdf", b"feed", b"channel"))
 _SPACE = re.compile(rb"[ \t\r\n]*")
@@ -34,15 +47,15 @@ def looks_like_feed(start: bytes) -> bool | None:
     return root in _ROOTS
 
 
-def extract(body: bytes) -> Document | None:
+def extract(body: bytes, limits: Limits = _LIVE) -> Document | None:
     """The feed that these bytes are, without content coding; None if they are none, or too large to be read."""
-    if len(body) > DOCUMENT_BYTES:
+    if len(body) > limits.document_bytes:
         return None
     text = as_utf8(body)
     if text[:1] == b"{":
-        readable = b"jsonfeed.org" in text and _marks(text, b"[", b"{", b",") <= MARKS_AT_MOST
+        readable = b"jsonfeed.org" in text and _marks(text, b"[", b"{", b",") <= limits.marks
         return json_feed.read(text) if readable else None
-    if _root(text) not in _ROOTS or _marks(text, b"<", b'="', b"='") > MARKS_AT_MOST:
+    if _root(text) not in _ROOTS or _marks(text, b"<", b'="', b"='") > limits.marks:
         return None
     return xml_feed.read(text)
 

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from bestbefore.addon.engine.listing import EARLIEST_S
-from bestbefore.addon.feeds.document import Document, digest
-from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, START_BYTES, extract, looks_like_feed
+from bestbefore.addon.feeds.document import READ_AT_MOST, Document, digest
+from bestbefore.addon.feeds.extract import START_BYTES, Limits, extract, looks_like_feed
 from bestbefore.replay.traces.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.feed_identity import Identity, identity_of
@@ -28,7 +28,9 @@ from bestbefore.replay.traces.opml import FeedFinder, address_key, listed_feeds,
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 GZIPPED = ".gz"
-MOST_READ_BYTES = DOCUMENT_BYTES + 1
+LIMITS = Limits(document_bytes=64 << 20, marks=5_000_000)
+"""Wider than live, where nobody knows who sends: the archive of a feed may be one document with all it ever posted."""
+MOST_READ_BYTES = LIMITS.document_bytes + 1
 """Of one document: enough to see that it is too large."""
 
 
@@ -93,13 +95,14 @@ class _Archive:
 
     def add(self, place: Path, body: bytes) -> None:
         """One document; `place` is its path in the archive."""
-        document = extract(body)
+        document = extract(body, LIMITS)
         if document is None and looks_like_feed(body[:START_BYTES]) is False:
             self._leave_out()
             return
         if document is None:
-            size = f" of at most {DOCUMENT_BYTES:,} bytes" if len(body) > DOCUMENT_BYTES else ""
-            self._skipped.add(_text(place), f"expected RSS, RDF, Atom or JSON Feed{size}")
+            most = f", of at most {LIMITS.document_bytes:,} bytes and {LIMITS.marks:,} tags and attributes"
+            large = most if len(body) > LIMITS.marks else ""  # else it can be neither
+            self._skipped.add(_text(place), f"expected RSS, RDF, Atom or JSON Feed{large}")
             return
         if place.suffix == GZIPPED:
             place = place.with_suffix("")
@@ -128,6 +131,8 @@ class _Archive:
         notes = self._skipped.notes
         if not document.items:
             notes["documents without items"] += 1
+        if len(document.items) == READ_AT_MOST:
+            notes[f"documents of which only the first {READ_AT_MOST:,} items are read"] += 1
         for item in document.items:
             name, time_s = digest(item.name), item.time_s
             known_s = feed.posted_s.get(name)

@@ -1,6 +1,7 @@
 """Stored feeds, alone, in folders and on lists. Each item is (identifier, day of January 2024)."""
 
 import gzip
+import json
 import os
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -8,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from bestbefore.addon.feeds.document import READ_AT_MOST
+from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MARKS_AT_MOST
 from bestbefore.replay.traces.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.reading import Reading, read_trace
@@ -185,7 +188,7 @@ def test_what_is_no_feed_is_left_out_and_what_is_broken_is_told(archive: Archive
     folder = archive({
         "good.xml": good, "README": b"hello", "empty": b"", "page.html": b"<!doctype html><html></html>",
         ".git/good.xml": good, "cut.xml.gz": gzip.compress(good)[:-9], "cut.xml": b"<rss",
-        "large.xml": b"<rss>" + b" " * (8 << 20), "none.xml": b"<rss><channel/></rss>", "log.json": b'{"log": 1}',
+        "large.xml": b"<rss>" + b" " * (64 << 20), "none.xml": b"<rss><channel/></rss>", "log.json": b'{"log": 1}',
     })
     os.mkfifo(folder / "pipe.xml")
     (folder / "self").symlink_to(folder)
@@ -203,9 +206,22 @@ def test_what_is_no_feed_is_left_out_and_what_is_broken_is_told(archive: Archive
 
 
 def test_a_document_that_is_too_large_is_told(archive: Archive) -> None:
-    folder = archive({"f.xml": b"<rss>" + b" " * (8 << 20)})
-    with pytest.raises(TraceError, match=r"f.xml: expected RSS, RDF, Atom or JSON Feed of at most 8,388,608 bytes$"):
+    folder = archive({"f.xml": b"<rss>" + b" " * (64 << 20)})
+    told = "f.xml: expected RSS, RDF, Atom or JSON Feed, of at most 67,108,864 bytes and 5,000,000 tags and attributes"
+    with pytest.raises(TraceError, match=f"{told}$"):
         read_trace(folder, None)
+
+
+def test_a_document_may_be_larger_and_denser_than_the_proxy_reads(archive: Archive) -> None:
+    large = rss([("1", 1)]).replace(b"<item>", b"<item>" + b"<p/>" * MARKS_AT_MOST + b" " * DOCUMENT_BYTES)
+    assert rows(read_trace(archive({"f.xml": large}), None)) == [(day_s(1), "f")]
+
+
+def test_that_a_document_has_more_items_than_are_read_is_told(archive: Archive) -> None:
+    items = [{"id": 0, "date_published": "2024-01-01"}, *({"id": number} for number in range(1, READ_AT_MOST + 1))]
+    many = json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": items}).encode()
+    reading = read_trace(archive({"f.json": many}), None)
+    assert reading.skipped.notes["documents of which only the first 100,000 items are read"] == 1
 
 
 def test_a_bomb_of_entities_is_no_feed_that_anything_can_be_read_from(archive: Archive) -> None:
