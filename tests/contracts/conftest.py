@@ -13,6 +13,7 @@ from bestbefore.addon.store.memory import MemoryBackend
 from bestbefore.addon.store.redis import RedisBackend
 
 DAY_S = 86_400.0
+PATIENCE_S = 60.0
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +25,9 @@ def cluster(start_valkey):
         client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
     bus = int(nodes[1].settings[-1])
     clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[1].port, bus)
+    end = time.monotonic() + PATIENCE_S
     while not all(b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO") for client in clients):
+        assert time.monotonic() < end, "the nodes did not meet"
         time.sleep(0.01)
     yield nodes
     for client in clients:

@@ -62,7 +62,7 @@ def test_a_reader_that_does_not_read_holds_nobody_up_and_is_told_what_it_missed(
     for _ in range(200):  # a pipe takes 64 KiB: the thread is stuck, the queue full
         writer.write("x" * 1000 + "\n")
     received: list[str] = []
-    reader = threading.Thread(target=lambda: received.append(read_all(read_end)))
+    reader = threading.Thread(target=lambda: received.append(read_all(read_end)), daemon=True)
     reader.start()
     writer.close(patience_s=10)
     stream.close()

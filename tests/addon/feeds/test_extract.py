@@ -110,9 +110,9 @@ def test_a_billion_laughs_are_not_told() -> None:
     body = b'<!DOCTYPE r [<!ENTITY l0 "lol">' + entities + b"]>" + RSS.replace(b"1<", b"1&l11;<").replace(
         b"<item>", b'<item a="&l11;">'
     )
-    began_s = time.perf_counter()
+    began_s = time.process_time()
     document = extract(body)
-    assert time.perf_counter() - began_s < 1.0
+    assert time.process_time() - began_s < 1.0
     assert document is None or sum(len(item.name) for item in document.items) < 1000
 
 

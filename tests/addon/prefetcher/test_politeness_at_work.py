@@ -65,7 +65,7 @@ async def test_a_site_that_asks_for_rest_gets_it_for_all_its_hosts_and_pages(tmp
         server.close()
         await server.wait_closed()
     gaps_s = [later - sooner for sooner, later in pairwise(asked_s)]
-    # A tenth of a second on the way to the origin is six here.
-    assert gaps_s[0] >= 20.0 - 6.0
-    assert gaps_s[1] >= RETRY_AFTER_S - 6.0
-    assert gaps_s[2] >= 20.0 - 6.0
+    # A quarter of a second on the way to the origin is fifteen here.
+    assert gaps_s[0] >= 20.0 - 15.0
+    assert gaps_s[1] >= RETRY_AFTER_S - 15.0
+    assert gaps_s[2] >= 20.0 - 15.0

@@ -99,16 +99,16 @@ def test_it_is_as_the_rfc_defines_it(listed: list[tuple[bool, str]], path: str) 
 )
 def test_patterns_cannot_make_it_slow(content: bytes, path: str, allowed: bool) -> None:
     robots = Robots.parse(b"User-agent: *\n" + content)
-    started = time.perf_counter()
+    started = time.process_time()
     assert robots.allows(path) is allowed
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 def test_many_agents_and_rules_cannot_either() -> None:
     content = b"User-agent: a\n" * 18_000 + b"User-agent: bestbefore\n" + b"Disallow: /x\n" * 18_000
-    started = time.perf_counter()
+    started = time.process_time()
     assert not Robots.parse(content).allows("/x")
-    assert time.perf_counter() - started < 5.0
+    assert time.process_time() - started < 5.0
 
 
 def test_agents_in_a_row_share_their_rules_and_those_after_rules_begin_anew() -> None:

@@ -2,6 +2,8 @@
 
 import hashlib
 import logging
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +14,13 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store import behind
 from bestbefore.addon.store.opening import open_store
+
+
+@pytest.fixture
+def short_path():
+    """A folder whose path leaves room for the name of a socket in it."""
+    with tempfile.TemporaryDirectory(prefix="bb-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Writing goes on, whatever happens to one write."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -136,6 +135,5 @@ async def test_a_clean_stop_waits_only_so_long(start, monkeypatch):
             await asyncio.Event().wait()
 
     _, made = await start(Stuck())
-    began = time.monotonic()
-    await made.close()
-    assert time.monotonic() - began < 2
+    async with asyncio.timeout(20):
+        await made.close()

@@ -5,7 +5,6 @@ import os
 import signal
 import stat
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -95,26 +94,25 @@ async def test_a_name_that_is_no_text_works(open_a_store, observe, tmp_path):
 
 
 async def test_a_path_too_long_for_a_socket_works_and_leaves_nothing_behind(
-    open_a_store, observe, tmp_path, monkeypatch
+    open_a_store, observe, tmp_path, short_path, monkeypatch
 ):
-    with tempfile.TemporaryDirectory() as runtime:
-        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
-        state = tmp_path / ("long" * 40)
-        store = await open_a_store("embedded", state=state)
-        (folder,) = entries(runtime)
-        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-        await store.learn(observe(URL, 1000))
-        await store.close()
-        assert entries(runtime) == []
-        assert await knows(open_a_store, state)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(short_path))
+    state = tmp_path / ("long" * 40)
+    store = await open_a_store("embedded", state=state)
+    (folder,) = entries(short_path)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    await store.learn(observe(URL, 1000))
+    await store.close()
+    assert entries(short_path) == []
+    assert await knows(open_a_store, state)
 
 
-async def test_nobody_else_can_reach_it(open_a_store, tmp_path):
-    await open_a_store("embedded", state=tmp_path / "state")
-    assert stat.S_IMODE((tmp_path / "state").stat().st_mode) == 0o700
-    (socket,) = files(tmp_path / "state", "valkey.sock")
+async def test_nobody_else_can_reach_it(open_a_store, short_path):
+    await open_a_store("embedded", state=short_path / "state")
+    assert stat.S_IMODE((short_path / "state").stat().st_mode) == 0o700
+    (socket,) = files(short_path / "state", "valkey.sock")
     assert stat.S_IMODE(socket.stat().st_mode) == 0o700
-    assert stat.S_IMODE((tmp_path / "state" / "valkey").stat().st_mode) == 0o700
+    assert stat.S_IMODE((short_path / "state" / "valkey").stat().st_mode) == 0o700
 
 
 async def test_it_is_set_up_to_keep_histories(open_a_store, tmp_path):

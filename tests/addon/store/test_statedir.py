@@ -4,7 +4,6 @@ import os
 import stat
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -53,33 +52,26 @@ def test_what_cannot_be_a_directory_is_one_plain_line(tmp_path):
         assert "\n" not in str(caught.value)
 
 
-def test_the_socket_is_in_the_directory_where_that_is_short_enough(tmp_path):
-    state = StateDir(tmp_path)
+def test_the_socket_is_in_the_directory_where_that_is_short_enough(short_path):
+    state = StateDir(short_path)
     assert state.socket() is None
-    assert state.new_socket({}) == state.socket() == tmp_path / "valkey" / "valkey.sock"
+    assert state.new_socket({}) == state.socket() == short_path / "valkey" / "valkey.sock"
     state.remove_socket()
     assert state.socket() is None
     state.close()
 
 
-@pytest.fixture
-def runtime():
-    """A directory with a short name: pytest's own may be too long for a socket."""
-    with tempfile.TemporaryDirectory() as folder:
-        yield Path(folder)
-
-
-def test_else_in_a_private_one_where_the_runtime_directory_is(tmp_path, runtime):
+def test_else_in_a_private_one_where_the_runtime_directory_is(tmp_path, short_path):
     state = StateDir(tmp_path / ("x" * 100))
     for _ in range(2):  # a second start removes what the first left
-        socket = state.new_socket({"XDG_RUNTIME_DIR": str(runtime)})
-        assert socket.parent.parent == runtime
+        socket = state.new_socket({"XDG_RUNTIME_DIR": str(short_path)})
+        assert socket.parent.parent == short_path
         assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
         assert len(os.fsencode(socket)) <= SOCKET_BYTES
-        assert list(runtime.iterdir()) == [socket.parent]
+        assert list(short_path.iterdir()) == [socket.parent]
         socket.touch()
     state.remove_socket()
-    assert list(runtime.iterdir()) == []
+    assert list(short_path.iterdir()) == []
     state.close()
 
 

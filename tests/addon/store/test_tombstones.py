@@ -47,9 +47,9 @@ def test_what_is_none_of_these_is_an_error(pattern):
 
 def test_a_pattern_with_stars_takes_no_longer_than_it_must():
     matches = matcher("https://*" + "*a" * 50 + "?x=*")
-    started = time.perf_counter()
+    started = time.process_time()
     assert not matches("https://" + "a" * 4000)
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 def test_only_a_whole_url_names_one_object():

@@ -4,8 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pytest
@@ -199,6 +201,16 @@ def test_a_folder_that_is_not_there_is_no_fault_of_the_input(capsys: Capture) ->
     assert capsys.readouterr().err == "bestbefore: nowhere/p.csv: No such file or directory\n"
 
 
+def opened_with(process: subprocess.Popen[bytes], pipe: Path) -> TextIO:
+    """A named pipe for writing, once the process has opened it for reading."""
+    while True:
+        try:
+            return os.fdopen(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK), "w")
+        except OSError:  # nobody reads it
+            assert process.poll() is None
+        time.sleep(0.005)
+
+
 def test_an_interrupted_plan_leaves_nothing(
     folder: Path, start_process: Callable[..., subprocess.Popen[bytes]]
 ) -> None:
@@ -207,7 +219,7 @@ def test_an_interrupted_plan_leaves_nothing(
     command = [Path(sys.executable).parent / "bestbefore", "plan", "--objects", "pipe.csv", "--budget", "5",
                "--objective", "age", "--out", "p.csv"]
     process = start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    with (folder / "pipe.csv").open("w") as pipe:  # which the command has opened too, then
+    with opened_with(process, folder / "pipe.csv") as pipe:
         pipe.write("id,rate\n")
         pipe.flush()
         process.send_signal(signal.SIGINT)
