@@ -30,7 +30,8 @@ class Skipped:
     def warnings(self) -> Iterator[str]:
         """Lines for the user, none if all entries were good."""
         if self.count:
-            others = f", the first {SHOWN}:" if self.count > SHOWN else ":"
+            shown = len(self._first)  # fewer than `SHOWN`, where one line stands for many entries
+            others = ":" if shown == self.count else ", the first:" if shown == 1 else f", the first {shown}:"
             yield f"{self.path}: {self.count:,} bad {'entry' if self.count == 1 else 'entries'} skipped{others}"
             yield from self._first
 

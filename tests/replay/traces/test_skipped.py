@@ -1,4 +1,7 @@
+from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
@@ -13,6 +16,18 @@ def test_the_first_three_bad_entries_are_shown_and_all_are_counted() -> None:
         "a.log: line 3: bad",
         "a.log: line 4: bad",
     ]
+
+
+@pytest.mark.parametrize(("counts", "said"), [
+    ((1, 1), "2 bad entries skipped:"), ((7,), "7 bad entries skipped, the first:"),
+    ((7, 2), "9 bad entries skipped, the first 2:"), ((7, 2, 1, 1), "11 bad entries skipped, the first 3:"),
+])
+def test_it_is_said_how_many_are_shown(counts: Sequence[int], said: str) -> None:
+    skipped = Skipped(Path("a.log"))
+    for count in counts:
+        skipped.add("line 2", "bad", count)
+    head, *shown = skipped.warnings()
+    assert (head, len(shown)) == (f"a.log: {said}", min(len(counts), 3))
 
 
 def test_nothing_is_said_if_all_is_good() -> None:
