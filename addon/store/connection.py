@@ -218,10 +218,14 @@ class Connection:
 
         Raises AwayError if it cannot subscribe.
         """
-        with translated():
-            pubsub = self._plain.pubsub()
-            await pubsub.subscribe(channel)
-            await pubsub.get_message(timeout=self._patience_s)  # the confirmation: from here on nothing is missed
+        pubsub = self._plain.pubsub()
+        try:
+            with translated():
+                await pubsub.subscribe(channel)
+                await pubsub.get_message(timeout=self._patience_s)  # the confirmation: from here on nothing is missed
+        except BaseException:  # perhaps we were stopped meanwhile
+            await pubsub.aclose()
+            raise
         self._listener = asyncio.create_task(self._pass_on(pubsub, heard, lost))
 
     async def _pass_on(self, pubsub: Any, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
