@@ -48,7 +48,7 @@ LIMITED = (
 INDAGG_LOW = Curve("Adaptive IndHist/AggHist, T=0.1", "indagg:theta={},threshold=0.1")
 INDAGG_HIGH = Curve("Adaptive IndHist/AggHist, T=0.85", "indagg:theta={},threshold=0.85")
 SINGLE = (TTL, AGGHIST, INDHIST)
-COMMON_CURVES = (*SINGLE, INDAGG)
+FIGURE_7_CURVES = (*SINGLE, INDAGG, AGGHIST_SEGMENTS)
 FIGURE_9_CURVES = (INDAGG_LOW, INDAGG_HIGH, *LIMITED)
 
 
@@ -60,10 +60,8 @@ def write(work: Work, page: Page, cyclic: Paired) -> list[Claim]:
     nine: dict[str, list[Series]] = {}
     for part, trace in parts.items():
         scenario = trace.scenario(Cache.CLIENT, TRAINING_DAYS)
-        common = series_of_curves(work, scenario, COMMON_CURVES, TUNING, "Figures 7 and 9")
-        # No kernel knows its segments: fewer points, since each takes seconds.
-        segments = series_of_curves(work, scenario, [AGGHIST_SEGMENTS], TUNING[::3] + TUNING[-1:], "Figure 7")
-        seven[part] = common + segments
+        *common, segments = series_of_curves(work, scenario, FIGURE_7_CURVES, TUNING, "Figures 7 and 9")
+        seven[part] = [*common, segments]
         nine[part] = common + series_of_curves(work, scenario, FIGURE_9_CURVES, TUNING, "Figure 9")
     return [*_write_figure_7(page, name, seven), *_write_figure_9(page, nine)]
 
