@@ -3,6 +3,7 @@
 import faulthandler
 import itertools
 import os
+import resource
 import signal
 import socket
 import subprocess
@@ -175,11 +176,17 @@ def golden() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let signals reach what tests start, whatever the shell or service above ignores (as Ctrl-C in the background)."""
+    """Take the surroundings for tests, whatever they are.
+
+    Signals reach what tests start, also those that the shell or service above ignores (as Ctrl-C in the background);
+    and hundreds of connections can be open.
+    """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most if 0 <= most < 4096 else 4096, most))
     config.stash[_STDERR] = os.dup(2)  # which tests are not captured from
 
 

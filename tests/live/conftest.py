@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from mitmproxy.certs import CertStore
 
 COMMAND = Path(sys.executable).parent / "bestbefore"
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 
 
 @dataclass
@@ -128,7 +128,7 @@ StartProxy = Callable[..., Proxy]
 @contextmanager
 def _starting(folder: Path) -> Iterator[StartProxy]:
     """Starts proxies; all that still run at the end are killed."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[tuple[subprocess.Popen[str], threading.Thread]] = []
 
     def start(
         *options: str, state: Path = folder / "state", env: Mapping[str, str] | None = None, under: Sequence[str] = ()
@@ -141,10 +141,9 @@ def _starting(folder: Path) -> Iterator[StartProxy]:
             text=True,
             env={**os.environ, **(env or {})},
         )
-        started.append(process)
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        assert process.stdout is not None
         reader = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
+        started.append((process, reader))
         reader.start()
         greeting, end = "", time.monotonic() + PATIENCE_S
         while "bestbefore show" not in greeting:
@@ -156,13 +155,15 @@ def _starting(folder: Path) -> Iterator[StartProxy]:
         assert port is not None, greeting
         return Proxy(process, int(port[1]), greeting, state, lines, reader)
 
-    yield start
-    for process in started:
-        if process.poll() is None:
+    try:
+        yield start
+    finally:
+        for process, reader in started:
             process.kill()
-        process.wait()
-        if process.stdout is not None:
-            process.stdout.close()
+            process.wait()
+            reader.join(PATIENCE_S)  # what it started ends with it, and then what it said is at its end
+            if process.stdout is not None and not reader.is_alive():
+                process.stdout.close()
 
 
 @pytest.fixture
@@ -180,11 +181,8 @@ def shared_proxy(tmp_path_factory: pytest.TempPathFactory, authority: "Authority
 
 
 def _pump(stream: Any, lines: "queue.SimpleQueue[str]") -> None:
-    try:
-        for line in stream:
-            lines.put(line)
-    except ValueError:  # closed at the end of the test
-        pass
+    for line in stream:
+        lines.put(line)
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import pytest
 pytestmark = pytest.mark.live
 
 COMMAND = Path(sys.executable).parent / "bestbefore"
-PATIENCE_S = 30.0
+PATIENCE_S = 90.0
 DONE, FAILED, WRONG_INPUT = 0, 1, 2
 CLOCK = "BESTBEFORE_CLOCK"
 

@@ -67,10 +67,11 @@ def test_it_caches_validates_learns_and_remembers_across_a_restart(
     recorded_updates: Mapping[str, Sequence[float]],
     tmp_path: Path,
 ) -> None:
-    state = tmp_path / "state"
+    state, config = tmp_path / "state", tmp_path / "proxy.toml"
+    config.write_text('[proxy]\nkeep = "1000d"\n')  # 7 d are 10 s, in which a busy machine may not start one
     origin = start_origin({path: recorded_updates[path] for path in OBJECTS})
 
-    proxy = start_proxy(state=state, env={"BESTBEFORE_CLOCK": f"{START_S},{FACTOR}"})
+    proxy = start_proxy("--config", str(config), state=state, env={"BESTBEFORE_CLOCK": f"{START_S},{FACTOR}"})
     assert "BESTBEFORE_CLOCK" in proxy.greeting
     synchronise(origin, proxy)
     told = browse(proxy, origin, DAYS_EACH_HALF)
@@ -78,7 +79,7 @@ def test_it_caches_validates_learns_and_remembers_across_a_restart(
     assert "hits" in proxy.output()
     before_restart = len(origin.contacts)
 
-    proxy = start_proxy(state=state, env={"BESTBEFORE_CLOCK": f"{origin.now()},{FACTOR}"})
+    proxy = start_proxy("--config", str(config), state=state, env={"BESTBEFORE_CLOCK": f"{origin.now()},{FACTOR}"})
     synchronise(origin, proxy)
     first = proxy.get(origin.url + OBJECTS[0])
     assert "fwd=uri-miss" not in first.cache_status, "the copies have survived the restart"

@@ -71,11 +71,9 @@ def test_everything_goes_through_the_parent(
 
 
 def test_two_proxies_that_are_each_others_parent_refuse(
-    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path
+    start_proxy: Start, start_origin: Start, authority: Any, tmp_path: Path, free_port: Callable[[], int]
 ) -> None:
-    origin = start_origin(UPDATES, authority.leaf_file)
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    origin, port = start_origin(UPDATES, authority.leaf_file), free_port()
     tunnelled = 'passthrough = ["localhost"]'
     file = config(tmp_path, "one", f'upstream = "http://127.0.0.1:{port}"', tunnelled)
     one = start_proxy("--config", file, state=tmp_path / "one")

@@ -21,8 +21,9 @@ from bestbefore.addon.store.plan import Job, Plan
 
 pytestmark = pytest.mark.live
 
-LEASE_S = 0.8
-PATIENCE_S = 20.0
+LEASE_S = 3.0
+"""Longer than a busy machine stands still."""
+PATIENCE_S = 60.0
 
 
 class Worker:
@@ -36,9 +37,8 @@ class Worker:
             text=True,
         )
         self.lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        self._reader = threading.Thread(target=self._read)
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
-        assert self.says() == "open"
 
     def _read(self) -> None:
         assert self.process.stdout is not None
@@ -68,8 +68,7 @@ def workers() -> Iterator[list[Worker]]:
     started: list[Worker] = []
     yield started
     for worker in started:
-        if worker.process.poll() is None:
-            worker.kill()
+        worker.kill()
 
 
 async def planned(where: str, urls: list[str]) -> None:
@@ -91,7 +90,9 @@ def where(valkey: Any) -> str:
 
 async def test_each_job_is_done_once_by_one_of_them(where: str, workers: list[Worker]) -> None:
     urls = [f"http://site{n}.example/" for n in range(40)]
-    workers += [Worker(where, holder, 0.02) for holder in ("one", "two")]
+    for holder in ("one", "two"):
+        workers.append(Worker(where, holder, 0.02))
+        assert workers[-1].says() == "open"
     await planned(where, urls)
     begun: Counter[str] = Counter()
     deadline = time.monotonic() + PATIENCE_S
@@ -109,14 +110,14 @@ async def test_the_job_of_a_killed_holder_is_done_by_another_when_its_lease_has_
     where: str, workers: list[Worker]
 ) -> None:
     url = "http://www.example.org/"
-    workers.append(killed := Worker(where, "killed", 60.0))
+    workers.append(killed := Worker(where, "killed", 1000.0))
+    assert killed.says() == "open"
     await planned(where, [url])
     assert killed.says() == f"begin {url}"
     workers.append(other := Worker(where, "other", 0.01))
+    assert other.says() == "open"
     await asyncio.sleep(2 * LEASE_S)
     assert other.said() == [], "its holder lives, and has renewed the lease"
     killed.kill()
-    killed_at = time.monotonic()
-    assert other.says() == f"begin {url}"
-    assert time.monotonic() - killed_at < LEASE_S + 1.0
+    assert other.says(LEASE_S + 10.0) == f"begin {url}"
     assert other.says() == f"end {url}"

@@ -210,12 +210,13 @@ def test_requests_that_lead_back_to_the_proxy_are_refused(start_proxy: Start) ->
 
 
 def test_in_front_of_an_origin_it_reports_updates_to_a_proxy_that_trusts_it(
-    start_proxy: Start, start_origin: Start, tmp_path: Path
+    start_proxy: Start, start_origin: Start, tmp_path: Path, free_port: Callable[[], int]
 ) -> None:
     origin = start_origin({"/page": [1_000_000_000.0, 2_000_000_000.0, 2_000_100_000.0]})
     origin.now = lambda: 1_999_000_000.0
     clock = {"BESTBEFORE_CLOCK": "1999000000,1"}
-    front = start_proxy("--mode", f"reverse:{origin.url}", state=tmp_path / "front", env=clock)
+    listen = "--listen", f"127.0.0.1:{free_port()}"  # where it is found again
+    front = start_proxy("--mode", f"reverse:{origin.url}", *listen, state=tmp_path / "front", env=clock)
     direct = f"http://127.0.0.1:{front.port}/page"
     config = tmp_path / "trusting.toml"
     config.write_text('[[domain]]\nmatch = "127.0.0.1"\ntrust_piggyback = true\n')
@@ -227,7 +228,7 @@ def test_in_front_of_an_origin_it_reports_updates_to_a_proxy_that_trusts_it(
     for now_s in (2_000_050_000, 2_000_150_000):
         origin.now = lambda now_s=now_s: float(now_s)
         front = start_proxy(
-            "--mode", f"reverse:{origin.url}", "--listen", f"127.0.0.1:{front.port}", state=tmp_path / "front",
+            "--mode", f"reverse:{origin.url}", *listen, state=tmp_path / "front",
             env={"BESTBEFORE_CLOCK": f"{now_s},1"},
         )
         asked = front.get("/page", {"Host": "x", "Want-Update-History": "?1", "Cache-Control": "no-cache"})
@@ -253,14 +254,14 @@ def test_in_front_of_an_origin_it_reports_updates_to_a_proxy_that_trusts_it(
 
 
 def test_it_works_under_a_stock_mitmdump(
-    start_origin: Start, tmp_path: Path, start_process: Callable[..., subprocess.Popen[str]]
+    start_origin: Start, tmp_path: Path, start_process: Callable[..., subprocess.Popen[str]],
+    free_port: Callable[[], int],
 ) -> None:
     origin = start_origin(UPDATES)
     origin.extra = {"Cache-Control": "max-age=60"}
     bin_folder = Path(sys.executable).parent
     script = subprocess.check_output([bin_folder / "bestbefore", "addon-path"], text=True).strip()
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_port()
     process = start_process(
         [bin_folder / "mitmdump", "--listen-host", "127.0.0.1", "-p", str(port), "-s", script,
          "--set", f"bestbefore_state={tmp_path / 'state'}", "--set", "bestbefore_admin=off",
@@ -296,6 +297,6 @@ def test_it_works_under_a_stock_mitmdump(
         assert told[2:] == [False, True]
     finally:
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=60)
     assert process.returncode == 0, out
     assert "Traceback" not in out

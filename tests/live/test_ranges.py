@@ -248,7 +248,7 @@ async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(st
     proxy = start_proxy("--quiet")
     async with serving(FileOrigin(content_of(LARGE), ("Cache-Control: max-age=0",))) as origin:
         await get(proxy, origin.url)
-        origin.content, origin.delay_s = content_of(LARGE, seed=2), 0.3
+        origin.content, origin.delay_s = content_of(LARGE, seed=2), 2.0  # in which they have all asked
         starts = range(0, LARGE, LARGE // 20)
         wholes, parts = await asyncio.gather(
             asyncio.gather(*(get(proxy, origin.url) for _ in range(3))),
