@@ -1,7 +1,5 @@
 """What mitmproxy's layers hold, measured on real ones; with real peers: tests/live/test_bounds.py."""
 
-from mitmproxy.connection import Client, ConnectionState
-from mitmproxy.options import Options
 from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import Layer
@@ -15,28 +13,16 @@ from mitmproxy.proxy.layers.http import (
     RequestData,
 )
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
-from mitmproxy.proxy.mode_specs import ProxyMode
 
 from bestbefore.addon.proxy import bounds
-
-
-def context() -> Context:
-    """That of a client's connection that is open."""
-    settings = Options()
-    settings.add_option("validate_inbound_headers", bool, True, "")
-    mode = ProxyMode.parse("regular")
-    return Context(
-        Client(peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), proxy_mode=mode, state=ConnectionState.OPEN),
-        settings,
-    )
 
 
 def feed(parser: Layer, data: bytes) -> None:
     list(parser.handle_event(events.DataReceived(parser.context.client, data)))
 
 
-def test_a_head_is_endless_from_64_kib_on_until_it_ends() -> None:
-    parser = Http1Server(context())
+def test_a_head_is_endless_from_64_kib_on_until_it_ends(context: Context) -> None:
+    parser = Http1Server(context)
     list(parser.handle_event(events.Start()))
     feed(parser, b"GET / HTTP/1.1\r\nX: ")
     feed(parser, b"x" * (bounds.HEAD_BYTES - len(parser.buf)))
@@ -47,8 +33,8 @@ def test_a_head_is_endless_from_64_kib_on_until_it_ends() -> None:
     assert len(parser.buf) == 0
 
 
-def test_requests_ahead_of_the_answer_may_take_more() -> None:
-    parser = Http1Server(context())
+def test_requests_ahead_of_the_answer_may_take_more(context: Context) -> None:
+    parser = Http1Server(context)
     list(parser.handle_event(events.Start()))
     feed(parser, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     feed(parser, b"x" * bounds.PIPELINED_BYTES)
@@ -58,15 +44,15 @@ def test_requests_ahead_of_the_answer_may_take_more() -> None:
     assert bounds.last_words(parser) == b"", "an answer is under way"
 
 
-def test_the_parser_is_the_last_layer_of_a_connection() -> None:
-    parser = Http1Client(context())
+def test_the_parser_is_the_last_layer_of_a_connection(context: Context) -> None:
+    parser = Http1Client(context)
     assert bounds.parser_of(parser) is parser
-    assert bounds.parser_of(Http2Server(context())) is None
+    assert bounds.parser_of(Http2Server(context)) is None
     assert bounds.parser_of(None) is None
 
 
-def test_what_waits_for_a_paused_stream_is_counted() -> None:
-    parent = HttpLayer(context(), HTTPMode.regular)
+def test_what_waits_for_a_paused_stream_is_counted(context: Context) -> None:
+    parent = HttpLayer(context, HTTPMode.regular)
     streams = [HttpStream(parent.context.fork(), number) for number in (1, 3)]
     assert bounds.paused_bytes(streams) == 0
     for stream in streams:
@@ -74,9 +60,9 @@ def test_what_waits_for_a_paused_stream_is_counted() -> None:
     assert bounds.paused_bytes(streams) == 20
 
 
-def test_what_waits_for_the_window_is_counted_by_stream() -> None:
-    client = Http2Server(context())
+def test_what_waits_for_the_window_is_counted_by_stream(context: Context) -> None:
+    client = Http2Server(context)
     client.h2_conn.stream_buffers[1].append(SendH2Data(b"x" * 10, end_stream=False))
     assert [bounds.window_bytes(client, stream_id) for stream_id in (1, 3)] == [10, 0]
     assert 3 not in client.h2_conn.stream_buffers
-    assert bounds.window_bytes(Http1Server(context()), 1) == 0
+    assert bounds.window_bytes(Http1Server(context), 1) == 0

@@ -8,12 +8,9 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
-from mitmproxy.connection import Client, ConnectionState
-from mitmproxy.options import Options
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
-from mitmproxy.proxy.mode_specs import ProxyMode
 
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.interim import Interim
@@ -61,22 +58,15 @@ class Gateway:
         return 0.0
 
 
-def context() -> Context:
-    """That of a client's connection that is open."""
-    settings = Options()
-    settings.add_option("validate_inbound_headers", bool, True, "")
-    mode = ProxyMode.parse("regular")
-    return Context(
-        Client(peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), proxy_mode=mode, state=ConnectionState.OPEN),
-        settings,
-    )
-
-
 def asked(
-    gateway: Gateway, request: bytes = b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n", *, alpn: bytes = b""
+    context: Context,
+    gateway: Gateway,
+    request: bytes = b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    *,
+    alpn: bytes = b"",
 ) -> tuple[bytes, bool]:
     """What a client is sent for one request, and whether its connection is closed then."""
-    layer = CachingHttpLayer(context(), HTTPMode.regular, gateway)
+    layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
     layer.context.client.alpn = alpn
     sent, closed = b"", False
     waiting: list[events.Event] = [events.Start(), events.DataReceived(layer.context.client, request)]
@@ -97,19 +87,19 @@ def asked(
     return sent, closed
 
 
-def test_content_goes_to_its_end_as_it_comes() -> None:
+def test_content_goes_to_its_end_as_it_comes(context: Context) -> None:
     gateway = Gateway(None)
-    sent, closed = asked(gateway)
+    sent, closed = asked(context, gateway)
     assert sent.endswith(b"\r\n\r\n4\r\n1234\r\n0\r\n\r\n")
     assert (closed, gateway.ends) == (False, [(4, True)])
 
 
 @pytest.mark.parametrize("error", [ConnectionError("gone"), ZeroDivisionError("a fault")])
 def test_content_that_breaks_off_ends_the_connection_whatever_it_was(
-    error: Exception, caplog: pytest.LogCaptureFixture
+    context: Context, error: Exception, caplog: pytest.LogCaptureFixture
 ) -> None:
     gateway = Gateway(error)
-    sent, closed = asked(gateway)
+    sent, closed = asked(context, gateway)
     assert sent.endswith(b"4\r\n1234\r\n"), "no end that looks like one"
     assert (closed, gateway.ends) == (True, [(4, False)])
     assert ("a fault in bestbefore" in caplog.text) is isinstance(error, ZeroDivisionError)
@@ -119,17 +109,19 @@ HINT = Head(103, Fields([("Link", "</a>; rel=preload")]), "Early Hints")
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1"])
-def test_programs_that_would_take_it_for_the_answer_are_sent_no_interim_response(version: str) -> None:
-    sent, _ = asked(Gateway(None, HINT), f"GET http://a/ HTTP/{version}\r\nHost: a\r\n\r\n".encode())
+def test_programs_that_would_take_it_for_the_answer_are_sent_no_interim_response(
+    context: Context, version: str
+) -> None:
+    sent, _ = asked(context, Gateway(None, HINT), f"GET http://a/ HTTP/{version}\r\nHost: a\r\n\r\n".encode())
     assert sent.startswith(b"HTTP/1.1 200")
 
 
-def test_interim_responses_go_before_the_answer_over_http_2() -> None:
+def test_interim_responses_go_before_the_answer_over_http_2(context: Context) -> None:
     client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
     client.initiate_connection()
     pseudo = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/")]
     client.send_headers(1, pseudo, end_stream=True)
-    sent, _ = asked(Gateway(None, HINT), client.data_to_send(), alpn=b"h2")
+    sent, _ = asked(context, Gateway(None, HINT), client.data_to_send(), alpn=b"h2")
     came = client.receive_data(sent)
     heads = [
         dict(event.headers)
