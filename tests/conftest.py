@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 import redis
 from redis.backoff import NoBackoff
@@ -176,10 +177,10 @@ def golden() -> Path:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Take the surroundings for tests, whatever they are.
+    """Let the surroundings make no difference to tests.
 
     Signals reach what tests start, also those that the shell or service above ignores (as Ctrl-C in the background);
-    and hundreds of connections can be open.
+    hundreds of connections can be open; and no example of a property is too slow.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -187,6 +188,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most if 0 <= most < 4096 else 4096, most))
+    patient = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+    hypothesis.settings.register_profile("patient", hypothesis.settings.default, **patient)
+    hypothesis.settings.load_profile("patient")
     config.stash[_STDERR] = os.dup(2)  # which tests are not captured from
 
 

@@ -13,7 +13,7 @@ KINDS = ("required", "optimal", "check")
 """What RFC 9111 demands, what a good cache does besides, and what merely tells how a cache behaves."""
 CONCURRENCY = 100
 """Tests at a time. Most of the time of a test is a pause of three seconds, so that many at a time cost little."""
-PATIENCE_S = 300.0
+PATIENCE_S = 130.0
 
 
 class Outcome(StrEnum):

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from concurrent.futures.process import BrokenProcessPool
 from functools import partial
@@ -31,6 +32,8 @@ def work(argument: int) -> int:
 
 @pytest.mark.parametrize("start_method", multiprocessing.get_all_start_methods())
 def test_every_argument_gets_its_value_whatever_starts_the_processes(start_method: str) -> None:
+    if start_method == "forkserver" and len(tempfile.gettempdir()) > 60:
+        pytest.skip("the server's socket has no room in a folder whose path is so long")
     with evaluating(partial(add, 10), range(5), 2, start_method) as values:
         assert dict(values) == {i: 10 + i for i in range(5)}
 
