@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.replay.kernels.stream_codes import codes_of, sort_with_places
 from bestbefore.replay.scenario import Cache
 from bestbefore.replay.traces.columns import ROWS_AT_ONCE, IdArray, Requests
-
-KEY_BITS = 63
 
 
 def stream_ids(requests: Requests, cache: Cache) -> tuple[IdArray, int]:
@@ -16,27 +15,17 @@ def stream_ids(requests: Requests, cache: Cache) -> tuple[IdArray, int]:
     """
     if cache is Cache.SHARED:
         return requests.object_ids, len(requests.objects)
-    codes = requests.object_ids.astype(np.int64)
-    codes *= len(requests.clients)
-    codes += requests.client_ids
-    place_bits = max(len(codes) - 1, 0).bit_length()
-    if int(codes.max(initial=0)).bit_length() + place_bits > KEY_BITS:
+    codes = codes_of(requests, cache, slice(None))
+    place_bits = sort_with_places(codes)
+    if place_bits is None:
         found, ids = np.unique(codes, return_inverse=True)
         return ids.astype(np.int32), len(found)
-    return _numbered(codes, place_bits)
+    return _ranks(codes, place_bits)
 
 
-def _numbered(codes: NDArray[np.int64], place_bits: int) -> tuple[IdArray, int]:
-    """The rank of each code among those that there are, and how many these are. The codes are used up.
-
-    Sorting numbers that hold code and place at once is faster than finding an order, and takes less memory.
-    """
+def _ranks(codes: NDArray[np.int64], place_bits: int) -> tuple[IdArray, int]:
+    """The rank of each code among those that there are, and how many these are, from what `sort_with_places` left."""
     ids = np.empty(len(codes), dtype=np.int32)
-    for start in range(0, len(codes), ROWS_AT_ONCE):
-        rows = codes[start : start + ROWS_AT_ONCE]
-        rows <<= place_bits
-        rows |= np.arange(start, start + len(rows))
-    codes.sort()
     last, n = -1, 0
     for start in range(0, len(codes), ROWS_AT_ONCE):
         rows = codes[start : start + ROWS_AT_ONCE]

@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
+from bestbefore.replay.kernels.stream_codes import codes_of, number_of_caches, sort_with_places
 from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import IdArray, Requests
+from bestbefore.replay.traces.columns import ROWS_AT_ONCE, IdArray, Requests
 from bestbefore.replay.watching import Bar, no_bar
 
 REQUESTS_AT_ONCE = 1 << 25
 """How many are sorted in memory; where there are more, the streams are kept in temporary files."""
-ROWS_AT_ONCE = 1 << 20
-KEY_BITS = 63
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,9 +44,9 @@ class Streams:
             if len(ranges) > 1:
                 return cls._on_disk(requests, cache, watch(iter(ranges)))
             codes = np.empty(len(requests), dtype=np.int64)
-            for rows in _chunks(len(requests)):
-                codes[rows] = _codes(requests, cache, rows)
-            return cls._sorted(codes, requests.times_s, _caches(requests, cache))
+            for rows in _chunks(len(requests), ROWS_AT_ONCE):
+                codes[rows] = codes_of(requests, cache, rows)
+            return cls._sorted(codes, requests.times_s, number_of_caches(requests, cache))
 
     @classmethod
     def _on_disk(cls, requests: Requests, cache: Cache, ranges: Iterable[tuple[int, int, int]]) -> Self:
@@ -55,7 +54,7 @@ class Streams:
             done = 0
             for begin, end, n in ranges:
                 codes, selected_s = _selected(requests, cache, begin, end, n)
-                part = cls._sorted(codes, selected_s, _caches(requests, cache))
+                part = cls._sorted(codes, selected_s, number_of_caches(requests, cache))
                 times_s.write(part.times_s.data)
                 firsts.write((part.firsts[:-1] + done).data)
                 object_ids.write(part.object_ids.data)
@@ -65,24 +64,19 @@ class Streams:
 
     @classmethod
     def _sorted(cls, codes: NDArray[np.int64], times_s: FloatArray, caches: int) -> Self:
-        """The streams of requests in order of time. `codes`, object * caches + cache, are used up."""
-        place_bits = max(len(codes) - 1, 0).bit_length()
+        """The streams of requests in order of time. Their `codes` are used up."""
         order = None
-        if int(codes.max(initial=0)).bit_length() + place_bits <= KEY_BITS:
-            # Sorting numbers that hold code and place at once is faster than finding an order.
-            for rows in _chunks(len(codes)):
-                codes[rows] <<= place_bits
-                codes[rows] |= np.arange(rows.start, rows.stop)
-            codes.sort()
-        else:
+        place_bits = sort_with_places(codes)
+        if place_bits is None:
             order = codes.argsort(kind="stable")
             codes, place_bits = codes[order], 0
-        n = sum(int(np.count_nonzero(_begins_stream(codes, rows, place_bits))) for rows in _chunks(len(codes)))
+        chunks = list(_chunks(len(codes), ROWS_AT_ONCE))
+        n = sum(int(np.count_nonzero(_begins_stream(codes, rows, place_bits))) for rows in chunks)
         firsts = np.full(n + 1, len(codes), dtype=np.int64)
         object_ids = np.empty(n, dtype=np.int32)
         # The times take the place of the keys, chunk by chunk.
         sorted_s = codes.view(np.float64)
-        for rows in reversed(list(_chunks(len(codes)))):
+        for rows in reversed(chunks):
             begins = np.flatnonzero(_begins_stream(codes, rows, place_bits)) + rows.start
             firsts[n - len(begins) : n] = begins
             object_ids[n - len(begins) : n] = (codes[begins] >> place_bits) // caches
@@ -109,30 +103,17 @@ class Streams:
         return shares
 
 
-def _caches(requests: Requests, cache: Cache) -> int:
-    return max(len(requests.clients), 1) if cache is Cache.CLIENT else 1
-
-
-def _codes(requests: Requests, cache: Cache, rows: Any) -> NDArray[np.int64]:
-    """A number for the object and cache of each request in these rows."""
-    codes: NDArray[np.int64] = requests.object_ids[rows].astype(np.int64)
-    if cache is Cache.CLIENT:
-        codes *= _caches(requests, cache)
-        codes += requests.client_ids[rows]
-    return codes
-
-
 def _selected(
     requests: Requests, cache: Cache, begin: int, end: int, n: int
 ) -> tuple[NDArray[np.int64], FloatArray]:
     """The codes and times of the n requests for the objects from `begin` up to `end`."""
     codes, times_s = np.empty(n, dtype=np.int64), np.empty(n)
     filled = 0
-    for rows in _chunks(len(requests)):
+    for rows in _chunks(len(requests), ROWS_AT_ONCE):
         ids = requests.object_ids[rows]
         chosen = np.flatnonzero((ids >= begin) & (ids < end)) + rows.start
         part = slice(filled, filled + len(chosen))
-        codes[part] = _codes(requests, cache, chosen)
+        codes[part] = codes_of(requests, cache, chosen)
         times_s[part] = requests.times_s[chosen]
         filled += len(chosen)
     return codes, times_s
@@ -158,7 +139,7 @@ def _begins_stream(keys: NDArray[np.int64], rows: slice, place_bits: int) -> NDA
     return changes if rows.start else np.concatenate(([True], changes))
 
 
-def _chunks(n: int, rows: int = ROWS_AT_ONCE) -> Iterator[slice]:
+def _chunks(n: int, rows: int) -> Iterator[slice]:
     return (slice(start, min(start + rows, n)) for start in range(0, n, rows))
 
 

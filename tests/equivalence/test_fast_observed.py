@@ -32,7 +32,7 @@ from bestbefore.replay import fast_observed, plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.fast_observed import INTERPRETED, FastObservedReplay, Kernel, kernel_for
-from bestbefore.replay.kernels import learning, stream_ids
+from bestbefore.replay.kernels import learning, stream_codes, stream_ids
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
 
@@ -109,6 +109,7 @@ def test_on_random_traces(
         patch.setattr(learning, "DETAILED_UPDATES", detailed)
         patch.setattr(fast_observed, "ROWS_AT_ONCE", 7)
         patch.setattr(stream_ids, "ROWS_AT_ONCE", 7)
+        patch.setattr(stream_codes, "ROWS_AT_ONCE", 7)
         expected = by_plain(scenario, policy)
         for name, kernel in KERNELS.items():
             assert (name, by_kernel(kernel, scenario, policy)) == (name, expected)

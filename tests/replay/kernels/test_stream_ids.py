@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.replay.kernels import stream_codes
 from bestbefore.replay.kernels import stream_ids as module
 from bestbefore.replay.kernels.stream_ids import stream_ids
 from bestbefore.replay.scenario import Cache
@@ -16,13 +17,14 @@ def requests(asked: list[tuple[int, int]]) -> Requests:
     return Requests.of(np.arange(float(len(asked))), clients, objects, tuple("wxyz"), tuple("abcde"))
 
 
-@pytest.mark.parametrize("key_bits", [63, 0])
+@pytest.mark.parametrize("code_bits", [63, 0])
 @given(rows)
 @settings(max_examples=60, derandomize=True)
-def test_each_object_in_each_cache_has_a_number_of_its_own(key_bits: int, asked: list[tuple[int, int]]) -> None:
+def test_each_object_in_each_cache_has_a_number_of_its_own(code_bits: int, asked: list[tuple[int, int]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "KEY_BITS", key_bits)
+        patch.setattr(stream_codes, "CODE_BITS", code_bits)
         patch.setattr(module, "ROWS_AT_ONCE", 7)
+        patch.setattr(stream_codes, "ROWS_AT_ONCE", 7)
         ids, n = stream_ids(requests(asked), Cache.CLIENT)
     numbers = {row: number for number, row in enumerate(sorted(set(asked)))}
     assert ids.tolist() == [numbers[row] for row in asked]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.replay.kernels import streams
+from bestbefore.replay.kernels import stream_codes, streams
 from bestbefore.replay.kernels.streams import Streams
 from bestbefore.replay.scenario import Cache
 from bestbefore.replay.traces.columns import Requests
@@ -54,8 +54,9 @@ def test_streams_are_the_same_in_memory_on_disk_and_where_keys_do_not_fit(
     expected = listed(Streams.of(requests, cache))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streams, "ROWS_AT_ONCE", chunk)
+        patch.setattr(stream_codes, "ROWS_AT_ONCE", chunk)
         if wide:
-            patch.setattr(streams, "KEY_BITS", 0)
+            patch.setattr(stream_codes, "CODE_BITS", 0)
         assert listed(Streams.of(requests, cache, requests_at_once=at_once)) == expected
 
 
