@@ -17,6 +17,7 @@ from bestbefore.replay.traces.accesses import UNKNOWN, Accesses
 from bestbefore.replay.traces.columns import ROWS_AT_ONCE, IdArray, Requests, Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.names import NO_NAME
+from bestbefore.replay.traces.skipped import shortened
 
 TIME = "time"
 TEXTS = ("client", "object", "validator", "agent")
@@ -95,7 +96,8 @@ def require_columns(path: Path, required: Iterable[str], given: Collection[str])
     """Raises TraceError, if a column is missing."""
     for column in required:
         if column not in given:
-            raise TraceError(f"{path}: no column {column!r} among {', '.join(given)}: expected {','.join(required)}")
+            among = shortened(",".join(given))
+            raise TraceError(f"{path}: no column {column!r} in {among!r}: expected {','.join(required)}")
 
 
 def named(values: NDArray[Any]) -> Text:

@@ -141,7 +141,7 @@ def _of_length(rows: Iterator[list[str]], header: list[str]) -> Iterator[list[st
             yield row
         elif row:
             given = shortened(",".join(row))
-            raise ValueError(f"{len(row)} fields, {given!r}: expected {len(header)}, {','.join(header)}")
+            raise ValueError(f"{len(row)} fields, {given!r}: expected {len(header)} as in the header")
 
 
 def _time(text: str) -> float:

@@ -25,7 +25,7 @@ from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.feed_identity import Identity, identity_of
 from bestbefore.replay.traces.opening import Source, opened
 from bestbefore.replay.traces.opml import FeedFinder, address_key, listed_feeds, looks_like_opml
-from bestbefore.replay.traces.skipped import Skipped, shortened
+from bestbefore.replay.traces.skipped import Skipped, printable, shortened
 
 GZIPPED = ".gz"
 LIMITS = Limits(document_bytes=64 << 20, marks=5_000_000)
@@ -171,11 +171,11 @@ class _Archive:
         if self._finder is None:
             return
         if self._unlisted:
-            remark = f"documents left out, of no feed on the list, such as {_text(self._unlisted[0])}"
+            remark = f"documents left out, of no feed on the list, such as {printable(_text(self._unlisted[0]))}"
             self._skipped.notes[remark] += len(self._unlisted)
         missing = [feed.address for feed in self._finder.feeds if address_key(feed.address) not in self._feeds]
         if missing:
-            remark = f"feeds on the list of which no document was found, such as {shortened(missing[0])}"
+            remark = f"feeds on the list of which no document was found, such as {printable(shortened(missing[0]))}"
             self._skipped.notes[remark] += len(missing)
 
 

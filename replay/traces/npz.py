@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from bestbefore.replay.traces.columnar import NUMBERS, TEXTS, TIME, Table, Text, checked, named, require_columns
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.skipped import printable, shortened
 
 ZIP_MAGIC = b"PK\x03\x04"
 ZIP_HEADER_BYTES = 30
@@ -53,7 +54,8 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
     except TraceError:
         raise
     except Exception as error:  # whatever numpy and zipfile raise of bytes that are no archive
-        raise TraceError(f"{source.path}: not an archive of columns: {' '.join(str(error).split())}") from None
+        why = printable(shortened(" ".join(str(error).split())))
+        raise TraceError(f"{source.path}: not an archive of columns: {why}") from None
     return checked(source.path, table)
 
 

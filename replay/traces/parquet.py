@@ -14,6 +14,7 @@ from bestbefore.replay.traces.columnar import NUMBERS, TEXTS, TIME, Table, Text,
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.names import NO_NAME
 from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.skipped import printable, shortened
 
 MAGIC = b"PAR1"
 
@@ -37,7 +38,8 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
         raise
     # Whatever polars raises of bytes that are no Parquet; a panic of its own is no Exception.
     except (Exception, pl.exceptions.PanicException) as error:
-        raise TraceError(f"{source.path}: not Parquet: {' '.join(str(error).split())}") from None
+        why = printable(shortened(" ".join(str(error).split())))
+        raise TraceError(f"{source.path}: not Parquet: {why}") from None
     return checked(source.path, table)
 
 

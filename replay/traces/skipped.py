@@ -25,7 +25,7 @@ class Skipped:
         """Count entries that could not be used; `where` is the first of them, such as `line 17`."""
         self.count += count
         if len(self._first) < SHOWN:
-            self._first.append(f"{self.path}: {where}: {why}")
+            self._first.append(f"{self.path}: {printable(where)}: {printable(why)}")
 
     def warnings(self) -> Iterator[str]:
         """Lines for the user, none if all entries were good."""
@@ -49,3 +49,8 @@ class Skipped:
 def shortened(text: str) -> str:
     """As much of a wrong value as a message shows."""
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."
+
+
+def printable(text: str) -> str:
+    """Text of a file as it may stand in a message without quotes: nothing in it breaks the line or moves a cursor."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

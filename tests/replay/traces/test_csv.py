@@ -79,8 +79,8 @@ def test_a_time_that_is_none_is_named_with_its_line(tmp_path: Path, value: str) 
     [
         ("", "line 1: no header: expected object,time"),
         ("object,tme\na,1\n", "line 1: no column 'time' in 'object,tme': expected object,time"),
-        ("object,time\na,1\nb\n", "line 3: 1 fields, 'b': expected 2, object,time"),
-        ("object,time\na,b,1\n", "line 2: 3 fields, 'a,b,1': expected 2, object,time"),
+        ("object,time\na,1\nb\n", "line 3: 1 fields, 'b': expected 2 as in the header"),
+        ("object,time\na,b,1\n", "line 2: 3 fields, 'a,b,1': expected 2 as in the header"),
         (b"object,time\ncaf\xe9,1\n", r"line 2: object b'caf\xe9': expected UTF-8 text"),
         ('object,time\n"a,1\n', "line 2: not CSV: unexpected end of data"),
         ("object,time\n" + "x" * 200_000 + ",1\n", "line 2: not CSV: field larger than field limit (131072)"),

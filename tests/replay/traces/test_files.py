@@ -149,7 +149,7 @@ def test_what_is_wrong_with_a_file_is_said_in_one_line(tmp_path: Path, content: 
 def test_a_missing_column_is_named(tmp_path: Path) -> None:
     path = tmp_path / "trace.npz"
     np.savez(path, time=[1.0], objects=["a"])
-    with pytest.raises(TraceError, match=f"^{path}: no column 'object' among time, objects: expected object,time$"):
+    with pytest.raises(TraceError, match=f"^{path}: no column 'object' in 'time,objects': expected object,time$"):
         read_updates(path, no_warning)
 
 

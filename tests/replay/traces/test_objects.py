@@ -31,7 +31,7 @@ def test_a_list_of_feeds_tells_their_folders(path: Path) -> None:
         ("", "line 1: no header: expected object,class"),
         ("object,kind\n", "line 1: no column 'class' in 'object,kind': expected object,class"),
         ("class,objects\n", "line 1: no column 'object' in 'class,objects': expected object,class"),
-        ("object,class\na,x\nb\n", "line 3: 1 fields, 'b': expected 2, object,class"),
+        ("object,class\na,x\nb\n", "line 3: 1 fields, 'b': expected 2 as in the header"),
         ("object,class\na,x\na,y\n", "line 3: object 'a' with class 'y': expected 'x' as before"),
         ("object,class\na,\udcff\n", r"line 2: class b'\xff': expected UTF-8 text"),
     ],

@@ -42,6 +42,12 @@ def test_what_was_left_out_on_purpose_is_told_apart() -> None:
     assert list(skipped.remarks()) == ["a.log: requests left out, not a GET: 1,234"]
 
 
+def test_what_could_move_a_cursor_is_shown_as_an_escape() -> None:
+    skipped = Skipped(Path("a.xml"))
+    skipped.add("\x1b[2Jé\x7f", "a\nb\udcff")
+    assert skipped.first == r"a.xml: \x1b[2Jé\x7f: a\nb\udcff"
+
+
 def test_a_long_value_is_cut() -> None:
     assert shortened("x" * 80) == "x" * 80
     assert shortened("x" * 81) == "x" * 80 + "..."
