@@ -1,8 +1,8 @@
 import gzip
 import os
-import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -105,18 +105,11 @@ def test_the_help_names_each_format_and_what_it_carries() -> None:
     assert COMMANDS["convert"].load() is command
 
 
-def test_on_a_terminal_a_bar_shows_how_far_it_is() -> None:
+def test_on_a_terminal_a_bar_shows_how_far_it_is(on_terminal: Callable[..., tuple[bytes, str]]) -> None:
     Path("b.log.gz").write_bytes(gzip.compress(Path("a.log").read_bytes() * 1000))
-    ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        done = subprocess.run(
-            [sys.executable, "-c", MAIN, "convert", "b.log.gz", "o.npz"], stdout=subprocess.PIPE, stderr=theirs,
-            check=True, env={**os.environ, "TERM": "xterm"},
-        )
-        shown = terminal.read(65536).decode()
-        os.close(theirs)
+    printed, shown = on_terminal(sys.executable, "-c", MAIN, "convert", "b.log.gz", "o.npz")
     assert "reading b.log.gz" in shown
-    assert done.stdout.startswith(b"o.npz: 10,000 requests by 3 clients")
+    assert printed.startswith(b"o.npz: 10,000 requests by 3 clients")
 
 
 def test_a_pipe_can_be_read() -> None:

@@ -1,8 +1,7 @@
 import json
-import os
-import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -131,16 +130,11 @@ def test_a_replay_imports_neither_mitmproxy_nor_a_store(arguments: list[str]) ->
 
 
 @pytest.mark.usefixtures("trace")
-def test_on_a_terminal_a_bar_shows_how_far_it_is_and_stdout_holds_the_result_alone() -> None:
-    ours, theirs = pty.openpty()
+def test_on_a_terminal_a_bar_shows_how_far_it_is_and_stdout_holds_the_result_alone(
+    on_terminal: Callable[..., tuple[bytes, str]]
+) -> None:
     arguments = ["replay", "--updates", "u.csv", "--requests", "r.csv", "--policy", "ttl", "--json"]
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        done = subprocess.run(
-            [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, stderr=theirs, check=True,
-            env={**os.environ, "TERM": "xterm"},
-        )
-        shown = terminal.read(65536).decode()
-        os.close(theirs)
+    printed, shown = on_terminal(sys.executable, "-c", MAIN, *arguments)
     assert "ttl" in shown
     assert "100%" in shown
-    assert json.loads(done.stdout)["requests"] == 8
+    assert json.loads(printed)["requests"] == 8

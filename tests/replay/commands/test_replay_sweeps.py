@@ -2,8 +2,6 @@
 
 import csv
 import json
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -135,16 +133,11 @@ def test_a_sweep_that_is_ended_leaves_what_was_finished(
     assert 2 <= finished.read_text().count("\n") < 3001
 
 
-def test_on_a_terminal_a_bar_shows_how_many_points_are_done(folder: Path) -> None:
-    ours, theirs = pty.openpty()
+def test_on_a_terminal_a_bar_shows_how_many_points_are_done(
+    folder: Path, on_terminal: Callable[..., tuple[bytes, str]]
+) -> None:
     arguments = ["replay", *ARGUMENTS, "--policy", "ttl:alpha=0.1..0.4/3", "--json", "--jobs", "2"]
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        done = subprocess.run(
-            [sys.executable, "-c", MAIN, *arguments], stdout=subprocess.PIPE, stderr=theirs, check=True,
-            env={**os.environ, "TERM": "xterm"},
-        )
-        shown = terminal.read(65536).decode()
-        os.close(theirs)
+    printed, shown = on_terminal(sys.executable, "-c", MAIN, *arguments)
     assert "policies" in shown
     assert "100%" in shown
-    assert len(done.stdout.splitlines()) == 3
+    assert len(printed.splitlines()) == 3
