@@ -99,10 +99,9 @@ class FastObservedReplay:
 
     def _pass(self, policy: Policy, counts: NDArray[np.int64], watch: Watch, requests: Requests) -> None:
         """Replay requests of the scenario from the first on, and add to the counts of all or of each object."""
-        why = obstacle(policy)
         rule = rule_of(policy)
-        if rule is None or why is not None:
-            raise ValueError(why)
+        if rule is None:
+            raise ValueError(obstacle(policy))
         streams, n = self._streams
         copies = Copies.none(n, rule)
         learnt = self._at_test_start.copy(counts=rule.kind in COUNTING, counts_groups=rule.needs_groups)
