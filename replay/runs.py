@@ -8,7 +8,8 @@ from bestbefore.policies.validation.policy import Policy
 from bestbefore.replay.breakdown import Breakdown
 from bestbefore.replay.counts import Counts, RefreshCounts
 from bestbefore.replay.engines import Engines, Through
-from bestbefore.replay.finished import Row, Rows, identity, refresh_identity
+from bestbefore.replay.finished import Row, Rows
+from bestbefore.replay.identity import identity, refresh_identity
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.refresh import RefreshScenario, refresh_objects
 from bestbefore.replay.report.facts import facts, refresh_facts
