@@ -31,13 +31,13 @@ async def fill(state: Path, now_s: float) -> None:
         seen = Fingerprint(etag=f'"{i // 2}"')
         await store.learn(Observation(FEED, now_s - 3600.0 * (6 - i), "", seen))
     await store.learn(Observation(PAGE, now_s - 60.0, "", Fingerprint(body="d")))
-    fields = Fields([("Date", format_http_date(now_s - 3600)), ("ETag", '"2"'), ("Cache-Control", "max-age=7200")])
+    fields = Fields([("Date", format_http_date(now_s - 3600)), ("ETag", '"2"'), ("Cache-Control", "max-age=90000")])
     at_s = now_s - 3600
     store.put(Copy(FEED, Head(200, fields), BodyRef("digest", 7), at_s, at_s, at_s, at_s), b"content")
     for url, requests in ((FEED, 9), (PAGE, 2)):
         for _ in range(requests):
             store.requested(url)
-    jobs = (Job(PAGE, now_s - 60.0, 0.5, 4.0, 0.25, 0.5), Job(FEED, now_s + 7210.0, 0.5, 4.0, 0.25, 0.5))
+    jobs = (Job(PAGE, now_s - 60.0, 0.5, 4.0, 0.25, 0.5), Job(FEED, now_s + 9000.0, 0.5, 4.0, 0.25, 0.5))
     await store.planning.put_plan(Plan(now_s - 600.0, now_s + 86_400.0, 100.0, "delay", 2, jobs))
     await store.flush()
     await store.close()
@@ -98,7 +98,7 @@ def test_without_a_url_the_most_requested_objects_are_listed(show: Show, state: 
     heading, feed, page = out.splitlines()
     assert (status, err) == (0, "")
     assert heading.split() == ["requests", "contacts", "unchanged", "updates", "policy", "next", "check", "URL"]
-    assert feed.split() == ["9", "6", "3", "2", "indttl", "in", "60m", FEED]
+    assert feed.split() == ["9", "6", "3", "2", "indttl", "in", "24h", FEED]
     assert page.split() == ["2", "1", "0", "0", "indttl", "-", PAGE]
 
 
@@ -117,7 +117,7 @@ def test_the_rate_the_pattern_and_the_next_fetch_of_an_object_are_shown(show: Sh
     _, out, _ = show(FEED, "--state", state)
     assert "  rate        an update every 117m (95%: " in out
     assert "  updates per hour, by the hour of the day (UTC)\n" in out
-    assert ", in 2h: changes 6 times a day, asked for 12 times a day: for delay fetched 4 times a day\n" in out
+    assert ", in 2.5h: changes 6 times a day, asked for 12 times a day: for delay fetched 4 times a day\n" in out
     assert "expected to spare 0.5 outdated answers\n" in out
     report = json.loads(show(FEED, "--state", state, "--json")[1])
     assert report["observed"]["rate"]["per_hour"] == pytest.approx(-math.log(3 / 5), rel=1e-3)
@@ -146,7 +146,7 @@ def test_json_holds_the_same_as_one_object(show: Show, state: Path) -> None:
     assert sum(report["observed"]["updates_by_hour"]) == 2
     (variant,) = report["variants"]
     assert (variant["etag"], variant["action"], variant["expires"]["reason"]) == ('"2"', "fresh", "max-age")
-    assert variant["expires"]["expiry_s"] == pytest.approx(variant["current_s"] + 7200)
+    assert variant["expires"]["expiry_s"] == pytest.approx(variant["current_s"] + 90_000)
 
 
 def test_json_lists_one_object_on_a_line(show: Show, state: Path) -> None:
