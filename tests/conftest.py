@@ -180,7 +180,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let the surroundings make no difference to tests.
 
     Signals reach what tests start, also those that the shell or service above ignores (as Ctrl-C in the background);
-    hundreds of connections can be open; and no example of a property is too slow.
+    hundreds of connections can be open; no example of a property is too slow, and none is kept for the next run.
     """
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         if signal.getsignal(number) is signal.SIG_IGN:
@@ -188,9 +188,9 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [number])
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most if 0 <= most < 4096 else 4096, most))
-    patient = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
-    hypothesis.settings.register_profile("patient", hypothesis.settings.default, **patient)
-    hypothesis.settings.load_profile("patient")
+    as_in_ci = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow], "database": None}
+    hypothesis.settings.register_profile("tests", hypothesis.settings.default, **as_in_ci)
+    hypothesis.settings.load_profile("tests")
     config.stash[_STDERR] = os.dup(2)  # which tests are not captured from
 
 
