@@ -77,7 +77,9 @@ class CompleteHistories:
         """See `Known.tell`. It is known anyway."""
 
     def history(self, object_: str) -> History:
+        """That of an object, over the whole trace."""
         return self.histories[object_]
 
     def group(self, object_: str) -> Group:
+        """The group that an object is a member of, over the whole trace."""
         return self.groups[self.grouping.group_of(object_)]

@@ -60,6 +60,7 @@ class ByBin(NamedTuple):
 
     @classmethod
     def empty(cls) -> Self:
+        """With room in which nothing has been put yet."""
         ints = [np.empty(n, dtype=np.int64) for n in (BINS, BINS + 1, BINS + 1)]
         floats = [np.empty(n) for n in (BINS, BINS, BINS + 1, BINS + 1)]
         return cls(np.array(HOURLY_S), ints[0], floats[0], floats[1], ints[1], ints[2], floats[2], floats[3])

@@ -89,6 +89,7 @@ class Contacts(NamedTuple):
 
     @classmethod
     def of(cls, rule: Rule, known: Histories, object_ids: IdArray, seen: IndexArray, t: FloatArray) -> Self:
+        """Contacts of these objects at t, where the first update after t is `seen`."""
         owners, groups = known.history_of[object_ids], known.group_of[object_ids]
         updates_s, first = known.objects.times_s, known.objects.firsts[owners]
         after_s = t - rule.history_window_s

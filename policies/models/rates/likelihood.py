@@ -31,21 +31,26 @@ class LogLikelihood:
     """l(u). `updates` and `open_h` need not be whole: smoothing and priors add to them."""
 
     updates: float
+    """n, 0 or more."""
     open_h: float
+    """E, h, 0 or more."""
     changed_h: FloatArray
-    """(m,)"""
+    """(m,) L_j, h, above 0."""
     weights: FloatArray
-    """(m,)"""
+    """(m,) w_j, 0 or more."""
 
     @classmethod
     def of(cls, seen: Seen, more_updates: float = 0.0, more_h: float = 0.0) -> Self:
+        """Of what contacts showed, each of weight 1, and so many updates and hours more."""
         return cls(seen.updates + more_updates, seen.open_h + more_h, seen.changed_h, np.ones(seen.changed_h.size))
 
     @property
     def changes(self) -> float:
+        """Updates, and intervals that hold one or more: n + sum w_j."""
         return self.updates + float(self.weights.sum())
 
     def at(self, u: float) -> float:
+        """l at one point."""
         expected = self._expected(u)
         return self.updates * u - self.open_h * math.exp(u) + float(self.weights @ np.log(-np.expm1(-expected)))
 

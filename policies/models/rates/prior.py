@@ -41,6 +41,7 @@ class GammaRate:
 
     @property
     def mean_per_hour(self) -> float:
+        """The rate that it expects, updates per hour."""
         return self.shape / self.hours
 
 

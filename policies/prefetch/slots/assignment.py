@@ -85,6 +85,7 @@ class Assignment:
 
     @classmethod
     def of(cls, slots: Slots, slot: IntArray) -> Self:
+        """From the number of the slot of each crawl."""
         return cls(slot, slots.start_s[slot], slots.crawler[slot])
 
 

@@ -48,6 +48,7 @@ class Intensity:
 
     @property
     def period_h(self) -> float:
+        """The length of the period, h."""
         return float(self.edges_h[-1])
 
     def mass_to(self, t_h: FloatArray) -> FloatArray:
