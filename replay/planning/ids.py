@@ -7,6 +7,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.replay.traces.skipped import shortened
+
 BETWEEN = "\0"
 """Stands between two names; no name contains it."""
 PART = 1 << 16
@@ -22,8 +24,10 @@ class Ids:
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
-        """From names, none of which contains `BETWEEN`."""
+        """From names. Raises ValueError if one contains `BETWEEN`."""
         given = list(names)
+        if (wrong := next((name for name in given if BETWEEN in name), None)) is not None:
+            raise ValueError(f"object {shortened(wrong)!r}: expected a name without NUL")
         cuts = range(0, len(given), PART)
         return cls(
             [BETWEEN.join(given[start : start + PART]) for start in cuts],

@@ -28,7 +28,7 @@ LEAST_UPDATES = 3
 def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_bar) -> Objects:
     """The objects of a trace with one update or more, all of the weight 1; with laws if that is asked for.
 
-    Raises ValueError if no object has two updates.
+    Raises ValueError if no object has two updates, or the name of one contains NUL.
     """
     order = updates.object_ids.argsort(kind="stable")
     times_s = updates.times_s[order]

@@ -27,6 +27,11 @@ def test_the_first_name_that_occurs_again_is_found(monkeypatch: pytest.MonkeyPat
     assert Ids.of(["a", "b", "c", "b", "a"]).first_repeated() == (1, 3)
 
 
+def test_a_name_with_what_stands_between_names_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^object 'b\\x00c': expected a name without NUL$"):
+        Ids.of(["a", "b\0c"])
+
+
 def test_there_may_be_no_name() -> None:
     empty = Ids.of([])
     assert len(empty) == 0
