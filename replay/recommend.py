@@ -76,6 +76,12 @@ class Recommendation:
         """Whether the default rests on as much as a rule for a domain must."""
         return _is_enough(self.default.first.cached, self.changes)
 
+    @property
+    def is_better_unconfigured(self) -> bool:
+        """Whether the proxy without it would have had fewer stale hits or validations, and of neither more."""
+        with_it, without = ((counts.stale_hits, counts.validations) for counts in (self.followed, self.unconfigured))
+        return without != with_it and all(fewer <= more for fewer, more in zip(without, with_it, strict=True))
+
 
 def live(point: Point) -> Policy:
     """The policy as the proxy runs it where its configuration says what the SPEC does, and nothing else."""

@@ -86,6 +86,8 @@ def _compared(found: Recommendation) -> Iterator[str]:
         (AT_BEST, found.default.bound),
     ):
         yield f"  {who:<17} {_told(counts, found)}"
+    if found.is_better_unconfigured:
+        yield "  Beware: in the second part the proxy did better without this file."
 
 
 def unfounded(found: Recommendation) -> str:

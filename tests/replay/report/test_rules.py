@@ -83,6 +83,19 @@ def test_the_figures_stand_beside_each_rule() -> None:
     ]
 
 
+@pytest.mark.parametrize(("without", "warned"), [
+    (Counts(misses=1, hits=151, stale_hits=5, validations=49, unnecessary=25), True),
+    (Counts(misses=1, hits=150, stale_hits=4, validations=50, unnecessary=25), True),
+    (Counts(misses=1, hits=149, stale_hits=4, validations=51, unnecessary=25), False),
+    (THEN, False),
+])
+def test_a_file_that_does_worse_than_none_says_so(without: Counts, warned: bool) -> None:
+    found = Recommendation(0.01, choice("ttl"), {}, (), 70, THEN, without)
+    beware = "  Beware: in the second part the proxy did better without this file."
+    assert (f"\n# {beware}\n" in toml(found, [])) == warned
+    assert (beware in summary(found)) == warned
+
+
 def test_what_no_candidate_reaches_is_said() -> None:
     text = toml(recommendation(choice("ttl", reached=False)), [])
     assert '# No candidate keeps to 1 %: this is the nearest. (policy = "always" does: it validates each time.)' in text
