@@ -70,9 +70,9 @@ def _values(text: str) -> list[str]:
     linear = text.endswith(_LINEAR)
     ends, _, count = text.removesuffix(_LINEAR).partition("/")
     first, _, last = (end.strip() for end in ends.partition(".."))
-    if not (count.isascii() and count.isdigit() and len(count) < 9 and int(count) >= 2):
+    if not (count.isascii() and count.isdigit() and count.lstrip("0") not in {"", "1"}):
         raise ValueError(f"expected A..B/N with an N of 2 or more, such as {first or 0.02}..{last or 0.7}/12")
-    if int(count) > MOST_POINTS:
+    if len(count) > len(str(MOST_POINTS)) or int(count) > MOST_POINTS:
         raise ValueError(f"more than {MOST_POINTS:,} points")
     a, b = _number(first), _number(last)
     if not a < b < math.inf:

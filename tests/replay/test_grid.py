@@ -68,6 +68,7 @@ def test_durations_may_have_units() -> None:
         ("indagg:threshold=0.5..3/4", "threshold must be a number from 0 to 1, not"),
         ("ttl:alpa=1..2/2", "unknown parameter of ttl 'alpa', did you mean 'alpha'?"),
         (f"ttl:alpha=1..2/{MOST_POINTS + 1}", "more than 10,000 points"),
+        (f"ttl:alpha=1..2/1{'0' * 5_000}", "more than 10,000 points"),
         ("indttl:theta=1..2/200,alpha=1..2/200", "more than 10,000 points"),
     ],
 )
