@@ -51,8 +51,8 @@ def page(
         f"figures. The longer a policy trusts copies, the further left it lies ({x}), and the higher ({y})."
     )
     if any(one.name == BOUND for one in series):
-        lead += f" None can be better than the {BOUND}, which knows the future."
-    note = f"Marked with ●: no other policy is better in {x} or {y} without being worse in the other."
+        lead += f" None can be both further left and lower than the {BOUND}, which knows the future."
+    note = f"Marked with ●: but for the {BOUND}, no policy is better in {x} or {y} without being worse in the other."
     note += " A click on a heading sorts."
     if same:
         note += f" The same for all: {', '.join(f'{words(name)} {number(count)}' for name, count in same.items())}."
