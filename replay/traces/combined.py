@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 from bestbefore.replay.traces.accesses import UNKNOWN, Accesses, AccessRows
-from bestbefore.replay.traces.opening import Source, lines
+from bestbefore.replay.traces.opening import Source, first_lines, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 _INSIDE = r'[^"\\]*+(?:\\.[^"\\]*+)*+'  # of quotes
@@ -43,7 +43,7 @@ def read_combined(source: Source, skipped: Skipped) -> Accesses:
         host, client, minute, second, zone, request, status, size, agent = match.groups()
         minute_s = minutes.unix_s(minute, zone)
         if minute_s is None or second > "60":
-            skipped.add(f"line {number}", f"time '{minute}:{second} {zone}': expected one that exists")
+            skipped.add(f"line {number}", f"time '{minute}:{second} {zone}': expected one since 1970 that exists")
             continue
         target = _target(request)
         if not target:
@@ -61,19 +61,19 @@ def read_combined(source: Source, skipped: Skipped) -> Accesses:
 
 
 def looks_combined(head: bytes) -> bool:
-    """Whether the first line is one of a combined log."""
+    """Whether the first line that is one of an access log is combined."""
     match = _first_line(head)
     return match is not None and match[9] is not None
 
 
 def looks_common(head: bytes) -> bool:
-    """Whether the first line is one of a common log."""
+    """Whether the first line that is one of an access log is common."""
     match = _first_line(head)
     return match is not None and match[9] is None
 
 
 def _first_line(head: bytes) -> re.Match[str] | None:
-    return _LINE.fullmatch(head.split(b"\n", 1)[0].decode(errors="backslashreplace").rstrip("\r"))
+    return next(filter(None, map(_LINE.fullmatch, first_lines(head))), None)
 
 
 def _target(request: str) -> str:

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from mitmproxy import http
 
 LONGEST_FLOW_BYTES = 1 << 30
-_START = re.compile(rb"\d{1,12}:\d{1,12}:")
-"""A flow is a netstring that holds netstrings: a length, a colon, as many bytes, and a letter for the type."""
+_START = re.compile(rb"\d{1,12}:\d{1,12}:[a-z]")
+"""A flow is a netstring that holds netstrings: a length, a colon, as many bytes, and a letter for the type. The first
+is the name of a field."""
 
 
 def read_flows(source: Source, skipped: Skipped) -> Accesses:

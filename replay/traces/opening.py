@@ -20,6 +20,9 @@ BLOCK_BYTES = 1 << 20
 LONGEST_LINE_BYTES = 1 << 15
 """A longer line is no line of a log; it is passed over. (What is shorter fits a field of CSV, escaped too.)"""
 
+FIRST_LINES = 3
+"""Those that a log is known by: of one that was cut off from a larger one, the first is no line."""
+
 Open = Callable[[Path], AbstractContextManager[RawIOBase]]
 """Opens a file for reading, perhaps watched (with a progress bar)."""
 
@@ -79,6 +82,12 @@ def _pass_mark(file: "BufferedReader[RawIOBase] | GzipFile") -> None:
     """Editors on Windows begin UTF-8 with a mark that is not part of the text."""
     if file.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
         file.read(len(BOM_UTF8))
+
+
+def first_lines(head: bytes) -> list[str]:
+    """The lines that a log is known by, without their ends, of its first bytes."""
+    first = head.split(b"\n", FIRST_LINES)[:FIRST_LINES]
+    return [line.decode(errors="backslashreplace").rstrip("\r") for line in first]
 
 
 def blocks(source: Source, skipped: Skipped) -> Iterator[bytes]:

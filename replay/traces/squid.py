@@ -7,7 +7,7 @@ those of an origin's log.
 """
 
 from bestbefore.replay.traces.accesses import UNKNOWN, Accesses, AccessRows
-from bestbefore.replay.traces.opening import Source, lines
+from bestbefore.replay.traces.opening import Source, first_lines, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 FIELDS = 7
@@ -37,8 +37,11 @@ def read_squid(source: Source, skipped: Skipped) -> Accesses:
 
 
 def looks_like_squid(head: bytes) -> bool:
-    """Whether the first line is one of such a log."""
-    fields = head.split(b"\n", 1)[0].decode(errors="backslashreplace").split(None, FIELDS)
+    """Whether one of the first lines is one of such a log."""
+    return any(_is_line(line.split(None, FIELDS)) for line in first_lines(head))
+
+
+def _is_line(fields: list[str]) -> bool:
     try:
         _start_s(fields)
         _answer(fields)

@@ -111,6 +111,12 @@ def test_a_clock_that_jumps_back_is_sorted_and_told(read: Read) -> None:
     assert reading.trace.late_s == 2.0
 
 
+@pytest.mark.parametrize(("log", "form"), [(APACHE, "combined"), (COMMON, "common")])
+def test_a_log_that_begins_in_the_middle_of_a_line_is_known(read: Read, log: bytes, form: str) -> None:
+    reading = read(log[20:], None)
+    assert (reading.format, reading.skipped.count) == (form, 1)
+
+
 def test_the_two_forms_are_told_apart_by_the_first_line() -> None:
     assert looks_combined(APACHE)
     assert not looks_common(APACHE)

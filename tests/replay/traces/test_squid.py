@@ -17,6 +17,11 @@ LOG = b"""1066036250.603  10342 129.250.35.42 TCP_MISS/200 1150 GET http://examp
 """  # noqa: E501
 
 
+def test_a_log_that_begins_in_the_middle_of_a_line_is_known(read: Read) -> None:
+    reading = read(LOG[20:], None)
+    assert (reading.format, reading.skipped.count) == ("squid", 1)
+
+
 def test_a_native_log(read: Read, rows: Rows) -> None:
     reading = read(LOG, None)
     assert reading.format == "squid"
