@@ -1,10 +1,10 @@
 """Traces as Parquet, through the extra `parquet` (polars)."""
 
-import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -53,10 +53,9 @@ def write_table(file: BinaryIO, table: Table) -> None:
     for column, values in table.numbers.items():
         numbers = pl.Series(values)
         columns[column] = numbers.set(numbers == UNKNOWN, None)
-    try:
-        pl.DataFrame(columns).write_parquet(file)
-    except pl.exceptions.ComputeError as error:  # so polars says, for one, that the disk is full
-        raise OSError(errno.EIO, str(error).rpartition("underlying IO error: ")[2]) from None
+    written = BytesIO()  # of a disk that is full polars does not always say so
+    pl.DataFrame(columns).write_parquet(written)
+    file.write(written.getbuffer())
 
 
 def looks_like_parquet(head: bytes) -> bool:
@@ -70,7 +69,7 @@ def installed_polars(where: str = "") -> Any:
         import polars as pl
     except ImportError:
         raise TraceError(
-            f"{where}Parquet needs the extra 'parquet': pip install 'bestbefore[parquet]' (.npz needs none)"
+            f"{where}Parquet needs the extra 'parquet': pip install '.[parquet]' in a clone (.npz needs none)"
         ) from None
     return pl
 
