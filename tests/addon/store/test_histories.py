@@ -20,6 +20,23 @@ CONTACT = st.tuples(
 STEP = st.one_of(CONTACT, CONTACT, st.sampled_from(["flush 0", "flush 1", "regroup", "back", "forget"]))
 
 
+class SharedBackend(MemoryBackend):
+    """Tells all its stores what is forgotten, as a server does."""
+
+    def __init__(self, *given, **more):
+        super().__init__(*given, **more)
+        self._stores = []
+
+    async def connect(self, heard, lost):
+        self._stores.append(heard)
+
+    async def bury(self, tombstones):
+        await super().bury(tombstones)
+        for heard in self._stores:
+            for tombstone in tombstones:
+                heard(tombstone)
+
+
 async def counts_of_records(store):
     updates, starts = Counter(), Counter()
     for url in URLS:
@@ -38,13 +55,14 @@ async def counts_of_group(store):
 
 async def live(steps):
     clock = ManualClock(1e6)
-    backend = MemoryBackend(clock, registrable_domain, max_bytes=10**6)
+    backend = SharedBackend(clock, registrable_domain, max_bytes=10**6)
     stores = [
         Store(backend, clock=clock, domain_of=registrable_domain, hot_max=10**6, keep_s=1.0, forget_after_s=1e9)
         for _ in range(2)
     ]
     for store in stores:
         await store._behind._try_to_connect()  # without its tasks: the steps alone decide what is written when
+    forgotten_s = 0.0
     for step in steps:
         clock.advance(600)
         match step:
@@ -53,9 +71,10 @@ async def live(steps):
             case "regroup":
                 for store in stores:
                     store.regroup()
-            case "back":
-                clock.set(clock.now() - 7200)
+            case "back":  # and not to before a moment up to which something is forgotten
+                clock.set(max(clock.now() - 7200, forgotten_s + 1))
             case "forget":
+                forgotten_s = clock.now()
                 await stores[0].forget(URLS[0])
             case (n, url, body, counted, listed):
                 lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
