@@ -20,6 +20,8 @@ pytestmark = pytest.mark.live
 
 MIB = 1 << 20
 LARGE_BYTES = 300 * MIB
+PATIENCE_S = 200.0
+"""For what is large to pass: a slow machine may take a minute."""
 HELD_BYTES = 48 * MIB
 """By how much the proxy may grow while something large passes."""
 
@@ -179,7 +181,7 @@ def silent() -> Iterator[str]:
 
 @contextmanager
 def connected(proxy: Any) -> Iterator[socket.socket]:
-    with closing(socket.create_connection(("127.0.0.1", proxy.port), 30)) as client:
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), PATIENCE_S)) as client:
         yield client
 
 
@@ -388,7 +390,7 @@ def test_an_upload_over_http_2_waits_for_a_slow_origin(shared_proxy: Any, serve:
         client.receive()
         assert stalled(Upload(lambda: client.upload(stream_id))) < HELD_BYTES
         origin.go.set()
-        assert origin.has_all.wait(30)
+        assert origin.has_all.wait(PATIENCE_S)
 
 
 def test_an_upload_waits_until_the_origin_can_be_written_to(shared_proxy: Any, serve: Serve, authority: Any) -> None:

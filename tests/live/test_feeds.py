@@ -132,7 +132,7 @@ def test_an_answer_without_end_holds_up_nobody_and_is_left_when_its_reader_leave
     shared_proxy: Any, feed: Any, validates: bool
 ) -> None:
     feed.validates, feed.body, feed.repeats = validates, rss(item("a", 1e9)), -1
-    with socket.create_connection(("127.0.0.1", shared_proxy.port), timeout=30) as reader:
+    with socket.create_connection(("127.0.0.1", shared_proxy.port), timeout=60) as reader:
         reader.sendall(f"GET {feed.url} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
         received = 0
         while received < 20 * MIB and (chunk := reader.recv(MIB)):

@@ -36,7 +36,7 @@ def ask(proxy: Any, url: str, method: str = "GET") -> bytes:
     """The answer to a client that trusts the proxy's certificate."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
-    with closing(socket.create_connection(("127.0.0.1", proxy.port), 30)) as plain:
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 60)) as plain:
         if scheme == "http":
             return exchange(plain, method, url, host)
         plain.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())

@@ -28,7 +28,7 @@ UPDATES = {"/page": [1_000_000_000.0], "/other": [1_100_000_000.0]}
 def tunnel(proxy: Any, url: str, ca_file: Path, *, alpn: str = "http/1.1") -> Iterator[ssl.SSLSocket]:
     """A TLS connection through the proxy to the host of an https URL."""
     authority = url.removeprefix("https://")
-    with closing(socket.create_connection(("127.0.0.1", proxy.port), 10)) as plain:
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 60)) as plain:
         plain.sendall(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
         assert b" 200 " in plain.recv(4096)
         context = ssl.create_default_context(cafile=ca_file)
@@ -140,7 +140,7 @@ def test_an_unsafe_request_passes_and_drops_the_copy(start_proxy: Start, start_o
 
 def post(proxy: Any, url: str, body: bytes) -> bytes:
     """POST this body and return the whole answer."""
-    with closing(socket.create_connection(("127.0.0.1", proxy.port), 10)) as client:
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 60)) as client:
         head = f"POST {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: {len(body)}\r\n\r\n"
         threading.Thread(target=client.sendall, args=(head.encode() + body,), daemon=True).start()
         answer = b""
@@ -168,7 +168,7 @@ def test_a_malformed_answer_is_refused_or_cut_and_never_stored(
     url = start_raw_origin(answer)
     proxy = start_proxy("--quiet")
     for _ in range(2):
-        with closing(socket.create_connection(("127.0.0.1", proxy.port), 10)) as client:
+        with closing(socket.create_connection(("127.0.0.1", proxy.port), 60)) as client:
             client.sendall(f"GET {url}/ HTTP/1.1\r\nHost: {url[7:]}\r\nConnection: close\r\n\r\n".encode())
             got = b""
             while chunk := client.recv(65536):
@@ -277,7 +277,7 @@ def test_it_works_under_a_stock_mitmdump(
             seen += line
         told = []
         for _ in range(2):
-            with closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+            with closing(socket.create_connection(("127.0.0.1", port), 60)) as client:
                 client.sendall(f"GET {origin.url}/page HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
                 answer = b""
                 while chunk := client.recv(65536):
@@ -287,7 +287,7 @@ def test_it_works_under_a_stock_mitmdump(
         # The Host field names another server than the request line: forwarded, and not from the store.
         assert told == [False, False]
         for _ in range(2):
-            with closing(socket.create_connection(("127.0.0.1", port), 10)) as client:
+            with closing(socket.create_connection(("127.0.0.1", port), 60)) as client:
                 host = origin.url[7:]
                 client.sendall(f"GET {origin.url}/page HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
                 answer = b""

@@ -93,7 +93,7 @@ def test_a_purge_of_a_web_page_or_another_proxy_is_refused(
 def test_no_purge_is_ever_forwarded(start_proxy: Start, origin: Any) -> None:
     proxy = start_proxy("--mode", f"reverse:{origin.url}")
     for method, body in (("PURGE", b""), ("PURGE", b"content"), ("purge", b""), ("purge", b"content")):
-        with closing(HTTPConnection("127.0.0.1", proxy.port, timeout=10)) as client:
+        with closing(HTTPConnection("127.0.0.1", proxy.port, timeout=60)) as client:
             client.request(method, "/page", body=body, headers={"Upgrade": "h2c", "Connection": "Upgrade"})
             assert client.getresponse().status in (400, 404)
     assert origin.contacts == []
@@ -102,7 +102,7 @@ def test_no_purge_is_ever_forwarded(start_proxy: Start, origin: Any) -> None:
 def test_a_purge_needs_no_store_and_health_tells_that_it_is_away(start_proxy: Start, origin: Any) -> None:
     proxy, page = start_proxy("--store", "redis://127.0.0.1:1"), origin.url + "/page"
     admin = proxy.greeting.partition("metrics")[2].split()[0].removesuffix("/metrics")
-    with urlopen(f"{admin}/healthz", timeout=10) as answer:
+    with urlopen(f"{admin}/healthz", timeout=60) as answer:
         assert json.load(answer) == {"status": "ok", "store": "away"}
     assert [proxy.get(page).is_hit for _ in range(2)] == [False, True]
     assert [proxy.get(page, method="PURGE").status for _ in range(2)] == [200, 404]
@@ -154,7 +154,7 @@ def test_what_was_on_its_way_when_it_was_purged_or_changed_is_given_to_no_later_
     shared_proxy: Any, numbered: Numbered, method: str
 ) -> None:
     proxy, page = shared_proxy, numbered.url + "/page"
-    with closing(HTTPConnection("127.0.0.1", proxy.port, timeout=30)) as early:
+    with closing(HTTPConnection("127.0.0.1", proxy.port, timeout=60)) as early:
         early.request("GET", page)
         answer = early.getresponse()
         assert answer.read(1) == b"1"

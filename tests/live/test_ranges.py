@@ -275,7 +275,7 @@ def test_a_part_over_https(start_proxy: Start, start_origin: Start, authority: A
     proxy = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
     trust = ssl.create_default_context(cafile=proxy.state / "mitmproxy-ca-cert.pem")
     host, port = origin.url.removeprefix("https://").split(":")
-    connection = HTTPSConnection("127.0.0.1", proxy.port, timeout=10, context=trust)
+    connection = HTTPSConnection("127.0.0.1", proxy.port, timeout=60, context=trust)
     connection.set_tunnel(host, int(port))
     told = []
     for fields in ({}, {"Range": "bytes=6-12"}):

@@ -94,7 +94,7 @@ def ask(
     proxy: Any, source: str, url: str, fields: Mapping[str, str] | None = None, *, method: str = "GET"
 ) -> tuple[int, bytes]:
     """Status and content of the answer to a client at this address of the machine."""
-    with closing(HTTPConnection(source, proxy.port, timeout=30)) as client:
+    with closing(HTTPConnection(source, proxy.port, timeout=60)) as client:
         client.request(method, url, body=b"x" if method == "POST" else None, headers=dict(fields or {}))
         answer = client.getresponse()
         return answer.status, answer.read()
@@ -102,7 +102,7 @@ def ask(
 
 def tunnel(proxy: Any, source: str, target: str, *lines: str, path: str = "/tunnelled") -> tuple[int, bytes]:
     """The status of a CONNECT, and what a plain request through the tunnel is answered with."""
-    with closing(socket.create_connection((source, proxy.port), 30)) as client:
+    with closing(socket.create_connection((source, proxy.port), 60)) as client:
         client.sendall("\r\n".join((f"CONNECT {target} HTTP/1.1", f"Host: {target}", *lines, "", "")).encode())
         status = int(client.recv(65536).split()[1])
         if status != 200:

@@ -100,7 +100,7 @@ class Browser:
 
     def get(self, path: str, *lines: str, method: str = "GET", target: str = "", host: str = "") -> Answer:
         """`target` and `host` stand in for those that follow from origin and path."""
-        with closing(socket.create_connection(("127.0.0.1", self.proxy.port), 30)) as plain, ExitStack() as stack:
+        with closing(socket.create_connection(("127.0.0.1", self.proxy.port), 60)) as plain, ExitStack() as stack:
             connection = self._tunnelled(plain, stack) if self.origin.scheme == "https" else plain
             absolute = "" if connection is not plain else f"http://{self.origin.authority}"
             named = f"Host: {host or self.origin.authority}"
@@ -122,7 +122,7 @@ class Browser:
 
     def get_2(self, path: str, *fields: tuple[str, str]) -> Answer:
         """In HTTP/2."""
-        with closing(socket.create_connection(("127.0.0.1", self.proxy.port), 30)) as plain, ExitStack() as stack:
+        with closing(socket.create_connection(("127.0.0.1", self.proxy.port), 60)) as plain, ExitStack() as stack:
             secure = self._tunnelled(plain, stack, "h2")
             connection = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="latin-1"))
             connection.initiate_connection()
