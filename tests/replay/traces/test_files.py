@@ -2,7 +2,6 @@
 
 import gzip
 import importlib.util
-import resource
 from pathlib import Path
 
 import numpy as np
@@ -188,17 +187,3 @@ def test_parquet_on_a_full_disk_is_an_error_of_the_disk() -> None:
     table = Table(np.zeros(1), {"object": Text(np.zeros(1, np.int32), ("a",))})
     with pytest.raises(OSError, match="No space left on device"), Path("/dev/full").open("wb") as file:
         WRITERS[".parquet"](file, table)
-
-
-@needs_polars
-def test_parquet_on_a_disk_that_fills_is_an_error_of_the_disk(tmp_path: Path) -> None:
-    """A limit on the size of files stands for the disk."""
-    table = Table(np.random.default_rng(1).random(10_000), {"object": Text(np.zeros(10_000, np.int32), ("a",))})
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    with (tmp_path / "t.parquet").open("wb") as file:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, limits[1]))
-        try:
-            with pytest.raises(OSError, match="File too large"):
-                WRITERS[".parquet"](file, table)
-        finally:
-            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
