@@ -130,8 +130,9 @@ def attempt(path: Path, name: str | None) -> None:
         told = ""
     if told:
         assert told.startswith(f"{path}: ")
-        assert "\n" not in told
+        assert told.isprintable()
         return
+    assert all(line.isprintable() for line in (*reading.warnings(), *reading.skipped.remarks()))
     if isinstance(reading.trace, Accesses):
         assert np.all(np.diff(reading.trace.requests.times_s) >= 0.0)
         infer_updates(reading.trace)
