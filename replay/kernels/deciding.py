@@ -1,4 +1,4 @@
-"""Which formula decides, and on what: what the kernels of complete and of observed histories decide alike.
+"""Which formula decides, given what a kernel has looked up: the same for complete and for observed histories.
 
 The formulas are the policies' own functions, and the classes of the policies say readably which of them decides. The
 kernels look up what is known, each in its own arrays, which `History` and `Group` do live. Nothing is allocated on the
