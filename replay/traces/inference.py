@@ -48,17 +48,21 @@ class Inferred:
     """How likely variants without any update would look so, from 0 to 1. 0: a validator says it."""
     doubtful: int
     """Apparent changes that are not among the updates, for want of evidence."""
+    brief: int
+    """Validators that were told for less than two minutes, of objects with several: versions, or always another."""
 
     def summary(self) -> str:
         """How many and how sure, in one line."""
-        doubtful = f"; left out as doubtful: {counted(self.doubtful, 'apparent change')}" if self.doubtful else ""
+        left_out = f"; left out as doubtful: {counted(self.doubtful, 'apparent change')}" if self.doubtful else ""
+        if self.brief:
+            left_out += f"; passed over, as told for less than two minutes: {counted(self.brief, 'validator')}"
         if not len(self.updates):
-            return f"no update could be inferred, so that no hit can be stale{doubtful}"
+            return f"no update could be inferred, so that no hit can be stale{left_out}"
         return (
             f"{counted(len(self.updates), 'update')} of {counted(len(self.updates.objects), 'object')} inferred, seen "
             f"before and after by {counted(round(float(np.median(self.seen_by))), 'client')} and dated to within "
             f"{np.median(self.within_s):,.0f} s (medians); the chance of mere page variants is at most 1 in 1,000 for "
-            f"{np.count_nonzero(self.chances <= 0.001):,} of them, 1 in 20 for all{doubtful}"
+            f"{np.count_nonzero(self.chances <= 0.001):,} of them, 1 in 20 for all{left_out}"
         )
 
 
@@ -124,7 +128,7 @@ class _Change:
 def infer_updates(accesses: Accesses) -> Inferred:
     """The updates that a log shows."""
     sightings = _sightings(accesses)
-    versions = _versions(sightings, accesses.validators)
+    versions, brief = _versions(sightings, accesses.validators)
     object_ids, counts = np.unique(versions.object_ids, return_counts=True)
     changes: list[_Change] = []
     doubtful = 0
@@ -144,6 +148,7 @@ def infer_updates(accesses: Accesses) -> Inferred:
         np.array([c.seen_by for c in changes], dtype=np.int64),
         np.array([c.chance for c in changes], dtype=np.float64),
         doubtful,
+        brief,
     )
 
 
@@ -170,7 +175,8 @@ def _sightings(accesses: Accesses) -> _Sightings:
     )
 
 
-def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> _Versions:
+def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> tuple[_Versions, int]:
+    """Those that were held, and how many validators, of objects with several, were told for too short a time."""
     order = np.lexsort((sightings.values, sightings.object_ids))
     objects, values = sightings.object_ids[order], sightings.values[order]
     starts = np.flatnonzero(np.concatenate(([True], (np.diff(objects) != 0) | (np.diff(values) != 0)))[: len(order)])
@@ -186,9 +192,11 @@ def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> _Versions:
     counts = ends - starts
     since_s = np.fmin(versions.first_s, versions.modified_s)
     seen_again = (counts > 1) | (versions.modified_s < versions.first_s)
-    held = (versions.last_s - since_s >= HELD_S) & seen_again & (counts >= LEAST_SHARE * (last - first + 1))
-    kept = np.flatnonzero(held)
-    return versions[kept[np.lexsort((versions.first_s[kept], versions.object_ids[kept]))]]
+    is_long = versions.last_s - since_s >= HELD_S
+    kept = np.flatnonzero(is_long & seen_again & (counts >= LEAST_SHARE * (last - first + 1)))
+    _, objects_at, values_told = np.unique(versions.object_ids, return_inverse=True, return_counts=True)
+    brief = int(np.count_nonzero(has_validator & ~is_long & (values_told[objects_at] > 1)))
+    return versions[kept[np.lexsort((versions.first_s[kept], versions.object_ids[kept]))]], brief
 
 
 def _modified_s(validators: tuple[str, ...], now_s: float) -> FloatArray:

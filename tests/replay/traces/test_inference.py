@@ -135,6 +135,18 @@ def test_a_last_modified_that_is_always_now_is_none() -> None:
     assert len(inferred(*made).updates) == 0
 
 
+def test_versions_that_are_told_too_briefly_are_counted_if_validators_tell_them() -> None:
+    """Each minute another ETag, or another size; and one that stays, of which only the end of the log is brief."""
+    each_minute = range(0, 600, 60)
+    assert inferred(*((t, "x", f'"{t}"') for t in each_minute)).summary() == (
+        "no update could be inferred, so that no hit can be stale; passed over, as told for less than two minutes: "
+        "10 validators"
+    )
+    assert inferred(*((t, "x", 100 + t) for t in each_minute)).brief == 0
+    assert inferred(*polled("x", 0, 60, '"a"')).brief == 0
+    assert inferred(*polled("x", 0, 600, '"a"'), *polled("x", 600, 660, '"b"')).brief == 1
+
+
 def test_objects_do_not_mix_and_only_changed_ones_are_named() -> None:
     rows = AccessRows()
     for t in range(0, 1200, 60):
