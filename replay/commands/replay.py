@@ -28,6 +28,7 @@ from bestbefore.replay.report.folder import FINISHED, write_report
 from bestbefore.replay.runs import Run
 from bestbefore.replay.scenario import Cache
 from bestbefore.replay.sweep import Result, sweeping
+from bestbefore.replay.traces.columns import Requests, Updates
 
 
 @click.command("replay", short_help="Replay recorded updates and requests under policies.")
@@ -77,14 +78,9 @@ def command(
     if refresh:
         _refuse_what_requests_need(requests_path, cache)
     updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
-    if requests is None and not refresh:
-        raise InputError("the trace has no requests: expected --requests FILE, a log of requests, or --refresh")
     start = Start(origin_s, test_start_s, Grouping(grouping), _warn)
     try:
-        if refresh or requests is None:
-            runs = options.refreshing(updates, start)
-        else:
-            runs = options.replaying(updates, requests, Cache(cache), start)
+        runs = _runs(options, updates, requests, Cache(cache), start)
         if through is not None:
             _refuse_obstacles(runs, points[:asked_for], through)
         folders = [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
@@ -120,6 +116,19 @@ def _refuse_what_requests_need(requests_path: Path | None, cache: str) -> None:
         raise InputError("--refresh goes without requests: expected it or --requests FILE")
     if click.get_current_context().get_parameter_source("cache") is not ParameterSource.DEFAULT:
         raise InputError(f"--cache {cache}: --refresh goes without requests, and so without caches: expected one")
+
+
+def _runs(
+    options: RunOptions, updates: Updates, requests: Requests | None, cache: Cache, start: Start
+) -> Sequence[Run]:
+    """What is replayed of a trace. Raises ValueError and InputError."""
+    if options.refresh:
+        if requests is not None:
+            _say("with --refresh the updates of a log count, not its requests")
+        return options.refreshing(updates, start)
+    if requests is None:
+        raise InputError("the trace has no requests: expected --requests FILE, a log of requests, or --refresh")
+    return options.replaying(updates, requests, cache, start)
 
 
 def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str) -> None:

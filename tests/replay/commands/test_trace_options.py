@@ -129,6 +129,13 @@ def test_a_folder_of_feeds_is_refreshed(tmp_path: Path) -> None:
     assert result.stderr == "bestbefore replay: feeds/l.opml: 30 updates of 1 object in 29.0 d (opml)\n"
 
 
+def test_that_the_requests_of_a_log_do_not_count_without_requests_is_told() -> None:
+    result = run("--refresh", "--log", "a.log", "--json")
+    assert json.loads(result.stdout)["refreshes"] == 0
+    said = "bestbefore replay: with --refresh the updates of a log count, not its requests"
+    assert said in result.stderr.splitlines()
+
+
 def test_requests_of_a_clock_that_was_not_set_are_told() -> None:
     wrong = LINE.format("192.0.2.3", 20, 0, "/a", 200, 100).replace("Oct/2000", "Jan/1970")
     Path("b.log").write_text(wrong + Path("a.log").read_text())
