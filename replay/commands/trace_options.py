@@ -42,8 +42,8 @@ def trace_options(command: Callable[..., object]) -> Callable[..., object]:
     for option in (
         format_option(required=False),
         file_option("--log", "log_path",
-                    "A log, from which requests are taken and updates inferred, in place of the two; or, with "
-                    "--refresh, a mailbox, a folder of stored feeds or a list of them (OPML)."),
+                    "A log, from which requests are taken and updates inferred, in place of the two; for "
+                    "replay --refresh a mailbox, a folder of stored feeds or a list of them (OPML)."),
         file_option("--requests", "requests_path",
                     "Requests: CSV, CSV.gz, .npz or Parquet with the columns time,client,object."),
         file_option("--updates", "updates_path",
