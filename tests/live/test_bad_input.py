@@ -91,7 +91,7 @@ def test_a_wrong_configuration_is_named_by_file_and_line_with_the_nearest_name(
     assert words in line
 
 
-@pytest.mark.parametrize("content", ["user:", "# users\nuser:password\nnobody\n"])
+@pytest.mark.parametrize("content", ["user:", "# users\nuser:password\nhalfline\n"])
 def test_a_malformed_file_of_credentials_is_named_without_what_it_holds(
     content: str, refused: Refused, tmp_path: Path
 ) -> None:
@@ -101,7 +101,7 @@ def test_a_malformed_file_of_credentials_is_named_without_what_it_holds(
     status, line = refused("--config", str(config))
     assert status == WRONG_INPUT
     assert f"{users}:{max(1, content.count('\n'))}: expected USER:PASSWORD" in line
-    assert "nobody" not in line
+    assert "halfline" not in line
 
 
 @pytest.mark.parametrize("below", ["file", "file/below"])
