@@ -65,6 +65,7 @@ class Rule(NamedTuple):
     increase: float = 0.0
     decrease: float = 0.0
     sync: float = 0.0
+    """Nutch's; with the 0 of all others `nutch_expiry_s` is the moment and the interval together."""
     min_s: float = 0.0
     max_s: float = 0.0
     min_ttl_s: float = -math.inf
