@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -27,8 +28,10 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
             file = source.seekable()
             given = pl.read_parquet_schema(file)
             require_columns(source.path, required, given)
+            columns = [column for column in (*required, *optional) if column in given]
+            _require_numbers(pl, source.path, {column: given[column] for column in columns if column not in TEXTS})
             file.seek(0)
-            frame = pl.read_parquet(file, columns=[column for column in (*required, *optional) if column in given])
+            frame = pl.read_parquet(file, columns=columns)
             table = Table(
                 frame[TIME].fill_null(float("nan")).to_numpy(),
                 {column: _text(pl, frame[column]) for column in TEXTS if column in frame.columns},
@@ -87,6 +90,13 @@ def _panics_unseen() -> Iterator[None]:
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)
+
+
+def _require_numbers(pl: Any, path: Path, kinds: Mapping[str, Any]) -> None:
+    """Raises TraceError unless these columns hold numbers, or nothing at all."""
+    for column, kind in kinds.items():
+        if not kind.is_numeric() and kind != pl.Null:
+            raise TraceError(f"{path}: column '{column}' is of type {kind}: expected numbers")
 
 
 def _text(pl: Any, series: Any) -> Text:

@@ -187,3 +187,18 @@ def test_parquet_on_a_full_disk_is_an_error_of_the_disk() -> None:
     table = Table(np.zeros(1), {"object": Text(np.zeros(1, np.int32), ("a",))})
     with pytest.raises(OSError, match="No space left on device"), Path("/dev/full").open("wb") as file:
         WRITERS[".parquet"](file, table)
+
+
+@needs_polars
+def test_a_column_of_parquet_that_should_be_numbers_is_named(tmp_path: Path) -> None:
+    import polars as pl
+
+    path = tmp_path / "t.parquet"
+    for times, kind in (["1"], "String"), (pl.Series([0]).cast(pl.Datetime("us")), "Datetime"):
+        pl.DataFrame({"time": times, "object": ["a"]}).write_parquet(path)
+        with pytest.raises(TraceError, match=rf"^{path}: column 'time' is of type {kind}.*: expected numbers$"):
+            read_updates(path, no_warning)
+    pl.DataFrame({"time": [0], "client": ["b"], "object": ["a"], "size": [None]}).write_parquet(path)
+    trace = read_trace(path, None).trace
+    assert isinstance(trace, Accesses)
+    assert trace.sizes_bytes.tolist() == [-1]
