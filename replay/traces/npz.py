@@ -54,6 +54,9 @@ def read_table(source: Source, required: Sequence[str], optional: Sequence[str] 
     except TraceError:
         raise
     except Exception as error:  # whatever numpy and zipfile raise of bytes that are no archive
+        if "allow_pickle" in str(error):
+            expected = "expected text (as `astype(str)` makes it) or numbers"
+            raise TraceError(f"{source.path}: a column holds Python objects: {expected}") from None
         why = printable(shortened(" ".join(str(error).split())))
         raise TraceError(f"{source.path}: not an archive of columns: {why}") from None
     return checked(source.path, table)
