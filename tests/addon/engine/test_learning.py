@@ -277,6 +277,16 @@ def test_what_an_origin_lists_within_folded_hours_is_known_already():
 # A clock that was set back
 
 
+def test_updates_listed_one_by_one_in_an_hour_of_which_some_were_folded_are_learnt():
+    times_s = [float(n) for n in range(2, DETAILED_UPDATES + 500)]
+    record, _ = learn(*(contact(t + 0.5, same=True, reported_s=(t,), reported_since_s=1.0) for t in times_s))
+    assert record.n_updates == len(times_s)
+    assert record.updates[-1].by_s == times_s[-1]
+    again = observe(record, contact(3600.0, same=True, reported_s=tuple(times_s), reported_since_s=1.0))
+    assert (again.record.updates, again.record.folded) == (record.updates, record.folded)
+    assert again.new_updates_s == ()
+
+
 def test_a_record_from_a_clock_that_was_ahead_loses_what_bears_a_later_time():
     record, _ = learn(contact(100.0, "a"), contact(200.0, "b"), contact(9000.0, "c"))
     kept = until(record, 300.0)
