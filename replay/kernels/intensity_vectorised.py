@@ -34,8 +34,7 @@ def exposure_h(start_s: FloatArray, end_s: FloatArray) -> FloatArray:
 def _of_each_hour(clock_s: FloatArray) -> FloatArray:
     """(24, n) the seconds of each hour of the day that have passed at a time of day."""
     seconds: FloatArray = clock_s - LOWER_S
-    np.maximum(seconds, 0.0, out=seconds)
-    return np.minimum(seconds, HOUR_S, out=seconds)
+    return np.clip(seconds, 0.0, HOUR_S, out=seconds)
 
 
 def observed_rates_per_hour(counts: NDArray[np.integer], hours: FloatArray, least_h: float) -> FloatArray:

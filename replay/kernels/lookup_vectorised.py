@@ -77,10 +77,10 @@ def _first_not(
     before: np.ufunc, times_s: FloatArray, start: IndexArray, end: IndexArray, t: FloatArray
 ) -> IndexArray:
     """The first of each `times_s[start:end]` that does not lie before t; `end` where all do."""
-    found = start.copy()
+    found, last = start.copy(), end - 1
     for step in NEAR_STEPS:
         probe = found + (step - 1)
-        passed = before(times_s[np.minimum(probe, end - 1)], t)
+        passed = before(times_s[np.minimum(probe, last)], t)
         passed &= probe < end
         found += step * passed
     far = np.flatnonzero((found - start == sum(NEAR_STEPS)) & (found < end))
