@@ -222,15 +222,15 @@ def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
         since_s = min(since_s, shown.since_s)
     if seen.reported_since_s is not None:
         since_s = min(since_s, seen.reported_since_s)
-    first_s = since_s
+    told_from_s = since_s
     if record.folded:
         # Of the last hour with folded ones, what was told from the oldest that is kept one by one on is not among them.
-        first_s = min([(record.folded[-1][0] + 1) * HOUR_S, *(u.by_s for u in record.updates[:1])])
+        told_from_s = min([(record.folded[-1][0] + 1) * HOUR_S, *(u.by_s for u in record.updates[:1])])
     postings = [Update(*span) for span in shown.postings] if shown is not None else []
     told = [Update(t, t) for t in seen.reported_s]
     if record.feed is None:  # of a first document: these may be updates that were learnt before it was known as a feed
         told, postings = [*told, *postings], []
-    told = [told for told in told if first_s <= told.by_s <= seen.t_s]
+    told = [told for told in told if told_from_s <= told.by_s <= seen.t_s]
     if update is not None:  # the second of a Last-Modified may have begun before t_0
         told.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
     updates, new, dropped = _merge(record.updates, told, postings)
