@@ -10,7 +10,7 @@ from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111 import ranges
 from bestbefore.addon.rfc9111.bypass import bypass_reason
 from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.connection import LOOP_FIELD, end_to_end, has_passed, with_via
+from bestbefore.addon.rfc9111.connection import LOOP_FIELD, end_to_end, has_passed, with_via, without_named
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.directives import CacheControl, of_request
 from bestbefore.addon.rfc9111.message import Fields, Request
@@ -70,8 +70,17 @@ class Refuse:
     detail: str
 
 
+def received(request: Request) -> Request:
+    """The request as it is to be judged: less the fields that Connection names, which the origin is not sent.
+
+    A copy is selected by what its origin was sent, and by nothing else. This very request where nothing goes.
+    """
+    fields = without_named(request.fields)
+    return request if fields is request.fields else replace(request, fields=fields)
+
+
 def on_request(request: Request, copies: Sequence[Copy], rule: Rule, site: Site, now_s: float) -> Serve | Ask | Refuse:
-    """What to do with a request, given all copies of its URL and partition."""
+    """What to do with a request, given all copies of its URL and partition. It is one that `received` made."""
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)
     asked = of_request(request.fields, honour=rule.honour_client_cc)

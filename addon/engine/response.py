@@ -9,6 +9,7 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.piggyback import Reported
 from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.connection import protected_in_response
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.directives import of_request
 from bestbefore.addon.rfc9111.freshness import PERMANENT
@@ -164,12 +165,13 @@ def _on_not_modified(ask: Ask, head: Head, times: Times, site: Site, reported: R
     why = why_not_store(
         ask.request, serving.head, times.response_s, targeted=serving.targeted, without_validator=True
     )
-    keep = Keep.RENEWED if why is None or why.lies_in_the_request else Keep.DROPPED
+    may_stay = (why is None or why.lies_in_the_request) and not protected_in_response(head.fields)
+    keep = Keep.RENEWED if may_stay else Keep.DROPPED
     return Confirmed(serving, tuple(copy for copy in renewed if copy is not serving), keep, reported)
 
 
 def _on_head(ask: Ask, head: Head, times: Times, site: Site) -> Relay:
-    if ask.chosen is None or head.status != 200:
+    if ask.chosen is None or head.status != 200 or protected_in_response(head.fields):
         return Relay(head, why_not_stored=NoStore.METHOD)
     renewed = freshened(
         _in_time(ask.chosen, times.response_s), ask.request, head,

@@ -5,10 +5,10 @@ from enum import StrEnum
 
 from bestbefore.addon.rfc9111.age import current_at_s, date_value_s, with_date
 from bestbefore.addon.rfc9111.bypass import bypass_reason, is_unusual
-from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
+from bestbefore.addon.rfc9111.connection import connection_options, end_to_end, protected_in_response
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import date_field
-from bestbefore.addon.rfc9111.directives import STEERING_FIELDS, CacheControl, of_request, of_response
+from bestbefore.addon.rfc9111.directives import CacheControl, of_request, of_response
 from bestbefore.addon.rfc9111.entity_tags import etag_field
 from bestbefore.addon.rfc9111.freshness import Lifetime, explicit_lifetime, heuristics_allowed
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -88,13 +88,12 @@ def why_not_store(
     `without_validator`: the rule of the domain has a use for copies that have neither validator nor lifetime (learned
     freshness for them, or serving while the origin is down).
     """
-    if not connection_options(head.fields).isdisjoint(targeted):
-        return NoStore.CONNECTION
     fields = governing(head.fields, targeted)
     cache_control = of_response(fields)
     lifetime = explicit_lifetime(cache_control, fields, date_value_s(fields, now_s), now_s)
     return (
         _by_request(request)
+        or _by_connection(head.fields, targeted)
         or _by_status(request, head.status, cache_control)
         or _by_directives(request, cache_control)
         or _by_fields(request, fields, cache_control, lifetime)
@@ -108,6 +107,12 @@ def _by_request(request: Request) -> NoStore | None:
     if bypass_reason(request) is not None:
         return NoStore.REQUEST
     return NoStore.REQUEST_NO_STORE if of_request(request.fields).no_store else None
+
+
+def _by_connection(fields: Fields, targeted: Sequence[str]) -> NoStore | None:
+    if protected_in_response(fields) or (targeted and not connection_options(fields).isdisjoint(targeted)):
+        return NoStore.CONNECTION
+    return None
 
 
 def _by_status(request: Request, status: int, cache_control: CacheControl) -> NoStore | None:
@@ -141,8 +146,6 @@ def _by_fields(
         return NoStore.VARY
     if "set-cookie" in fields and (lifetime is None or begins_session(request, fields, cache_control)):
         return NoStore.SET_COOKIE
-    if not STEERING_FIELDS.isdisjoint(connection_options(fields)):
-        return NoStore.CONNECTION
     if (fields.first("content-type") or "").lower().startswith(_EVENT_STREAMS):
         return NoStore.EVENT_STREAM
     return None

@@ -5,11 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request, unconditional
+from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request, received, unconditional
+from bestbefore.addon.engine.response import Relay, Times, completed, on_response
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rfc9111.vary import choose
 from bestbefore.addon.rules import Rule
 
 NOW_S = 1_706_300_000.0
@@ -212,3 +214,34 @@ def test_nothing_is_asked_for_again_without_validator_or_copy_or_offline(
     assert asked_again(request_for(), [plain], rule, site) is None
     assert asked_again(request_for(), [], rule, site) is None
     assert asked_again(request_for(), [tagged], rule, replace(site, offline=True)) is None
+
+
+def test_a_variant_is_keyed_by_what_its_origin_was_sent(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    german = ("Accept-Language", "de")
+    request = received(request_for(german, ("Connection", "keep-alive, Accept-Language"), ("Accept", "*/*")))
+    ask = on_request(request, [], rule, site, NOW_S)
+    assert isinstance(ask, Ask)
+    assert "accept-language" not in ask.sent.fields
+    plain = Head(200, Fields([("Cache-Control", "max-age=60"), ("Vary", "Accept-Language")]))
+    relay = on_response(ask, plain, Times(NOW_S, NOW_S), rule, site)
+    assert isinstance(relay, Relay)
+    copy = completed(relay, BodyRef("in English", 10), complete=True)
+    assert copy is not None
+    assert choose([copy], request_for(german).fields, site.salt) is None
+    assert choose([copy], request_for().fields, site.salt) is copy
+    assert isinstance(on_request(received(request_for(german)), [copy], rule, site, NOW_S), Ask)
+    assert isinstance(on_request(request, [copy], rule, site, NOW_S), Serve)
+
+
+@pytest.mark.parametrize("named", [(), ("keep-alive",), ("Upgrade, TE, close",), ("X-Absent",), ("close", "TE")])
+def test_a_request_of_which_nothing_goes_is_the_same_one(request_for: MakeRequest, named: tuple[str, ...]) -> None:
+    request = request_for(*(("Connection", line) for line in named), ("Upgrade", "h2c"), ("Accept", "*/*"))
+    assert received(request) is request
+
+
+def test_what_connection_names_leads_past_nothing(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+    request = received(request_for(("Connection", "X-Host, If-Match"), ("X-Host", "a"), ("If-Match", "b")))
+    ask = on_request(request, [], rule, site, NOW_S)
+    assert isinstance(ask, Ask)
+    assert not ask.bypass
+    assert ask.sent.fields.raw == (("Via", "1.1 bestbefore-1"),)

@@ -312,3 +312,18 @@ def test_nothing_else_that_stands_in_place_of_a_feed_is(
 ) -> None:
     relay = remembered(relayed(request_for(), answer, rule, site), was_feed=True)
     assert relay.why_not_stored
+
+
+def test_a_304_that_takes_back_what_steers_reuse_renews_nothing(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+) -> None:
+    copy = copy_with(ETAG, expiry_s=NOW_S + 10)
+    fields = (ETAG, ("Cache-Control", "no-store"), ("Connection", "Cache-Control"))
+    decision = on_response(asking(request_for(), [copy], rule, site), head(304, *fields), TIMES, rule, site)
+    assert isinstance(decision, Confirmed)
+    assert decision.keep is Keep.DROPPED
+    relay = on_response(
+        asking(request_for(method="HEAD"), [copy], rule, site), head(200, *fields), TIMES, rule, site
+    )
+    assert isinstance(relay, Relay)
+    assert relay.replaces == ()

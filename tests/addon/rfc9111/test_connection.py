@@ -10,7 +10,10 @@ from bestbefore.addon.rfc9111.connection import (
     end_to_end,
     has_passed,
     hops,
+    protected_in_request,
+    protected_in_response,
     with_via,
+    without_named,
 )
 from bestbefore.addon.rfc9111.message import Fields
 
@@ -70,3 +73,62 @@ def test_no_text_makes_these_fail_and_our_own_via_is_always_found(lines: list[st
     received = Fields([(name, line) for line in lines for name in ("Via", "Connection")])
     assert has_passed(with_via(received, "1.1", "Bb-1"), "bB-1")
     assert "connection" not in end_to_end(received)
+
+
+HARMLESS = [
+    [],
+    ["Connection: keep-alive"],
+    ["Connection: Keep-Alive, Upgrade, HTTP2-Settings, TE, Trailer, Proxy-Connection, close"],
+    ["Connection: keep-alive", "Connection: Upgrade"],
+    ["Connection: Accept-Language, X-Of-An-Extension"],
+    ["Connection: ", "Connection: ,, "],
+]
+
+
+@pytest.mark.parametrize("lines", HARMLESS)
+def test_connection_may_name_what_is_for_one_connection_and_what_nobody_knows(
+    fields: Having, lines: list[str]
+) -> None:
+    assert protected_in_request(fields(*lines)) == protected_in_response(fields(*lines)) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Content-Length", "Transfer-Encoding", "Host", "Expect", "Content-Type", "content-range", ":path"),
+        *(":authority", "Authorization", "Cookie", "Proxy-Authorization", "X-Forwarded-For", "x-forwarded-host"),
+        *("Forwarded", "Via", "Bestbefore-Via", "Cache-Control"),
+    ],
+)
+def test_in_a_request_it_names_nothing_that_frames_addresses_or_authenticates(fields: Having, name: str) -> None:
+    for lines in ([f"Connection: {name}"], ["Connection: keep-alive", f"connection: close,\t{name.upper()} ,TE"]):
+        assert protected_in_request(fields(*lines, f"{name}: 1")) == {name.lower()}
+        assert protected_in_request(fields(*lines)) == {name.lower()}, "also where the field is not there"
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("Content-Length", "Content-Encoding", "Content-Type", "Content-Range", "Vary", "Cache-Control", "Expires"),
+        *("Age", "Date", "ETag", "Last-Modified", "Location", "Set-Cookie", "WWW-Authenticate", "Proxy-Authenticate"),
+        *("Pragma", "CDN-Cache-Control", "Via", ":status"),
+    ],
+)
+def test_in_a_response_it_names_nothing_that_describes_it(fields: Having, name: str) -> None:
+    assert protected_in_response(fields(f"Connection: close, {name}")) == {name.lower()}
+
+
+def test_servers_name_transfer_encoding_in_responses(fields: Having) -> None:
+    assert not protected_in_response(fields("Connection: keep-alive", "Connection: Transfer-Encoding"))
+    assert not protected_in_response(fields("Connection: Transfer-Encoding, close"))
+
+
+def test_fields_that_connection_names_go_and_those_that_run_the_connection_stay(fields: Having) -> None:
+    received = fields("Connection: Upgrade, A, b", "a: 1", "B: 2", "c: 3", "Upgrade: h2c")
+    assert without_named(received) == fields("Connection: Upgrade, A, b", "c: 3", "Upgrade: h2c")
+
+
+@pytest.mark.parametrize("lines", [*HARMLESS, ["Connection: close, TE, Upgrade", "TE: trailers", "Upgrade: x"]])
+def test_where_none_goes_the_fields_are_the_same_ones(fields: Having, lines: list[str]) -> None:
+    received = fields(*lines, "A: 1")
+    assert without_named(received) is received
