@@ -47,6 +47,9 @@ class Metrics:
         self._tunnelled_hosts = counter(
             "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
         )
+        self._surplus = counter(
+            "origin_surplus", "Connections to origins closed because more came than was asked for."
+        )
         self._reload_failures = counter("config_reload_failures", "Changed configuration files that were refused.")
         durations = Histogram(
             "bestbefore_request_duration_seconds",
@@ -86,6 +89,10 @@ class Metrics:
     def tunnelled(self) -> None:
         """Count a host that is tunnelled because a client refuses our certificate."""
         self._tunnelled_hosts.inc()
+
+    def surplus(self) -> None:
+        """Count a connection to an origin on which something came that belongs to no request."""
+        self._surplus.inc()
 
     def reload_failed(self) -> None:
         """Count a changed configuration that was refused."""

@@ -36,6 +36,10 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "credentials": values.readable_file_from(folder),
         "connect_ports": lambda value: frozenset(values.list_of(values.port)(value)),
         "upstream": values.server,
+        "connect_timeout": values.timeout_s,
+        "head_timeout": values.timeout_s,
+        "read_timeout": values.timeout_s,
+        "idle_timeout": values.timeout_s,
     }
 
 

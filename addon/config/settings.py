@@ -94,6 +94,14 @@ class Settings:
     """Ports to which clients beyond loopback may CONNECT."""
     upstream: Server | None = None
     """A parent proxy."""
+    connect_timeout: float = 10.0
+    """How long a connection to an origin may take to be made, TLS included, seconds."""
+    head_timeout: float = 10.0
+    """How long the head of a message may take, from its first byte to its last, seconds."""
+    read_timeout: float = 60.0
+    """How long an answer may take to begin, and content to go on, in either direction, seconds."""
+    idle_timeout: float = 600.0
+    """How long an event stream, a tunnel or an upgraded connection may be silent, seconds."""
 
     def is_passthrough(self, host: str) -> bool:
         """Whether the host is tunnelled, never intercepted."""

@@ -95,6 +95,14 @@ def duration_s(value: object) -> float:
     raise ValueError('expected a duration, such as "90s", "15m", "6h", "7d" or a number of seconds')
 
 
+def timeout_s(value: object) -> float:
+    """Seconds for which something is waited for: longer than none, and not longer than a day."""
+    with suppress(ValueError):
+        if 0 < (seconds := duration_s(value)) <= 86_400:
+            return seconds
+    raise ValueError('expected a duration of more than 0s and at most 1d, such as "10s"')
+
+
 def address(value: object) -> Address:
     if isinstance(value, str):
         host, colon, port = value.rpartition(":")

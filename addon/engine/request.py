@@ -8,9 +8,16 @@ from bestbefore.addon.engine.feed_delta import A_IM
 from bestbefore.addon.engine.own_tag import without_own_tags
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111 import ranges
-from bestbefore.addon.rfc9111.bypass import bypass_reason
+from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason, is_malformed
 from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.connection import LOOP_FIELD, end_to_end, has_passed, with_via, without_named
+from bestbefore.addon.rfc9111.connection import (
+    LOOP_FIELD,
+    end_to_end,
+    has_passed,
+    protected_in_request,
+    with_via,
+    without_named,
+)
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.directives import CacheControl, of_request
 from bestbefore.addon.rfc9111.message import Fields, Request
@@ -25,6 +32,12 @@ HOST_MISMATCH = "host-mismatch"
 OFFLINE = "offline"
 ONLY_IF_CACHED = "only-if-cached"
 LOOP = "loop"
+LENGTH_WITHOUT_CONTENT = "length-without-content"
+MISUSED_CONNECTION = "misused-connection"
+SEVERAL_HOSTS = "several-hosts"
+MALFORMED_REQUEST = "malformed-request"
+MISDIRECTED = "misdirected"
+PASSTHROUGH = "passthrough"
 PREFETCH = "prefetch"
 
 
@@ -70,6 +83,22 @@ class Refuse:
     detail: str
 
 
+def misframed(request: Request) -> str:
+    """Why a request is refused with 400: it can be read in two ways. Empty if it cannot.
+
+    `request` is as it came, framing fields included; `has_body` says whether content follows its head.
+    """
+    fields = request.fields
+    lengths = fields.values("content-length")
+    if not request.has_body and any(length.strip("0 \t") for length in lengths):
+        return LENGTH_WITHOUT_CONTENT  # RFC 9113 8.1.1
+    if protected_in_request(fields):
+        return MISUSED_CONNECTION
+    if len(fields.values("host")) > 1:
+        return SEVERAL_HOSTS  # RFC 9112 3.2
+    return MALFORMED_REQUEST if is_malformed(request) else ""
+
+
 def received(request: Request) -> Request:
     """The request as it is to be judged: less the fields that Connection names, which the origin is not sent.
 
@@ -84,7 +113,7 @@ def on_request(request: Request, copies: Sequence[Copy], rule: Rule, site: Site,
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)
     asked = of_request(request.fields, honour=rule.honour_client_cc)
-    bypass = bypass_reason(request) or (HOST_MISMATCH if _names_another_host(request) else None)
+    bypass = bypass_reason(request) or (HOST_MISMATCH if names_another_host(request) else None)
     if bypass is not None:
         return _no_contact(asked, site) or _bypassing(request, bypass, site)
     copy = choose(copies, request.fields, site.salt)
@@ -123,7 +152,8 @@ def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:
     return Refuse(504, ONLY_IF_CACHED) if asked.only_if_cached else None
 
 
-def _names_another_host(request: Request) -> bool:
+def names_another_host(request: Request) -> bool:
+    """Whether Host is there and is not the target's."""
     hosts = request.fields.values("host")
     return len(hosts) > 1 or (bool(hosts) and hosts[0].strip().lower() not in _names_of(request))
 
@@ -180,9 +210,16 @@ def _asking(
     return Ask(request, replace(request, fields=marked(fields, site)), fwd, detail, chosen, candidates)
 
 
+def on_untouched(request: Request, site: Site) -> Ask | Refuse:
+    """What to do with a request for a host whose traffic only passes."""
+    if has_passed(request.fields, site.name):
+        return Refuse(508, LOOP)
+    return _no_contact(of_request(request.fields), site) or _bypassing(request, PASSTHROUGH, site)
+
+
 def _bypassing(request: Request, why: str, site: Site) -> Ask:
     sent = replace(request, fields=marked(without_own_tags(end_to_end(request.fields)), site))
-    return Ask(request, sent, Fwd.BYPASS, why, bypass=True)
+    return Ask(request, sent, Fwd.METHOD if why == Bypass.METHOD else Fwd.BYPASS, why, bypass=True)
 
 
 def marked(fields: Fields, site: Site) -> Fields:

@@ -29,6 +29,11 @@ def parser_of(handler: Layer | None) -> Http1Connection | None:
     return parser if isinstance(parser, Http1Connection) else None
 
 
+def has_begun_head(parser: Http1Connection | None) -> bool:
+    """Whether a part of a head, and no more, has been read."""
+    return parser is not None and parser.state == parser.read_headers and bool(parser.buf)
+
+
 def is_endless(parser: Http1Connection) -> bool:
     """Whether its peer has sent more than it can make use of.
 
@@ -47,6 +52,8 @@ def paused_bytes(streams: Iterable[HttpStream]) -> int:
     """How much of what a client has sent waits for connections to origins, for requests as well as in tunnels."""
     total = 0
     for stream in streams:
+        upload = getattr(stream, "upload", None)
+        total += 0 if upload is None else upload.waiting_bytes
         for paused in (stream, getattr(stream.child_layer, "layer", None)):
             if paused is not None:
                 queued = paused._paused_event_queue  # noqa: SLF001 - mitmproxy's own subclasses look into it too

@@ -46,13 +46,15 @@ from bestbefore.addon.proxy.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool, fill
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.newcomers import Newcomers
-from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError, Source
+from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
+from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.freshness import PERMANENT
+from bestbefore.addon.rfc9111.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rfc9111.reuse import expiry
 from bestbefore.addon.rules import Rule
@@ -98,11 +100,14 @@ class Contacts:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
 
-    async def ask(self, tale: Tale, ask: Ask, rule: Rule) -> Answer:
-        """The answer of the origin, or the one that another request of the same moment gets."""
+    async def ask(self, tale: Tale, ask: Ask, rule: Rule, upload: Upload | None = None) -> Answer:
+        """The answer of the origin, or the one that another request of the same moment gets.
+
+        `upload`: the content of the request, which then goes past the cache.
+        """
         tale.would_differ = "hit" if ask.override_would_serve else ""
         if ask.bypass or not may_join(ask.request, rule):
-            return await self._contact(tale, ask, rule, Flight())
+            return await self._contact(tale, ask, rule, Flight(), upload)
         key = ask.request.partition, ask.request.target.url
         under_way = self._flights.get(key)
         if under_way is not None:
@@ -168,17 +173,21 @@ class Contacts:
 
     # One contact.
 
-    async def _contact(self, tale: Tale, ask: Ask, rule: Rule, flight: Flight) -> Answer:
+    async def _contact(
+        self, tale: Tale, ask: Ask, rule: Rule, flight: Flight, upload: Upload | None = None
+    ) -> Answer:
         tale.facts.update(contact=True, validation=ask.chosen is not None)
         if ask.bypass:
             tale.outcome = Outcome.BYPASS
         try:
-            fetched = await self._origin.fetch(ask.sent, reach=tale.reach, interim=tale.interim)
+            fetched = await self._origin.fetch(ask.sent, reach=tale.reach, interim=tale.interim, upload=upload)
         except OriginError as error:
             flight.land(Crashed(error))
             return await self._failed(tale, ask, rule, error)
         tale.origin_status = fetched.head.status
         tale.encoding = fetched.head.fields.get("content-encoding") or ""
+        for url in invalidated(ask.request, fetched.head):
+            self._store.drop(url)
         times = Times(fetched.request_time_s, fetched.response_time_s)
         decision = on_response(ask, fetched.head, times, rule, self._present.site)
         if isinstance(decision, Relay):
@@ -254,9 +263,8 @@ class Contacts:
             tale.outcome = Outcome.MISS if ask.chosen is None else _outcome(ask.chosen, relay)
         tale.reason = ask.detail or relay.why_not_stored or ask.fwd
         tale.facts.update(stored=stores, unnecessary=tale.outcome is Outcome.VALIDATED)
-        member = cache_status.forwarded(
-            ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=ask.detail or relay.why_not_stored
-        )
+        detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.why_not_stored
+        member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
         head = heads.passed_on(relay.head, self._clock.now(), member, self._present.site)
         result = Kept()
         chunks, release = self._collected(tale, ask.request, rule, fetched, relay, result), fetched.close

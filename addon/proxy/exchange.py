@@ -11,7 +11,7 @@ from mitmproxy.connection import Client
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
-from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request
+from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request, on_untouched
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access import is_restricted, peer_of
 from bestbefore.addon.proxy.answer import Answer
@@ -20,11 +20,13 @@ from bestbefore.addon.proxy.deltas import Deltas
 from bestbefore.addon.proxy.feeds import FeedReader
 from bestbefore.addon.proxy.interim import Interim, nobody
 from bestbefore.addon.proxy.judge import Judge
-from bestbefore.addon.proxy.origin import OriginError, Source
+from bestbefore.addon.proxy.origin.contact import OriginError, Source
+from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.sending import Present, Sending
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
+from bestbefore.addon.rfc9111.bypass import bypass_reason
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import Rule, Rules
@@ -85,20 +87,33 @@ class Exchanges:
         self._count(tale)
         return self._served(tale, decision, body)
 
-    async def answer(self, request: Request, client: Client, interim: Interim = nobody) -> Answer:
-        """The answer after asking the store and, if it must be, the origin; interim responses come before it."""
+    async def answer(
+        self,
+        request: Request,
+        client: Client,
+        interim: Interim = nobody,
+        upload: Upload | None = None,
+        *,
+        untouched: bool = False,
+    ) -> Answer:
+        """The answer after asking the store and, if it must be, the origin; interim responses come before it.
+
+        `upload`: the content of the request. `untouched`: it only passes, whatever it is.
+        """
         now_s = self._clock.now()
         tale = self._tale(request, client, now_s)
         tale.interim = lambda head: interim(heads.interim(head, self.site))
         rule = self._rule(request)
-        found = await self._store.copies(request.target.url, request.partition)
-        copies = tuple([await self._judged(copy, rule) for copy in _shown_to(client, found.copies)])
+        passes = untouched or bypass_reason(request) is not None
+        copies = () if passes else await self._copies(request, client, rule)
         while True:
-            decision = on_request(request, copies, rule, self.site, now_s)
+            decision = (
+                on_untouched(request, self.site) if untouched else on_request(request, copies, rule, self.site, now_s)
+            )
             if isinstance(decision, Refuse):
                 return self._sending.refused(tale, decision.status, decision.detail)
             if isinstance(decision, Ask):
-                answer = await self._contacts.ask(tale, decision, rule)
+                answer = await self._contacts.ask(tale, decision, rule, upload)
                 break
             body = await self._store.body(decision.copy)
             if body is not None:
@@ -108,6 +123,8 @@ class Exchanges:
                 break
             # Its content is gone (evicted, say): as if there were no such copy.
             copies = tuple(copy for copy in copies if copy is not decision.copy)
+        if passes:
+            return answer
         if tale.outcome is not Outcome.REFUSED:
             self._count(tale)
         try:
@@ -133,6 +150,10 @@ class Exchanges:
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """An error of our own."""
         return self._sending.refused(self._tale(request, client, self._clock.now()), status, detail, message)
+
+    async def _copies(self, request: Request, client: Client, rule: Rule) -> tuple[Copy, ...]:
+        found = await self._store.copies(request.target.url, request.partition)
+        return tuple([await self._judged(copy, rule) for copy in _shown_to(client, found.copies)])
 
     def _rule(self, request: Request) -> Rule:
         return self._present.rules.rule_for(request.target.host, request.target.path)

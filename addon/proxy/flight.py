@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from bestbefore.addon.proxy.origin import Failure, OriginError
+from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.interface import Body
 

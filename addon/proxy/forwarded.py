@@ -1,19 +1,18 @@
-"""Requests that mitmproxy forwards itself: other methods, bodies, upgrades. They pass, and may change things."""
+"""Requests that mitmproxy forwards itself: those that ask for an upgrade, and have no content."""
 
+import asyncio
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.origin.framing import MADE_HERE
 from bestbefore.addon.rfc9111 import cache_status
-from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason
+from bestbefore.addon.rfc9111.bypass import Bypass
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-
-UNTOUCHED = "untouched"
-"""Of a host under passthrough, or with bytes that our own fetch would change."""
-_FRAMING = ("transfer-encoding", "upgrade")
+from bestbefore.addon.rfc9111.syntax import list_members
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,34 +24,53 @@ class Passing:
     """Policy time."""
     started_s: float
     """Monotonic."""
+    deadline: asyncio.TimerHandle | None = None
+    """Ends the exchange if no answer comes."""
 
     @property
     def why(self) -> str:
         """Why the cache did not take it."""
-        return bypass_reason(self.request) or UNTOUCHED
+        return Bypass.UPGRADE
+
+    def answered(self) -> None:
+        """A head has come, or never will."""
+        if self.deadline is not None:
+            self.deadline.cancel()
+
+
+def asks_for_upgrade(fields: Fields) -> bool:
+    """Whether a request asks its connection to change (RFC 9110 7.8)."""
+    return "upgrade" in fields and "upgrade" in connection_options(fields)
 
 
 def sent_fields(request: Request, site: Site) -> Fields:
-    """The fields of a request as the origin gets them. mitmproxy frames it by the fields, so those stay."""
-    return marked(_with_framing(request.fields, end_to_end(request.fields)), site)
+    """The fields of a request for an upgrade as the origin gets them. Host is the target's, and nothing frames."""
+    own = (("Host", request.target.authority), ("Connection", "Upgrade"))
+    upgrade = tuple(("Upgrade", value) for value in request.fields.values("upgrade"))
+    rest = end_to_end(request.fields).without(MADE_HERE)
+    return marked(Fields((*own, *upgrade, *rest.raw)), site)
+
+
+def is_understood(request: Request, head: Head) -> bool:
+    """Whether an answer can be passed on: its status exists, and it switches to nothing that was not asked for."""
+    if head.status != 101:
+        return 100 <= head.status <= 599
+    asked = {name.lower() for line in request.fields.values("upgrade") for name in list_members(line)}
+    given = {name.lower() for line in head.fields.values("upgrade") for name in list_members(line)}
+    return bool(given) and given <= asked
 
 
 def passed_head(passing: Passing, head: Head, now_s: float, site: Site) -> Head:
     """The head of a response as the client gets it."""
-    fwd = Fwd.METHOD if passing.why is Bypass.METHOD else Fwd.BYPASS
-    member = cache_status.forwarded(fwd, fwd_status=head.status, detail="" if fwd is Fwd.METHOD else passing.why)
-    told = heads.passed_on(head, now_s, member, site)
-    fields = _with_framing(head.fields, told.fields.without({piggyback.UPDATES.lower()}))
-    if "close" in connection_options(passing.request.fields):
-        # mitmproxy looks for it in the request, from which it was taken, or here.
-        fields = fields.added(("Connection", "close"))
-    return replace(told, fields=fields)
+    member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=passing.why)
+    passed = heads.passed_on(head, now_s, member, site)
+    return replace(passed, fields=_with_framing(head.fields, passed.fields.without({piggyback.UPDATES.lower()})))
 
 
 def _with_framing(original: Fields, fields: Fields) -> Fields:
-    framing = [line for line in original.raw if line[0].lower() in _FRAMING]
-    if "upgrade" in connection_options(original):
+    """mitmproxy frames what it passes on by the fields, so these stay."""
+    framing = [line for line in original.raw if line[0].lower() == "transfer-encoding"]
+    if asks_for_upgrade(original):
+        framing += [*((name, value) for name, value in original.raw if name.lower() == "upgrade")]
         framing.append(("Connection", "Upgrade"))
-    else:
-        framing = [line for line in framing if line[0].lower() != "upgrade"]
     return fields.added(*framing)

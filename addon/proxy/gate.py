@@ -3,11 +3,10 @@
 from mitmproxy.connection import Client
 
 from bestbefore.addon.config.settings import Settings
-from bestbefore.addon.engine.request import marked
+from bestbefore.addon.engine.request import marked, misframed
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy import pages
 from bestbefore.addon.proxy.access import Access, is_local, is_restricted, peer_of, read_credentials
-from bestbefore.addon.rfc9111.bypass import is_malformed
 from bestbefore.addon.rfc9111.connection import has_passed, hops
 from bestbefore.addon.rfc9111.message import Fields, Request
 
@@ -62,8 +61,8 @@ class Gate:
         """Why a request that mitmproxy would forward, or a tunnel, is refused, if it is."""
         if request.method.upper() == "PURGE":
             return 400, "a PURGE has no content"
-        if is_malformed(request):
-            return 400, "a field or the target holds what it must not"
+        if why := misframed(request):
+            return 400, why
         if self.is_own(request.target.host, request.target.port):
             return 403, "this address is the proxy's own"
         if is_restricted(client) and is_local(request.target.host):

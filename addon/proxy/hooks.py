@@ -1,14 +1,14 @@
 """The mitmproxy addon: its options, and the hooks through which mitmproxy asks.
 
-GET and HEAD are answered by the layer (`layer`); what mitmproxy handles itself (other methods, bodies, upgrades,
-tunnels) passes these hooks, which say who may use the proxy, stream everything, tidy the fields and tell the store
-what an unsafe request has changed.
+Requests are answered by the layer (`stream`); what mitmproxy handles itself (upgrades and tunnels) passes these hooks,
+which say who may use the proxy, and make the fields that are sent.
 """
 
 import asyncio
 import logging
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import mitmproxy.http
@@ -16,12 +16,14 @@ from mitmproxy import connection, ctx, exceptions, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
+from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy import transports
 from bestbefore.addon.proxy.access import REALM, is_local
 from bestbefore.addon.proxy.companion import Companion
-from bestbefore.addon.proxy.forwarded import Passing, sent_fields
-from bestbefore.addon.proxy.layer import OURS, install
+from bestbefore.addon.proxy.forwarded import Passing, is_understood, sent_fields
+from bestbefore.addon.proxy.layer import install
 from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.proxy.stream import OURS
 from bestbefore.addon.proxy.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.tunnels import Refusals
 from bestbefore.addon.proxy.wait import Work
@@ -219,8 +221,7 @@ class BestBefore:
         service = self._service
         if service is None or not service.ready or OURS in flow.metadata:
             return
-        framed = "content-length" in flow.request.headers or "transfer-encoding" in flow.request.headers
-        request = request_of(flow.request, has_body=framed)
+        request = request_of(flow.request, has_body=False)
         passing = Passing(request, service.clock.now(), service.clock.monotonic())
         refusal = service.gate.refusal(request, flow.client_conn, service.site) if self._admit(flow, service) else None
         if refusal is not None:
@@ -228,16 +229,27 @@ class BestBefore:
         if flow.response is not None:
             service.refused(passing, flow.client_conn, flow.response.status_code)
             return
-        flow.metadata[PASSING] = passing
-        flow.request.headers.fields = pairs_of(sent_fields(request, service.site))
-        flow.request.stream = True
+        flow.metadata[PASSING] = replace(passing, deadline=self._deadline(flow, service))
+        flow.request.headers.fields = pairs_of(sent_fields(received(request), service.site))
+
+    @staticmethod
+    def _deadline(flow: mitmproxy.http.HTTPFlow, service: Service) -> asyncio.TimerHandle:
+        """Give the origin as long to answer as on other ways, and close its connection then."""
+        within_s = service.limits.read_s + service.limits.head_s
+        return asyncio.get_running_loop().call_later(
+            within_s, lambda: transports.cut(flow.server_conn, flow.client_conn)
+        )
 
     def responseheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
-        """mitmproxy's hook: pass the response on as it comes, and drop what the request has made invalid."""
+        """mitmproxy's hook: pass the response on as it comes, unless it is none to what was asked for."""
         passing, service, response = flow.metadata.get(PASSING), self._service, flow.response
         if not isinstance(passing, Passing) or service is None or response is None:
             return
+        passing.answered()
         head = Head(response.status_code, fields_of(response.headers), response.reason)
+        if not is_understood(passing.request, head):
+            flow.kill()
+            return
         response.headers.fields = pairs_of(service.passed(passing, head).fields)
         if response.status_code != 101:
             response.stream = True
@@ -252,6 +264,7 @@ class BestBefore:
         """mitmproxy's hook: the exchange broke off."""
         passing = flow.metadata.get(PASSING)
         if isinstance(passing, Passing) and self._service is not None:
+            passing.answered()
             self._service.passed_on(passing, flow.client_conn, 502, complete=False)
 
 

@@ -89,6 +89,7 @@ def make_master(service: Service, greet: Callable[[str], None]) -> Master:
         mode=[_mode(settings)],
         connection_strategy="lazy",  # a hit on HTTPS opens no connection
         upstream_cert=False,  # nor does the certificate that we show for it
+        tcp_timeout=max(1, round(settings.idle_timeout)),
     )
     roots = ssl.get_default_verify_paths()
     if roots.cafile or roots.capath:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +27,7 @@ from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
+from bestbefore.addon.engine.request import MISDIRECTED, misframed
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy import pages, transports
 from bestbefore.addon.proxy.access import peer_of
@@ -34,16 +35,16 @@ from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.forwarded import Passing, passed_head
+from bestbefore.addon.proxy.forwarded import Passing, asks_for_upgrade, passed_head
 from bestbefore.addon.proxy.gate import Gate
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.interim import Interim, nobody
-from bestbefore.addon.proxy.origin import Origin
+from bestbefore.addon.proxy.limits import TimeLimits, limits_of
+from bestbefore.addon.proxy.origin.client import Origin
+from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.passed_through import PassedThrough
-from bestbefore.addon.proxy.translate import is_carried
+from bestbefore.addon.proxy.translate import fields_of
 from bestbefore.addon.rfc9111 import cache_status
-from bestbefore.addon.rfc9111.bypass import is_malformed
-from bestbefore.addon.rfc9111.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rfc9111.targeted import CDN_CACHE_CONTROL
 from bestbefore.addon.store.opening import open_store
@@ -170,8 +171,10 @@ class Service:
         self._closing.push_async_callback(self._passed_through.close)
         self._passed_through.reconfigured(settings.passthrough)
         verify, ca_file = _trust(stock=self.announce)
-        upstream = None if settings.upstream is None else str(settings.upstream)
-        self._origin = Origin(self.clock, upstream=upstream, verify=verify, ca_file=ca_file)
+        self._origin = Origin(
+            self.clock, upstream=settings.upstream, verify=verify, ca_file=ca_file, limits=limits_of(settings)
+        )
+        self._origin.on_surplus = self._drop_all
         self._closing.push_async_callback(self._origin.close)
         self._exchanges = Exchanges(
             self.clock, self._store, self._origin, self._watch.config.rules, site, self._answered
@@ -257,37 +260,45 @@ class Service:
 
     # What the layer asks (`layer.Gateway`).
 
-    def takes(self, request: mitmproxy.http.Request, client: Client) -> bool:
-        """Whether this request is answered here rather than by mitmproxy."""
-        return (
-            self.ready
-            and self.gate.admitted(client, request.headers.get("Proxy-Authorization"))
-            and (request.data.method == b"PURGE" or self._is_cached(request))
-        )
+    def takes(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:
+        """Whether this request is answered here. mitmproxy has tunnels and upgrades, and asks for passwords."""
+        if not self.ready or request.data.method == b"CONNECT":
+            return False
+        if not has_content and "upgrade" in request.headers and asks_for_upgrade(fields_of(request.headers)):
+            return False
+        return self.gate.admitted(client, request.headers.get("Proxy-Authorization"))
 
-    def _is_cached(self, request: mitmproxy.http.Request) -> bool:
-        return (
-            request.data.method in (b"GET", b"HEAD")
-            and "upgrade" not in request.headers
-            and is_carried(request)
-            and not self.settings.is_passthrough(request.host)
-        )
+    def refusal(self, request: Request, client: Client) -> Answer | None:
+        """The error that answers a request, as it came, which could be read in two ways; None if it could not."""
+        why = misframed(request)
+        return self._exchanges.refused(request, client, 400, why) if why else None
+
+    def misdirected(self, request: Request, client: Client) -> Answer:
+        """The error that answers a request for another server than its connection leads to (RFC 9110 15.5.20)."""
+        return self._exchanges.refused(request, client, 421, MISDIRECTED)
 
     def hit(self, request: Request, client: Client) -> Answer | None:
         """See `Exchanges.hit`."""
+        if self.settings.passthrough and self.settings.is_passthrough(request.target.host):
+            return None
         return self._exchanges.hit(request, client)
 
-    async def answer(self, request: Request, client: Client, interim: Interim = nobody) -> Answer:
+    async def answer(
+        self, request: Request, client: Client, interim: Interim = nobody, upload: Upload | None = None
+    ) -> Answer:
         """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
         if self.gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
             return self._exchanges.refused(request, client, 403, "own-address", hint)
-        if is_malformed(request):
-            return self._exchanges.refused(request, client, 400, "malformed-request")
+        if upload is not None or request.method not in ("GET", "HEAD", "PURGE"):
+            refusal = self.gate.refusal(request, client, self.site)
+            if refusal is not None:
+                return self._exchanges.refused(request, client, refusal[0], "not-allowed", refusal[1])
         try:
             if request.method == "PURGE":
                 return await self._purge(request, client)
-            return await self._exchanges.answer(request, client, interim)
+            untouched = self.settings.is_passthrough(request.target.host)
+            return await self._exchanges.answer(request, client, interim, upload, untouched=untouched)
         except Exception:
             # Left to mitmproxy, the client would wait for ever.
             logger.exception("a request could not be answered: this is a fault in bestbefore")
@@ -316,6 +327,15 @@ class Service:
         """See `transports.hear`."""
         transports.hear(connection, client, on=on)
 
+    def cut(self, client: Client) -> None:
+        """See `transports.cut`."""
+        transports.cut(client, client)
+
+    @property
+    def limits(self) -> TimeLimits:
+        """How long clients and origins are waited for."""
+        return limits_of(self.settings)
+
     def now(self) -> float:
         """Policy time, s."""
         return self.clock.now()
@@ -336,9 +356,7 @@ class Service:
         return self._exchanges.site
 
     def passed(self, passing: Passing, head: Head) -> Head:
-        """The head of a response that mitmproxy passes on; what its request has changed is dropped from the store."""
-        for url in invalidated(passing.request, head):
-            self._store.drop(url)
+        """The head of a response that mitmproxy passes on."""
         return passed_head(passing, head, self.clock.now(), self.site)
 
     def passed_on(self, passing: Passing, client: Client, status: int, *, complete: bool) -> None:
@@ -361,6 +379,12 @@ class Service:
             outcome=Outcome.REFUSED,
             reason="not-allowed",
         )
+
+    def _drop_all(self, urls: Sequence[str]) -> None:
+        """Remove the copies of objects whose answers may have been those of others."""
+        self.metrics.surplus()
+        for url in urls:
+            self._store.drop(url)
 
     # What is shown.
 

@@ -40,20 +40,3 @@ def response_of(head: Head, *, now_s: float) -> mitmproxy.http.Response:
         timestamp_start=now_s,
         timestamp_end=now_s,
     )
-
-
-def is_carried(request: mitmproxy.http.Request) -> bool:
-    """Whether our own fetch brings the request to the origin byte for byte: its library drops an empty query, and
-    writes header values as UTF-8. What it cannot carry is left to mitmproxy."""
-    path = request.data.path
-    if not path.isascii() or path.endswith(b"?"):
-        return False
-    return all(value.isascii() or _is_utf8(value) for _, value in request.data.headers.fields)
-
-
-def _is_utf8(value: bytes) -> bool:
-    try:
-        value.decode("utf-8")
-    except UnicodeError:
-        return False
-    return True

@@ -90,7 +90,7 @@ class Target:
     host: str
     port: int
     path: str
-    """Path and query, without fragment."""
+    """Path and query, without fragment; `*` for the server as a whole (RFC 9112 3.2.4)."""
 
     @classmethod
     def of(cls, scheme: str, host: str, port: int | None, path: str) -> "Target":
@@ -100,7 +100,7 @@ class Target:
             scheme,
             host.lower().rstrip(".") or host,
             port or DEFAULT_PORTS.get(scheme, 0),
-            path if path.startswith("/") else "/" + path,
+            path if path.startswith("/") or path == "*" else "/" + path,
         )
 
     @classmethod

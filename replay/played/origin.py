@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.proxy.interim import Interim, nobody
-from bestbefore.addon.proxy.origin import Fetched
+from bestbefore.addon.proxy.origin.contact import Fetched
+from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.reach import EVERYWHERE, Reach
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -47,9 +48,14 @@ class PlayedOrigin:
         self._tells_times = tells_times
 
     async def fetch(
-        self, request: Request, *, reach: Reach = EVERYWHERE, interim: Interim = nobody  # noqa: ARG002
+        self,
+        request: Request,
+        *,
+        reach: Reach = EVERYWHERE,  # noqa: ARG002
+        interim: Interim = nobody,  # noqa: ARG002
+        upload: Upload | None = None,  # noqa: ARG002
     ) -> Fetched:
-        """As `addon.proxy.origin.Origin.fetch`, at once and without network."""
+        """As `addon.proxy.origin.client.Origin.fetch`, at once and without network."""
         now_s = self._clock.now()
         updates_s = self._objects.updates_s(request.target.url, now_s)
         tag = etag(len(updates_s))

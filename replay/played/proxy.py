@@ -13,10 +13,13 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine.request import MISDIRECTED
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.interim import Interim
 from bestbefore.addon.proxy.layer import CachingHttpLayer
+from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
+from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.replay.played.errors import PlayError
@@ -46,7 +49,7 @@ class Told:
 
 
 class ReplayGateway:
-    """What the layer asks, as `layer.Gateway`: the live exchanges, with the cache of the present client."""
+    """What the layer asks, as `gateway.Gateway`: the live exchanges, with the cache of the present client."""
 
     announce = False
 
@@ -55,7 +58,7 @@ class ReplayGateway:
         self._exchanges = exchanges
         self._clock = clock
 
-    def takes(self, request: mitmproxy.http.Request, client: Client) -> bool:  # noqa: ARG002
+    def takes(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:  # noqa: ARG002
         """All requests of a trace."""
         return True
 
@@ -63,9 +66,25 @@ class ReplayGateway:
         """See `Exchanges.hit`."""
         return self._exchanges.hit(replace(request, partition=self.partition), client)
 
-    async def answer(self, request: Request, client: Client, interim: Interim) -> Answer:
+    async def answer(self, request: Request, client: Client, interim: Interim, upload: Upload | None) -> Answer:
         """See `Exchanges.answer`."""
-        return await self._exchanges.answer(replace(request, partition=self.partition), client, interim)
+        return await self._exchanges.answer(replace(request, partition=self.partition), client, interim, upload)
+
+    def refusal(self, request: Request, client: Client) -> Answer | None:  # noqa: ARG002
+        """A trace has no requests that could be read in two ways."""
+        return None
+
+    def misdirected(self, request: Request, client: Client) -> Answer:
+        """A trace has no tunnels."""
+        return self._exchanges.refused(request, client, 421, MISDIRECTED)
+
+    def cut(self, client: Client) -> None:
+        """The client sends each request at once."""
+
+    @property
+    def limits(self) -> TimeLimits:
+        """Those of the configuration's defaults."""
+        return DEFAULT_LIMITS
 
     async def drained(self, client: Client) -> None:
         """Nothing is kept waiting here."""

@@ -195,8 +195,9 @@ def test_a_name_that_has_another_address_a_moment_later_gets_nothing(
     configured: Start, address: str, origin: Everywhere
 ) -> None:
     proxy = configured(OPEN.format(address=address), under=(sys.executable, "-c", FLIPPING, address, NAME))
-    assert ask(proxy, address, f"http://{NAME}:{origin.port}/", method="POST")[0] == 502
-    assert origin.fields == []
+    statuses = [ask(proxy, address, f"http://{NAME}:{origin.port}/", method="POST")[0] for _ in range(2)]
+    assert statuses == [200, 502], "the address that is connected to decides, each time"
+    assert len(origin.fields) == 1
 
 
 def test_what_a_client_of_this_machine_fetched_from_it_is_not_served_to_others(

@@ -102,6 +102,10 @@ allow_clients = ["192.0.2.0/24", "2001:db8::/32"]
 credentials = "users"
 connect_ports = [443]
 upstream = "http://parent:3128"
+connect_timeout = "5s"
+head_timeout = "7s"
+read_timeout = "30s"
+idle_timeout = "1h"
 """
     settings = load(toml).settings
     defaults = Settings(state=load_config(None).settings.state)

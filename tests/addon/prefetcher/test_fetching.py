@@ -22,7 +22,7 @@ from bestbefore.addon.prefetcher import fetching
 from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.origin import Origin
+from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head

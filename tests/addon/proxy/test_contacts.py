@@ -16,7 +16,7 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError
+from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.proxy.reach import EVERYWHERE
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import format_http_date

@@ -11,7 +11,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.origin import Failure, Fetched, OriginError
+from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bestbefore.addon.proxy.flight import Crashed, Flight, Spool
-from bestbefore.addon.proxy.origin import Failure, OriginError
+from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 
 PATIENCE_S = 5
 

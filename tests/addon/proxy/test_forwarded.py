@@ -1,45 +1,53 @@
-"""What passes through mitmproxy itself."""
+"""What passes through mitmproxy itself: requests for an upgrade."""
+
+import pytest
 
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.forwarded import Passing, passed_head, sent_fields
+from bestbefore.addon.proxy.forwarded import Passing, asks_for_upgrade, is_understood, passed_head, sent_fields
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 SITE = Site("bestbefore-1", b"", 1)
+UPGRADE = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
 
 
-def passing(method: str, *fields: tuple[str, str]) -> Passing:
-    return Passing(Request(method, Target.parse("http://example.org/"), Fields(fields), has_body=True), 0.0, 0.0)
+def passing(*fields: tuple[str, str]) -> Passing:
+    return Passing(Request("GET", Target.parse("http://example.org/"), Fields(fields)), 0.0, 0.0)
 
 
-def test_connection_fields_stop_here_and_framing_stays() -> None:
+def test_an_upgrade_is_passed_on_as_one_and_nothing_else_of_its_connection() -> None:
+    """Host is the target's, and whatever frames goes: such a request has no content."""
     sent = sent_fields(
-        passing("POST", ("Connection", "close, X-Hop"), ("X-Hop", "1"), ("Proxy-Authorization", "Basic x"),
-                ("Transfer-Encoding", "chunked"), ("Keep-Alive", "5"), ("A", "b")).request,
+        passing(*UPGRADE, ("Host", "evil.example"), ("Content-Length", "52"), ("Transfer-Encoding", "chunked"),
+                ("Expect", "100-continue"), ("Proxy-Authorization", "Basic x"), ("A", "b")).request,
         SITE,
-    )
-    assert sent.raw == (("A", "b"), ("Transfer-Encoding", "chunked"), ("Via", "1.1 bestbefore-1"))
+    )  # fmt: skip
+    assert sent.raw == (
+        ("Host", "example.org"), *UPGRADE, ("A", "b"), ("Via", "1.1 bestbefore-1"),
+    )  # fmt: skip
 
 
-def test_an_upgrade_is_passed_on_as_one() -> None:
-    sent = sent_fields(passing("GET", ("Connection", "Upgrade"), ("Upgrade", "websocket")).request, SITE)
-    assert sent.get("connection") == "Upgrade"
-    assert sent.get("upgrade") == "websocket"
+@pytest.mark.parametrize(
+    ("fields", "asks"),
+    [
+        (UPGRADE, True), (UPGRADE[:1], False), (UPGRADE[1:], False),
+        ((("Connection", "close, upgrade"), UPGRADE[1]), True),
+    ],
+)  # fmt: skip
+def test_an_upgrade_is_asked_for_by_both_fields(fields: tuple[tuple[str, str], ...], asks: bool) -> None:
+    assert asks_for_upgrade(Fields(fields)) is asks
+
+
+@pytest.mark.parametrize(
+    ("status", "upgrade", "understood"),
+    [(101, "websocket", True), (101, "WebSocket", True), (101, "h2c", False), (101, "", False), (200, "", True),
+     (0, "", False), (600, "", False)],
+)  # fmt: skip
+def test_only_what_was_asked_for_is_switched_to(status: int, upgrade: str, understood: bool) -> None:
+    fields = Fields((("Upgrade", upgrade),) if upgrade else ())
+    assert is_understood(passing(*UPGRADE).request, Head(status, fields)) is understood
 
 
 def test_the_answer_says_why_it_went_past_the_cache() -> None:
-    head = passed_head(passing("POST"), Head(200, Fields([("Update-History", "1;since=0")])), 0.0, SITE)
-    assert head.fields.get("cache-status") == "bestbefore; fwd=method; fwd-status=200"
+    head = passed_head(passing(*UPGRADE), Head(200, Fields([("Update-History", "1;since=0")])), 0.0, SITE)
+    assert head.fields.get("cache-status") == "bestbefore; fwd=bypass; fwd-status=200; detail=upgrade"
     assert "update-history" not in head.fields
-    head = passed_head(passing("GET"), Head(200), 0.0, SITE)
-    assert head.fields.get("cache-status") == "bestbefore; fwd=bypass; fwd-status=200; detail=request-body"
-
-
-def test_a_client_that_wants_to_close_is_told_that_we_do() -> None:
-    head = passed_head(passing("POST", ("Connection", "close")), Head(200), 0.0, SITE)
-    assert head.fields.get("connection") == "close"
-
-
-def test_a_request_that_is_only_left_to_mitmproxy_is_called_untouched() -> None:
-    plain = Passing(Request("GET", Target.parse("http://example.org/?")), 0.0, 0.0)
-    head = passed_head(plain, Head(200), 0.0, SITE)
-    assert head.fields.get("cache-status") == "bestbefore; fwd=bypass; fwd-status=200; detail=untouched"

@@ -15,6 +15,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.interim import Interim
 from bestbefore.addon.proxy.layer import CachingHttpLayer
+from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -37,13 +38,18 @@ class Gateway:
             Head(200, Fields()), chunks=content(error), sent=lambda size, complete: self.ends.append((size, complete))
         )
 
-    def takes(self, *_: Any) -> bool:
+    limits = DEFAULT_LIMITS
+
+    def takes(self, *_: Any, **__: Any) -> bool:
         return True
+
+    def refusal(self, *_: Any) -> None:
+        return None
 
     def hit(self, *_: Any) -> None:
         return None
 
-    async def answer(self, _request: Any, _client: Any, interim: Interim) -> Answer:
+    async def answer(self, _request: Any, _client: Any, interim: Interim, _upload: Any) -> Answer:
         for head in self.before:
             interim(head)
         return self.given

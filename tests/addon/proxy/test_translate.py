@@ -1,11 +1,10 @@
 """Between mitmproxy's messages and the engine's."""
 
 import mitmproxy.http
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.proxy.translate import fields_of, is_carried, pairs_of, request_of, response_of
+from bestbefore.addon.proxy.translate import fields_of, pairs_of, request_of, response_of
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 
@@ -32,12 +31,3 @@ def test_a_response_is_built_without_touching_its_fields() -> None:
     assert (response.status_code, response.reason) == (304, "Fine")
     assert response.headers.fields == ((b"Content-Length", b"5"), (b"X", b"\xe9"))
     assert response.raw_content is None
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "carried"),
-    [(b"/a?b=%e4", b"x", True), (b"/a?", b"x", False), (b"/\xe4", b"x", False), (b"/", "ä".encode(), True),
-     (b"/", b"\xe4", False)],
-)
-def test_what_our_fetch_would_change_is_left_to_mitmproxy(path: bytes, value: bytes, *, carried: bool) -> None:
-    assert is_carried(a_request(path, (b"X", value))) is carried

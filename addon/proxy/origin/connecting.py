@@ -1,0 +1,162 @@
+"""How a connection to an origin is made: its name, its address, TLS, and the tunnel through a parent proxy."""
+
+import asyncio
+import socket
+import ssl
+
+import certifi
+from aiohappyeyeballs import start_connection
+from cachetools import TTLCache
+
+from bestbefore.addon.config.settings import Server
+from bestbefore.addon.proxy.access import is_local
+from bestbefore.addon.proxy.origin.connection import OriginConnection
+from bestbefore.addon.proxy.origin.contact import Failure, OriginError
+from bestbefore.addon.proxy.origin.framing import MalformedError
+from bestbefore.addon.proxy.origin.reader import AnswerReader, End, Final
+from bestbefore.addon.proxy.reach import EVERYWHERE, Reach, range_of
+
+NAMES_KEPT = 4096
+NAME_S = 10.0
+"""How long the addresses of a name are believed."""
+SECOND_ADDRESS_S = 0.25
+"""After so long the next address of a name is tried beside the first (RFC 8305)."""
+
+type Found = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int] | tuple[str, int, int, int]]
+"""An address as getaddrinfo gives it."""
+
+
+class Connector:
+    """Makes connections."""
+
+    def __init__(self, tls: ssl.SSLContext, parent: Server | None = None) -> None:
+        self._tls = tls
+        self._parent = parent
+        self._names: TTLCache[tuple[str, int], list[Found]] = TTLCache(NAMES_KEPT, NAME_S)
+
+    async def connect(self, scheme: str, host: str, port: int, reach: Reach, within_s: float) -> OriginConnection:
+        """A connection to an origin, or for plain HTTP to the parent proxy. Raises OriginError."""
+        try:
+            async with asyncio.timeout(within_s):
+                if self._parent is None:
+                    return await self._directly(scheme, host, port, reach)
+                return await self._through_parent(self._parent, scheme, host, port)
+        except TimeoutError:
+            raise OriginError(Failure.TIMEOUT, "the origin cannot be reached in time") from None
+        except (ssl.SSLError, ssl.CertificateError) as error:
+            raise OriginError(Failure.TLS, f"the origin's TLS failed: {error}") from error
+        except (OSError, UnicodeError) as error:
+            raise OriginError(Failure.UNREACHABLE, f"the origin cannot be reached: {error}") from error
+
+    async def _directly(self, scheme: str, host: str, port: int, reach: Reach) -> OriginConnection:
+        tls = scheme == "https"
+        opened = await start_connection(
+            [*await self.addresses(host, port, reach)], happy_eyeballs_delay=SECOND_ADDRESS_S
+        )
+        return await self._made(opened, host if tls else None)
+
+    async def _made(self, opened: socket.socket, tls_host: str | None) -> OriginConnection:
+        """A connection on an opened socket."""
+        try:
+            opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _, connection = await asyncio.get_running_loop().create_connection(
+                lambda: OriginConnection(tls=tls_host is not None),
+                sock=opened,
+                ssl=self._tls if tls_host is not None else None,
+                server_hostname=tls_host,
+            )
+        except BaseException:
+            opened.close()
+            raise
+        return connection
+
+    async def addresses(self, host: str, port: int, reach: Reach) -> list[Found]:
+        """The addresses of a host that may be reached. They are judged at each connection."""
+        found = self._names.get((host, port)) if reach == EVERYWHERE else None
+        if found is None:
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)  # type: ignore[assignment]
+            assert found is not None
+            if reach == EVERYWHERE:
+                self._names[host, port] = found
+        allowed = [entry for entry in found if reach.allows(entry[4][0])]
+        if not allowed:
+            raise OSError(out_of_reach(host, found[0][4][0] if found else host))
+        return allowed
+
+    async def _through_parent(self, parent: Server, scheme: str, host: str, port: int) -> OriginConnection:
+        """To the parent; for https a tunnel through it."""
+        # A parent proxy is the operator's choice, wherever it is.
+        connection = await self._directly(parent.scheme, parent.host, parent.port, EVERYWHERE)
+        if scheme != "https":
+            return connection
+        try:
+            return await self._tunnelled(connection, host, port)
+        except BaseException:
+            connection.abort()
+            raise
+
+    async def _tunnelled(self, connection: OriginConnection, host: str, port: int) -> OriginConnection:
+        authority = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+        head = f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode("latin-1", "replace")
+        transport, tunnel = connection.transport, _Tunnel()
+        transport.set_protocol(tunnel)
+        transport.write(head)
+        await tunnel.opened
+        inner = OriginConnection(tls=True)
+        encrypted = await asyncio.get_running_loop().start_tls(transport, inner, self._tls, server_hostname=host)
+        if encrypted is None:
+            raise OSError("the parent proxy closed the tunnel")
+        inner.connection_made(encrypted)
+        return inner
+
+
+class _Tunnel(asyncio.Protocol):
+    """Reads the parent's answer to CONNECT."""
+
+    def __init__(self) -> None:
+        self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._reader = AnswerReader("HEAD")  # an answer to CONNECT that opens a tunnel has no content
+
+    def data_received(self, data: bytes) -> None:
+        if self.opened.done():
+            return
+        try:
+            events = self._reader.feed(data)
+        except MalformedError as error:
+            self._fail(f"the parent proxy's answer could not be read: {error}")
+            return
+        for event in events:
+            if isinstance(event, Final) and not 200 <= event.head.status < 300:
+                self._fail(f"the parent proxy opens no tunnel: it answers {event.head.status}")
+            elif isinstance(event, End) and not self.opened.done():
+                if event.surplus:
+                    self._fail("the parent proxy sent something before the tunnel was used")
+                else:
+                    self.opened.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
+        self._fail("the parent proxy broke off")
+
+    def _fail(self, why: str) -> None:
+        if not self.opened.done():
+            self.opened.set_exception(OSError(why))
+
+
+def out_of_reach(host: str, address: str) -> str:
+    """Why a host may not be contacted."""
+    where = "this machine" if is_local(address) else f"a private network ({range_of(address)})"
+    return f"{host} is an address of {where}"
+
+
+def tls_context(ca_file: str | None, *, verify: bool) -> ssl.SSLContext:
+    """How origins are verified: by the roots of a file, or by the system's."""
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    if ca_file:
+        context.load_verify_locations(ca_file)
+    elif not context.get_ca_certs() and ssl.get_default_verify_paths().cafile is None:
+        context.load_verify_locations(certifi.where())
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context

@@ -1,0 +1,66 @@
+"""What a contact with an origin gives: a head and a stream of content, or the reason why there is none."""
+
+from collections.abc import AsyncGenerator, Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from bestbefore.addon.proxy.interim import Interim, nobody
+from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.reach import EVERYWHERE, Reach
+from bestbefore.addon.rfc9111.message import Head, Request
+
+
+class Failure(StrEnum):
+    """Why there is no answer from an origin, or only a part of one."""
+
+    UNREACHABLE = "origin-unreachable"
+    TIMEOUT = "origin-timeout"
+    TLS = "origin-tls"
+    MALFORMED = "origin-malformed"
+    RESET = "origin-reset"
+    UPLOAD = "upload-broken-off"
+    """The client did not send the content that it had announced."""
+
+
+class OriginError(ConnectionError):
+    """The origin could not be asked, or stopped in mid-answer."""
+
+    def __init__(self, failure: Failure, detail: str) -> None:
+        super().__init__(detail)
+        self.failure = failure
+
+
+@dataclass(slots=True)
+class Fetched:
+    """The head of an origin's response, and its content still to be read."""
+
+    head: Head
+    request_time_s: float
+    """Policy time when the request was sent."""
+    response_time_s: float
+    """Policy time when the head was complete."""
+    chunks: AsyncGenerator[bytes]
+    """The content as it was transferred (no content coding is undone). Raises OriginError if it is cut short."""
+    length: int | None
+    """The length of the content, bytes, where it is known before it is read."""
+    close: Callable[[], object] = lambda: None
+    """Lets go of the connection, if the content is not read to its end; it does no harm after that."""
+    local: bool = False
+    """Whether it came from an address that only this machine means."""
+    range: str = ""
+    """The range of the address that it came from (`reach.range_of`)."""
+
+
+class Source(Protocol):
+    """Where contacts go: the network, or in a replay the recorded updates."""
+
+    async def fetch(
+        self,
+        request: Request,
+        *,
+        reach: Reach = EVERYWHERE,
+        interim: Interim = nobody,
+        upload: Upload | None = None,
+    ) -> Fetched:
+        """See `client.Origin.fetch`."""

@@ -1,0 +1,155 @@
+"""Which connections to origins are used again."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.proxy.limits import TimeLimits
+from bestbefore.addon.proxy.origin import pool as pool_module
+from bestbefore.addon.proxy.origin.client import Origin
+from bestbefore.addon.proxy.origin.contact import OriginError
+from bestbefore.addon.proxy.origin.pool import QUIET_S
+from bestbefore.addon.rfc9111.message import Request, Target
+
+
+class Server:
+    """Answers with the number of the connection and of the request on it; may send more afterwards."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.connections = 0
+        self.heads: list[bytes] = []
+        self.surplus = b""
+        self.late_s = 0.0
+        self.close_after = 0
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        name, served = self.connections, 0
+        try:
+            while True:
+                self.heads.append(await reader.readuntil(b"\r\n\r\n"))
+                served += 1
+                body = b"%d.%d" % (name, served)
+                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+                if self.surplus:
+                    await asyncio.sleep(self.late_s)
+                    writer.write(self.surplus)
+                if served == self.close_after:
+                    break
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        writer.close()
+
+
+@asynccontextmanager
+async def serving(limits: TimeLimits | None = None, open_at_most: int = 100) -> AsyncIterator[tuple[Server, Origin]]:
+    server = Server()
+    listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
+    server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+    origin = Origin(ManualClock(0.0), limits=limits or TimeLimits(), open_at_most=open_at_most)
+    yield server, origin
+    await origin.close()
+    listening.close()
+    await listening.wait_closed()
+
+
+async def get(server: Server, origin: Origin, path: str = "", method: str = "GET") -> str:
+    fetched = await origin.fetch(Request(method, Target.parse(server.url + path)))
+    return b"".join([chunk async for chunk in fetched.chunks]).decode()
+
+
+async def test_a_connection_is_used_again_after_it_was_quiet() -> None:
+    async with serving() as (server, origin):
+        assert await get(server, origin) == "1.1"
+        assert await get(server, origin) == "2.1", "the first is not trusted yet"
+        await asyncio.sleep(QUIET_S + 0.05)
+        assert await get(server, origin) == "1.2", "the one that has been quiet the longest"
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.005, 0.05, 0.1])
+async def test_a_surplus_reaches_no_request_and_ends_the_trust_in_its_origin(late_s: float) -> None:
+    async with serving() as (server, origin):
+        dropped: list[str] = []
+        origin.on_surplus = dropped.extend
+        server.surplus, server.late_s = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", late_s
+        for number in range(1, 5):
+            assert await get(server, origin) == f"{number}.1"
+            await asyncio.sleep(QUIET_S / 2 + late_s)
+        server.surplus = b""
+        assert await get(server, origin) == "5.1"
+        await asyncio.sleep(QUIET_S + 0.05)
+        assert await get(server, origin) == "6.1"
+        assert b"Connection: close" in server.heads[-1]
+        assert dropped == []
+
+
+async def test_what_was_answered_on_a_connection_with_a_surplus_is_named() -> None:
+    """From its second answer on, each may have been that of another request."""
+    async with serving() as (server, origin):
+        dropped: list[str] = []
+        origin.on_surplus = dropped.extend
+        assert await get(server, origin, "first") == "1.1"
+        await asyncio.sleep(QUIET_S + 0.05)
+        server.surplus = b"more"
+        assert await get(server, origin, "second") == "1.2"
+        await asyncio.sleep(0.05)
+        assert dropped == [server.url + "second"]
+
+
+async def test_a_connection_that_the_origin_closed_is_replaced() -> None:
+    async with serving() as (server, origin):
+        server.close_after = 1
+        for number in range(1, 4):
+            assert await get(server, origin) == f"{number}.1"
+            await asyncio.sleep(QUIET_S + 0.05)
+
+
+async def test_what_cannot_be_sent_again_has_a_connection_of_its_own() -> None:
+    async with serving() as (server, origin):
+        assert await get(server, origin) == "1.1"
+        await asyncio.sleep(QUIET_S + 0.05)
+        assert await get(server, origin, method="POST") == "2.1"
+
+
+async def test_idle_connections_make_room_and_busy_ones_are_waited_for() -> None:
+    async with serving(TimeLimits(connect_s=0.2), open_at_most=1) as (server, origin):
+        assert await get(server, origin) == "1.1"
+        assert await get(server, origin) == "2.1", "the idle one was closed"
+        busy = await origin.fetch(Request("GET", Target.parse(server.url)))
+        server.surplus = b""
+        busy_too = asyncio.create_task(get(server, origin))
+        assert b"".join([chunk async for chunk in busy.chunks]) == b"3.1"
+        assert await busy_too == "4.1"
+
+
+async def test_too_many_connections_are_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with serving(TimeLimits(connect_s=0.1, read_s=5.0), open_at_most=1) as (server, origin):
+        blocked = asyncio.Event()
+
+        async def silent(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await blocked.wait()
+            writer.close()
+
+        listening = await asyncio.start_server(silent, "127.0.0.1", 0)
+        url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
+        waiting = asyncio.create_task(origin.fetch(Request("GET", Target.parse(url))))
+        await asyncio.sleep(0.05)
+        with pytest.raises(OriginError, match="too many"):
+            await get(server, origin)
+        blocked.set()
+        with pytest.raises(OriginError):
+            await waiting
+        listening.close()
+        await listening.wait_closed()
+
+
+async def test_an_idle_connection_is_closed_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "IDLE_S", 0.05)
+    async with serving() as (server, origin):
+        await get(server, origin)
+        await asyncio.sleep(0.15)
+        assert origin.open_connections == 0
