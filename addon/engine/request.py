@@ -167,12 +167,9 @@ def _names_of(request: Request) -> tuple[str, ...]:
 
 def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes) -> tuple[Copy, ...]:
     """Further copies whose entity tags may be offered: not those that are bound to another person's cookie."""
+    own = ("", cookie_hash(request.fields, salt)) if any(copy.personal for copy in copies) else ("",)
     return tuple(
-        copy
-        for copy in copies
-        if copy is not chosen
-        and copy.etag is not None
-        and (not copy.personal or copy.personal == cookie_hash(request.fields, salt))
+        copy for copy in copies if copy is not chosen and copy.etag is not None and copy.personal in own
     )
 
 

@@ -6,7 +6,7 @@ from bestbefore.addon.rfc9111.syntax import list_members
 LOOP_FIELD = "Bestbefore-Via"
 """Stands in for Via in requests where the operator wants none: some servers answer those that bear it uncompressed."""
 
-_HOP_BY_HOP = frozenset((
+HOP_BY_HOP = frozenset((
     "connection",
     "keep-alive",
     "proxy-connection",
@@ -81,7 +81,7 @@ def without_named(fields: Fields) -> Fields:
     """
     if not _names_more_than_hop_by_hop(fields):
         return fields
-    named = connection_options(fields) - _HOP_BY_HOP
+    named = connection_options(fields) - HOP_BY_HOP
     return fields if named.isdisjoint(fields.names()) else fields.without(named)
 
 
@@ -91,7 +91,7 @@ def end_to_end(fields: Fields) -> Fields:
     These are the hop-by-hop fields and those that Connection names. Left out is Transfer-Encoding too: whoever sends
     the message frames it anew.
     """
-    removed = _HOP_BY_HOP | connection_options(fields) if "connection" in fields else _HOP_BY_HOP
+    removed = HOP_BY_HOP | connection_options(fields) if "connection" in fields else HOP_BY_HOP
     return fields if removed.isdisjoint(fields.names()) else fields.without(removed)
 
 

@@ -15,7 +15,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rfc9111.personal import begins_session, binding
 from bestbefore.addon.rfc9111.syntax import list_members
 from bestbefore.addon.rfc9111.targeted import governing
-from bestbefore.addon.rfc9111.vary import selecting
+from bestbefore.addon.rfc9111.vary import selecting, selecting_names
 
 
 class NoStore(StrEnum):
@@ -37,6 +37,8 @@ class NoStore(StrEnum):
     PRIVATE = "private"
     AUTHORIZATION = "authorization"
     VARY = "vary-star"
+    LONG_FIELD = "long-field"
+    """A request field that selects the response is longer than any that is parsed for it."""
     SET_COOKIE = "set-cookie"
     CONNECTION = "connection-option"
     """Connection removes a field without which the rest would be misread."""
@@ -56,6 +58,7 @@ class NoStore(StrEnum):
             NoStore.UNUSUAL_REQUEST,
             NoStore.PARTIAL,
             NoStore.AUTHORIZATION,
+            NoStore.LONG_FIELD,
         )
 
 
@@ -142,8 +145,10 @@ def _by_directives(request: Request, cache_control: CacheControl) -> NoStore | N
 def _by_fields(
     request: Request, fields: Fields, cache_control: CacheControl, lifetime: Lifetime | None
 ) -> NoStore | None:
-    if selecting(fields, request.fields) is None:
+    if selecting_names(fields) is None:
         return NoStore.VARY
+    if selecting(fields, request.fields) is None:
+        return NoStore.LONG_FIELD
     if "set-cookie" in fields and (lifetime is None or begins_session(request, fields, cache_control)):
         return NoStore.SET_COOKIE
     if (fields.first("content-type") or "").lower().startswith(_EVENT_STREAMS):

@@ -242,3 +242,11 @@ def test_no_message_makes_storing_fail_and_what_is_stored_can_be_dated(
     copy = copy_of(request, head, BodyRef("0", 5), request_time_s=RECEIVED_S, response_time_s=RECEIVED_S, salt=b"")
     assert copy.age_s(RECEIVED_S) >= 0
     assert copy.cache_control.no_store <= (reason is not None or copy.cache_control.must_understand)
+
+
+def test_what_a_long_field_selected_is_not_stored_and_ends_no_copy(request_to: Asking, response: Answering) -> None:
+    head, long = response("Cache-Control: max-age=60", "Vary: Accept-Language"), "en, " * 14_000
+    why = why_not_store(request_to(f"Accept-Language: {long}"), head, RECEIVED_S)
+    assert why is NoStore.LONG_FIELD
+    assert why.lies_in_the_request
+    assert why_not_store(request_to(f"Foo: {long}"), head, RECEIVED_S) is None

@@ -4,9 +4,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.message import Fields, Request
-from bestbefore.addon.rfc9111.vary import accepted_encodings, choose, matches, normalised, selecting, variant_key
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rfc9111.personal import cookie_hash
+from bestbefore.addon.rfc9111.vary import (
+    LONGEST,
+    LongFieldError,
+    Variants,
+    accepted_encodings,
+    choose,
+    matches,
+    normalised,
+    selecting,
+    variant_key,
+)
 
 type Stored = Callable[..., Copy]
 type Asking = Callable[..., Request]
@@ -34,6 +46,7 @@ FRESH = "Cache-Control: max-age=60"
         (["Accept-Encoding: gzip;q=0, *"], None),
         (["Accept-Encoding: gzip;q=2"], None),
         (["Accept-Encoding: gzip;level=1"], None),
+        (["Accept-Encoding: gzip" + ", x" * 500], None),
     ],
 )
 def test_what_a_client_accepts_is_one_of_three(fields: Having, accepts: list[str], sent: str | None) -> None:
@@ -72,6 +85,32 @@ def test_credentials_are_not_kept_in_the_key(fields: Having) -> None:
     assert kept is not None
     assert [name for name, _ in kept] == ["authorization", "cookie"]
     assert "s3cret" not in repr(kept)
+
+
+@pytest.mark.parametrize("name", ["TE", "Connection", "Upgrade", "Proxy-Authorization"])
+def test_what_no_origin_is_sent_selects_nothing(fields: Having, name: str) -> None:
+    assert normalised(name.lower(), fields(f"{name}: trailers")) is None
+
+
+@pytest.mark.parametrize("name", ["Accept-Language", "Foo"])
+def test_a_long_field_selects_nothing(stored: Stored, request_to: Asking, fields: Having, name: str) -> None:
+    most = ", ".join(["en"] * (LONGEST // 4))[:LONGEST]
+    fits, long = request_to(f"{name}: {most}"), request_to(f"{name}: {most}", f"{name}: eng")
+    copy = stored(FRESH, f"Vary: {name}", request=fits)
+    assert choose([copy], fits.fields, b"") is copy
+    with pytest.raises(LongFieldError):
+        normalised(name.lower(), long.fields)
+    assert selecting(fields(f"Vary: Other, {name}"), long.fields) is None
+    for copies in ([copy], [copy, stored(FRESH, f"Vary: {name}")]):
+        assert choose(copies, long.fields, b"") is None
+    plain = stored(FRESH)
+    assert choose([plain], long.fields, b"") is plain, "what does not vary by it answers it"
+
+
+def test_credentials_may_be_as_long_as_they_are(stored: Stored, request_to: Asking) -> None:
+    request = request_to("Cookie: " + "a=1; " * 4000)
+    copy = stored(FRESH, "Vary: Cookie", request=request)
+    assert choose([copy], request.fields, b"") is copy
 
 
 MANY = ",".join(f"f{number}" for number in range(65))
@@ -159,3 +198,88 @@ def test_white_space_around_commas_never_matters(values: list[str], spaces: int)
     for name in ("accept-encoding", "accept-language", "foo"):
         spaced = Fields((name, value.replace(",", " " * spaces + ",\t")) for value in plain)
         assert normalised(name, spaced) == normalised(name, Fields((name, value) for value in plain))
+
+
+class CountedFields(Fields):
+    """Fields that count how often one is looked at."""
+
+    looked = 0
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Those of one name."""
+        self.looked += 1
+        return super().values(name)
+
+
+@pytest.mark.parametrize("wanted", ["l0", "l63", "other"])
+def test_a_search_looks_at_each_field_once_however_many_variants_there_are(
+    stored: Stored, request_to: Asking, wanted: str
+) -> None:
+    def variant(number: int) -> Copy:
+        request = request_to(f"Accept-Language: l{number}", "Foo: a, b")
+        return stored(FRESH, "Vary: Accept-Language, Foo", request=request)
+
+    looked = []
+    for copies in ([variant(0)] * 2, [variant(number) for number in range(64)]):
+        asked = CountedFields([("Accept-Language", wanted), ("Foo", "a,b")])
+        found = choose(copies, asked, b"salt")
+        assert found is None or found.selecting[0][1] == f"{wanted};q=1"
+        looked.append(asked.looked)
+    assert looked == [2, 2]
+
+
+SALT = b"salt"
+COOKIES = ("", "sid=ann", "sid=bob")
+
+
+def plainly_chosen(copies: list[Copy], request: Fields, salt: bytes) -> Copy | None:
+    """What `choose` is defined as: each copy is compared in its turn."""
+    negotiated = False
+    in_order = sorted(copies, key=lambda c: (bool(c.personal), c.date_s, c.response_time_s), reverse=True)
+    for copy in in_order:
+        if copy.personal and copy.personal != cookie_hash(request, salt):
+            continue
+        varies = "vary" in copy.head.fields
+        if (varies or not negotiated) and matches(copy, request):
+            return copy
+        negotiated = negotiated or varies
+    return None
+
+
+requests = st.builds(
+    lambda language, foo, encoding, cookie: Fields(
+        (name, value)
+        for name, value in (
+            ("Accept-Language", language), ("Foo", foo), ("Accept-Encoding", encoding), ("Cookie", cookie)
+        )
+        if value
+    ),
+    st.sampled_from(("", "de", "DE;q=1", "en, de;q=0.5", "de, " * 400)),
+    st.sampled_from(("", "1", "1, 2", "1,2")),
+    st.sampled_from(("", "gzip", "br, gzip", "*")),
+    st.sampled_from(COOKIES),
+)
+
+
+@st.composite
+def variants(draw: st.DrawFn) -> Copy:
+    vary = draw(st.sampled_from((None, "", "Foo", "Accept-Language", "foo, accept-language", "Cookie", "TE")))
+    lines = [("Date", format_http_date(1e9 + draw(st.integers(0, 2))))]
+    lines += [("Vary", vary)] if vary is not None else []
+    lines += [("Content-Encoding", "gzip")] if draw(st.booleans()) else []
+    fields, request = Fields(lines), draw(requests)
+    moment_s = 1e9 + draw(st.integers(0, 2))
+    personal = draw(st.sampled_from(("", "", cookie_hash(request, SALT))))
+    return Copy(
+        "http://example.org/", Head(200, fields), BodyRef("d", 1), moment_s, moment_s, moment_s, moment_s,
+        selecting=selecting(fields, request) or (), personal=personal,
+    )  # fmt: skip
+
+
+@given(st.lists(variants(), max_size=12), requests)
+@settings(max_examples=1000, derandomize=True)
+def test_the_search_finds_what_comparing_each_copy_in_turn_would(copies: list[Copy], request: Fields) -> None:
+    expected = plainly_chosen(copies, request, SALT)
+    held = Variants(copies)
+    for found in (choose(copies, request, SALT), choose(held, request, SALT), choose(held, request, SALT)):
+        assert found is expected
