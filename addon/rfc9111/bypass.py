@@ -2,6 +2,7 @@
 
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 from bestbefore.addon.rfc9111.message import Fields, Request
 
@@ -21,22 +22,40 @@ class Bypass(StrEnum):
 
 
 _UNKEYED = frozenset((
-    "forwarded",
-    "front-end-https",
-    "x-host",
-    "x-http-method",
-    "x-http-host-override",
-    "x-http-method-override",
-    "x-method-override",
-    "x-original-host",
-    "x-original-url",
-    "x-rewrite-url",
+    # Another host, scheme, port or path than those of the target
+    *("base-url", "forwarded", "front-end-https", "proxy-host", "proxy-url", "request-uri", "x-backend-host"),
+    *("x-envoy-original-dst-host", "x-envoy-original-host", "x-envoy-original-path", "x-host", "x-http-destinationurl"),
+    *("x-http-host", "x-http-host-override", "x-https", "x-original-host", "x-original-uri", "x-original-url"),
+    *("x-proxy-host", "x-proxy-url", "x-real-host", "x-real-uri", "x-real-url", "x-request-uri", "x-rewrite-path"),
+    *("x-rewrite-uri", "x-rewrite-url", "x-scheme", "x-server-name", "x-url-scheme"),
+    # Another method
+    *("x-http-method", "x-http-method-override", "x-method", "x-method-override"),
+    # Another client
+    *("client-ip", "cluster-client-ip", "incap-client-ip", "proxy-client-ip", "remote-addr", "true-client-ip"),
+    *("wl-proxy-client-ip", "x-client-ip", "x-cluster-client-ip", "x-custom-ip-authorization", "x-originating-ip"),
+    *("x-proxyuser-ip", "x-real-ip", "x-remote-addr", "x-remote-ip", "x-true-client-ip"),
+    # Another form of the answer: Next.js, React Router, SvelteKit, Symfony and Drupal (ESI), Rack, S3, CGI
+    *("next-action", "next-url", "rsc", "x-invoke-path", "x-invoke-query", "x-invoke-status", "x-matched-path"),
+    *("x-nextjs-data", "x-now-route-matches", "x-react-router-prerender-data", "x-react-router-spa-mode"),
+    *("x-sveltekit-invalidated", "x-sveltekit-pathname", "surrogate-capability", "x-accel-mapping", "x-sendfile-type"),
+    *("x-amz-website-redirect-location", "proxy"),
 ))
+"""Fields that published work on cache poisoning has made origins honour without a Vary, and that no usual client sends.
+
+Left out is what usual clients do send, such as Origin, Referer, X-Requested-With and X-Wap-Profile.
+"""
+_UNKEYED_BEGINNINGS = (
+    "cf-", "cloudfront-", "fastly-", "next-router-", "x-appengine-", "x-azure-", "x-forward", "x-middleware-",
+    "x-vercel-",
+)  # fmt: skip
+"""Those that a network in front of an origin adds, and all that follow one name."""
 USUAL_BYTES = 4096
 """Of all fields of a request; servers take from 8 KiB (Apache, nginx) to 64 KiB."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NOT_IN_A_TARGET = re.compile(r"[\x00-\x20\x7f]")
 _PRECONDITIONS = frozenset(("if-match", "if-unmodified-since"))
+_NAMES_REMEMBERED = 32
+"""Of no more fields in a request: then it is one of the few sets of names that clients send."""
 
 
 def bypass_reason(request: Request) -> Bypass | None:
@@ -45,13 +64,21 @@ def bypass_reason(request: Request) -> Bypass | None:
         return Bypass.METHOD
     if request.has_body:
         return Bypass.BODY
+    names = request.fields.names()
+    return _remembered_reason(names) if len(names) <= _NAMES_REMEMBERED else _reason_in(names)
+
+
+def _reason_in(names: frozenset[str]) -> Bypass | None:
     # To an origin that hands its fields on as CGI does, X_Original_URL is the same as X-Original-URL.
-    names = {name.replace("_", "-") for name in request.fields.names()}
-    if not _UNKEYED.isdisjoint(names) or any(name.startswith("x-forwarded") for name in names):
+    names = frozenset(name.replace("_", "-") for name in names)
+    if not _UNKEYED.isdisjoint(names) or any(name.startswith(_UNKEYED_BEGINNINGS) for name in names):
         return Bypass.UNKEYED
     if "upgrade" in names:
         return Bypass.UPGRADE
     return None if _PRECONDITIONS.isdisjoint(names) else Bypass.PRECONDITION
+
+
+_remembered_reason = lru_cache(maxsize=128)(_reason_in)
 
 
 def is_unusual(fields: Fields) -> bool:

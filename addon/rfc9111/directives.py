@@ -43,7 +43,8 @@ class CacheControl:
 
 NO_DIRECTIVES = CacheControl()
 
-_WORDS = re.compile(r'[;,\s"=]+')
+_PLAIN = re.compile(r"[a-z0-9_-]+")
+"""What each known directive, and each field that one may name, is written in."""
 
 
 class _Seen:
@@ -59,12 +60,14 @@ class _Seen:
     def _add(self, member: str) -> None:
         name, equals, written = member.partition("=")
         argument = written if is_token(written) else unquoted(written)
-        if is_token(name) and (not equals or argument is not None):
-            self.arguments.setdefault(name.lower(), []).append(argument if equals else None)
+        lower = name.lower()
+        if _PLAIN.fullmatch(lower) and (not equals or argument is not None):
+            self.arguments.setdefault(lower, []).append(argument if equals else None)
         else:
-            # Not a directive. `private; max-age=60` still says what its sender meant, so each word in it counts as a
-            # directive whose argument cannot be read: it may restrict, never permit.
-            self.broken.update(_WORDS.split(member.lower()))
+            # Not a directive that anybody knows. `private; max-age=60` and `'private'` still say what their sender
+            # meant, so each word in it counts as a directive whose argument cannot be read: it may restrict, never
+            # permit.
+            self.broken.update(_PLAIN.findall(member.lower()))
 
     def restricts(self, name: str) -> bool:
         return name in self.arguments or name in self.broken
@@ -88,14 +91,15 @@ class _Seen:
         """Whether the directive is about the whole response, else the fields that it is about.
 
         The whole response also where the list of names is broken, or names a field that steers caching, which could
-        then not be left out (RFC 9111 5.2.2.4 expects caches that read the qualified form so).
+        then not be left out (RFC 9111 5.2.2.4 expects caches that read the qualified form so). Broken is also one in
+        single quotes, which to the letter are part of a name.
         """
         if name in self.broken:
             return True, frozenset()
         names: set[str] = set()
         for argument in self.arguments.get(name, ()):
             members = list_members(argument.lower()) if argument is not None else []
-            if not members or not all(map(is_token, members)):
+            if not members or not all(map(_PLAIN.fullmatch, members)):
                 return True, frozenset()
             names.update(members)
         return (True, frozenset()) if names & STEERING_FIELDS else (False, frozenset(names))

@@ -30,6 +30,9 @@ VALIDATOR = 'ETag: "a"'
         (["Cache-Control: max-age=60", "Cache-Control: no-store"], NoStore.NO_STORE),
         (["Cache-Control: max-age=60, private"], NoStore.PRIVATE),
         (['Cache-Control: max-age=60, private="a"'], None),
+        (["Cache-Control: max-age=60, 'private'"], NoStore.PRIVATE),
+        (["Cache-Control: max-age=60, private='a'"], NoStore.PRIVATE),
+        (["Cache-Control: 'no-store', max-age=60"], NoStore.NO_STORE),
         (["Cache-Control: no-store, must-understand, max-age=60"], None),
         (["Cache-Control: max-age=60", "Vary: *"], NoStore.VARY),
         (["Cache-Control: max-age=60", "Vary: a", "Vary: , *"], NoStore.VARY),
@@ -71,8 +74,8 @@ def test_a_rule_may_have_a_use_for_copies_without_validator(
     [
         *((code, None, None) for code in (200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501)),
         *((code, None, NoStore.NOT_CACHEABLE) for code in (201, 299, 302, 303, 307, 400, 403, 499, 500, 502, 503, 599)),
-        *((code, NoStore.STATUS, NoStore.STATUS) for code in (100, 103, 199, 304, 407, 412, 416, 428, 429, 431, 511)),
-        *((code, NoStore.STATUS, NoStore.STATUS) for code in (-1, 0, 600, 999)),
+        *((code, NoStore.STATUS, NoStore.STATUS) for code in (100, 101, 103, 304, 407, 412, 416, 428, 429, 431, 511)),
+        *((code, NoStore.STATUS, NoStore.STATUS) for code in (-1, 0, 1, 99, 600, 999)),
         (206, NoStore.PARTIAL, NoStore.PARTIAL),
     ],
 )
