@@ -80,13 +80,14 @@ def _application(host: str, metrics: Metrics, health: Health) -> web.Application
             raise web.HTTPForbidden(text="403: the Host field names neither this address nor localhost\n")
         return await handler(request)
 
-    async def hide_versions(request: web.Request, response: web.StreamResponse) -> None:  # noqa: ARG001
-        response.headers["Server"] = "bestbefore"
+    async def add_fields(request: web.Request, response: web.StreamResponse) -> None:  # noqa: ARG001
+        response.headers["Server"] = "bestbefore"  # and no versions
+        response.headers["X-Content-Type-Options"] = "nosniff"
 
     application = web.Application(middlewares=[check_host])
     application.router.add_get("/metrics", show_metrics, allow_head=False)
     application.router.add_get("/healthz", show_health, allow_head=False)
-    application.on_response_prepare.append(hide_versions)
+    application.on_response_prepare.append(add_fields)
     return application
 
 

@@ -45,6 +45,7 @@ def of_our_own(status: int, now_s: float, status_member: str, size: int, *lines:
             ("Date", format_http_date(now_s)),
             ("Content-Type", "text/plain; charset=utf-8"),
             ("Content-Length", str(size)),
+            ("X-Content-Type-Options", "nosniff"),
             ("Cache-Control", "no-store"),
             *lines,
             ("Cache-Status", status_member),

@@ -107,7 +107,8 @@ def _clock(conditions: Fields, now_s: float) -> tuple[Head, bytes]:
 
 
 def _page(status: int, reason: str, media_type: str, content: bytes, *lines: tuple[str, str]) -> tuple[Head, bytes]:
-    fields = Fields((*lines, ("Content-Type", media_type), ("Content-Length", str(len(content)))))
+    described = (("Content-Type", media_type), ("X-Content-Type-Options", "nosniff"))
+    fields = Fields((*lines, *described, ("Content-Length", str(len(content)))))
     return Head(status, fields, reason), content
 
 

@@ -39,3 +39,9 @@ def test_an_error_of_ours_is_stored_by_nobody() -> None:
     assert (head.status, head.reason) == (502, "Bad Gateway")
     assert head.fields.get("cache-control") == "no-store"
     assert (head.fields.get("content-length"), head.fields.get("allow")) == ("5", "GET")
+
+
+def test_an_error_of_ours_is_plain_text_whatever_it_says() -> None:
+    head = heads.of_our_own(400, AT_S, hit(), 5)
+    assert head.fields.get("content-type") == "text/plain; charset=utf-8"
+    assert head.fields.get("x-content-type-options") == "nosniff"

@@ -136,10 +136,18 @@ def test_head_has_the_fields_of_get_and_no_content(path: str) -> None:
     assert ask(path, method="HEAD") == (ask(path)[0], b"")
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
+@pytest.mark.parametrize("path", ["/", "/ca.pem", "/ca-bundle.pem", "/clock", "/x"])
+def test_no_page_is_to_be_taken_for_another_type(path: str, method: str) -> None:
+    fields = ask(path, method=method)[0].fields
+    assert fields.get("x-content-type-options") == "nosniff"
+    assert fields.get("content-type")
+
+
 def test_the_clock_says_when_it_changed_and_leaves_its_lifetime_to_the_policy() -> None:
     head, body = ask("/clock")
     assert head.fields.get("last-modified") == CHANGED
-    assert head.fields.names() == {"last-modified", "content-type", "content-length"}
+    assert head.fields.names() == {"last-modified", "content-type", "content-length", "x-content-type-options"}
     assert head.fields.get("content-type") == "text/plain; charset=utf-8"
     assert CHANGED in body.decode()
     assert "next at Fri, 26 Jan 2024 00:00:40 GMT" in body.decode()
