@@ -23,6 +23,8 @@ class Refusal(StrEnum):
 
     USERINFO = "userinfo"
     SECRET = "secret-in-query"  # noqa: S105 - no password, but the name of a reason
+    TOKEN = "token-in-path"  # noqa: S105 - likewise
+    """A segment of the path looks as if it had been drawn at random, as in a link that opens to whoever has it."""
     DEED = "deed"
     """Path or query name something that is done rather than shown."""
     TOO_LONG = "too-long"
@@ -46,12 +48,31 @@ _SECRET_ENDINGS = (
     "rsskey", "feedkey", "session", "sessionid", "sessid",
 )  # fmt: skip
 """Those that also count without a seam before them, as in `PHPSESSID`."""
+_SHORT_SECRETS = frozenset(("k", "t"))
+"""Whole keys: a word among others in `don-t` or `k-means` says nothing."""
 _DEEDS = frozenset((
-    "activate", "approve", "buy", "cancel", "checkout", "confirm", "delete", "destroy", "disable", "enable", "logoff",
-    "logon", "login", "logout", "optout", "purchase", "remove", "reset", "revoke", "signin", "signoff", "signout",
-    "subscribe", "unsubscribe", "verify", "vote",
+    "accept", "ack", "acknowledge", "activate", "add", "addtocart", "approve", "ban", "buy", "cancel", "checkout",
+    "claim", "clear", "confirm", "create", "cron", "deactivate", "decline", "delete", "deny", "destroy", "disable",
+    "dismiss", "downvote", "drop", "enable", "erase", "exec", "execute", "flush", "follow", "halt", "invite", "invoke",
+    "join", "kill", "lock", "logoff", "logon", "login", "logout", "optin", "optout", "pay", "poweroff", "poweron",
+    "publish", "purchase", "purge", "reboot", "redeem", "register", "reject", "reload", "remove", "renew", "resend",
+    "reset", "restart", "restore", "revoke", "rollback", "rsvp", "save", "send", "shutdown", "signin", "signoff",
+    "signout", "signup", "submit", "subscribe", "suspend", "terminate", "toggle", "transfer", "trash", "trigger",
+    "unban", "unblock", "unfollow", "uninstall", "unlink", "unlock", "unpublish", "unsubscribe", "update", "upvote",
+    "verify", "vote", "wipe", "wpcron",
 ))  # fmt: skip
-"""Whole segments of a path and values or keys of a query, spelt without `-`, `_`, `.` and case."""
+"""Whole segments of a path and values or keys of a query, spelt without `-`, `_`, `.` and case; and the first of two
+words of a segment, as in `confirm-email`. Not words that name pages or lists as often, such as `start`, `open`,
+`order`, `install` and `archive`."""
+LEAST_TOKEN = 16
+"""Characters: 64 bits in hexadecimal digits, the least that nobody guesses. Shorter are the names of files by content
+that build tools make (8 digits), and of videos (11)."""
+_RUN = re.compile(rf"[A-Za-z0-9_-]{{{LEAST_TOKEN},}}")
+_HEX_RUN = re.compile(rf"[0-9A-Fa-f]{{{LEAST_TOKEN},}}|[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}")
+_CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
+_CHANGES_AT_LEAST = 0.25
+"""Of one character: in letters and digits drawn at random 0.44 (0.4 without capitals), in `CamelCase` about 0.2, in
+words and dates less than 0.1."""
 _SEAM = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _NOT_A_LETTER = re.compile(r"[^a-z0-9]+")
 
@@ -71,16 +92,31 @@ def refused_url(url: str) -> Refusal | None:
     if any(_is_secret(unquote_plus(key)) for key, _, _ in pairs):
         return Refusal.SECRET
     names = [unquote_plus(name) for name, _, _ in segments]
+    if any(map(_is_token, names)):
+        return Refusal.TOKEN
     words = [*names, *(name.partition(".")[0] for name in names)]
     words += [unquote_plus(text) for key, _, value in pairs for text in (key, value)]
-    if any(_NOT_A_LETTER.sub("", word.lower()) in _DEEDS for word in words):
+    if any(_NOT_A_LETTER.sub("", word.lower()) in _DEEDS for word in words) or any(map(_begins_a_deed, names)):
         return Refusal.DEED
     return None
 
 
 def _is_secret(key: str) -> bool:
     words = [word.lower() for word in _SEAM.split(key) if word]
-    return any(word in _SECRETS or word.endswith(_SECRET_ENDINGS) for word in words)
+    is_short = len(words) == 1 and words[0] in _SHORT_SECRETS
+    return is_short or any(word in _SECRETS or word.endswith(_SECRET_ENDINGS) for word in words)
+
+
+def _is_token(segment: str) -> bool:
+    """Whether part of a segment looks drawn at random: not a number, nor words however they are joined."""
+    if any(not run.isdigit() and not run.isalpha() for run in _HEX_RUN.findall(segment)):
+        return True
+    return any(len(_CHANGE.findall(run)) >= _CHANGES_AT_LEAST * len(run) for run in _RUN.findall(segment))
+
+
+def _begins_a_deed(segment: str) -> bool:
+    words = [word.lower() for word in _SEAM.split(segment.partition(".")[0]) if word]
+    return len(words) == 2 and words[0] in _DEEDS
 
 
 def fetch_of(copies: tuple[Copy, ...], asked_from: tuple[str, ...], user_agent: str) -> tuple[Request, Reach] | Refusal:

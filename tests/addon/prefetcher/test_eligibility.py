@@ -33,6 +33,18 @@ TAGGED = copy(("ETag", '"a"'))
         "http://example.org/how-to-delete-a-file",
         "http://example.org/2024/removes/",
         "http://[2001:db8::1]:8080/a;b",
+        "http://example.org/k-means?don-t=1&kt=2&tab=3&top-k=4",
+        "http://example.org/feeds/videos.xml?channel_id=UC_x5XG1OV2P6uZZ5FSM9Ttw",
+        "http://example.org/2024/01/26/how-to-accept-that-a-server-must-reboot-in-2024.html",
+        "http://example.org/list?start=20&order=asc&show=open&archive=2024",
+        "http://example.org/static/js/main.7666217c.chunk.js",
+        "http://example.org/status/1750950000000000000/20240126201320123456",
+        "http://example.org/w/ListOfProgrammingLanguages_by_type",
+        "http://example.org/wiki/Honorificabilitudinitatibus",
+        "http://example.org/dotgov-domains/current-full.csv",
+        "http://example.org/watch/dQw4w9WgXcQ",
+        "http://example.org/deadbeefdecadefacade",
+        "http://example.org/how-to-delete-a-file/acceptance/restarts/updates",
     ],
 )
 def test_ordinary_urls_may_be_fetched(url: str) -> None:
@@ -63,6 +75,31 @@ def test_ordinary_urls_may_be_fetched(url: str) -> None:
         ("http://example.org/list/un%73ubscribe?id=3", Refusal.DEED),
         ("http://example.org/index.php?action=delete&id=3", Refusal.DEED),
         ("http://example.org/?logout", Refusal.DEED),
+        *((f"http://example.org/x?{query}", Refusal.SECRET) for query in ("t=1", "a=1&k=2", "K=1", "t", "%74=1")),
+        ("http://example.org/page;t=1", Refusal.SECRET),
+        *(
+            (f"http://example.org/{path}", Refusal.TOKEN)
+            for path in (
+                "calendar/ical/private-0a1b2c3d4e5f60718293a4b5c6d7e8f9/basic.ics",
+                "reset/0A1B2C3D4E5F6071",
+                "u/550e8400-e29b-41d4-a716-446655440000/feed.xml",
+                "magic/eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.c2ln",
+                "d/1BxiMVs0XRA5nFMdKvBdBZjgmUUqptlbs74OgvE2upms/export",
+                "s/a%62c3def4ghi5jkl6mno7",
+                "in/VXU3bFBwWE11OVM0Ylpqcw==/1",
+                "contact/phone/088d43cb-a49e-4174-b188-db1c91ffbbb0",
+                "storage/articles/January2024/niXelFsZnuXvMrDhWWGu.jpg",
+            )
+        ),
+        *(
+            (f"http://example.org/{path}", Refusal.DEED)
+            for path in (
+                "invitation/accept", "api/reboot", "device/3/restart", "posts/7/approve", "a/confirm", "power/shutdown",
+                "user/5/disable", "user/5/enable", "x.cgi?cmd=reboot", "x?do=accept", "x?restart", "Accept-Invite/3",
+                "rebootDevice", "confirm-email/3", "nic/update?hostname=a", "?add-to-cart=12", "wp-cron.php",
+                "ShutDown.aspx", "delete_user", "system/power-off",
+            )
+        ),
         ("http://example.org/" + "a" * 5000, Refusal.TOO_LONG),
         ("http://example.org/?" + "&".join(f"a{n}=1" for n in range(100)), Refusal.TOO_LONG),
     ],
