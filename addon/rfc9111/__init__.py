@@ -7,7 +7,8 @@ response); `bypass` (what goes past the cache), `connection` (what is not passed
 or ask first), `validation` (asking, and what the answer changes), `answer` (what is sent), `ranges` (which part of
 it), `invalidation` (what goes).
 
-A request: `bypass_reason`, then `vary.choose` and `reuse.decide`, then `answer` and `ranges.part` or, to the
-origin, `validation.conditional`. A response: for a 304 `validation.confirmed` and `updated`, else
-`storing.why_not_store` and `copy_of`. No origin: `reuse.without_origin`. Both ways: `connection.end_to_end`.
+A request: `connection.protected_in_request` and `without_named`, `bypass_reason`, then `vary.choose` and
+`reuse.decide`, then `answer` and `ranges.part` or, to the origin, `validation.conditional`. A response: for a 304
+`validation.confirmed` and `updated`, else `storing.why_not_store` and `copy_of`. No origin: `reuse.without_origin`.
+Both ways: `connection.end_to_end`.
 """
