@@ -1,5 +1,7 @@
 """Fields that are for one connection only, and the Via of each hop (RFC 9110 7.6)."""
 
+import re
+
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.rfc9111.syntax import list_members
 
@@ -34,6 +36,8 @@ _OF_A_RESPONSE = _FOR_ALL_RECIPIENTS | {
 of a large CDN name it in each chunked response."""
 _PROTECTED_BEGINNINGS = (":", "content-", "x-forwarded")
 """Pseudo-fields of HTTP/2, and all that frames or describes content."""
+_WORD = re.compile(r"[a-z0-9:_-]+")
+"""In what is no list of tokens, such as `close Content-Length`, each name counts."""
 _USUAL_LINES = frozenset((
     *("keep-alive", "Keep-Alive", "close", "Close", "upgrade", "Upgrade", "TE", "te", "keep-alive, Upgrade"),
     *("TE, close", "close, TE"),
@@ -66,7 +70,7 @@ def protected_in_response(fields: Fields) -> frozenset[str]:
 def _protected(fields: Fields, names: frozenset[str]) -> frozenset[str]:
     if not _names_more_than_hop_by_hop(fields):
         return frozenset()
-    options = connection_options(fields)
+    options = {name for line in fields.values("connection") for name in _WORD.findall(line.lower())}
     return frozenset(name for name in options if name in names or name.startswith(_PROTECTED_BEGINNINGS))
 
 

@@ -118,6 +118,18 @@ def test_in_a_response_it_names_nothing_that_describes_it(fields: Having, name: 
     assert protected_in_response(fields(f"Connection: close, {name}")) == {name.lower()}
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("close Content-Length", '"Content-Length"', '", Content-Length', "close;content-length"),
+        *("Content-Length\x00", "\tx\x0b,content-length\x0c"),
+    ],
+)
+def test_a_name_counts_however_it_is_listed(fields: Having, line: str) -> None:
+    received = fields(f"Connection: {line}", "Content-Length: 5")
+    assert protected_in_request(received) == protected_in_response(received) == {"content-length"}
+
+
 def test_servers_name_transfer_encoding_in_responses(fields: Having) -> None:
     assert not protected_in_response(fields("Connection: keep-alive", "Connection: Transfer-Encoding"))
     assert not protected_in_response(fields("Connection: Transfer-Encoding, close"))
