@@ -204,4 +204,6 @@ def _is_for_all(request: Request) -> bool:
 
 def _shown_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
     """Less those of this machine itself, for a client that may not reach it: a name may have led another there."""
-    return tuple(copy for copy in copies if not copy.local) if is_restricted(client) else copies
+    if not is_restricted(client) or not any(copy.local for copy in copies):
+        return copies  # these very ones, whose index is kept with them
+    return tuple(copy for copy in copies if not copy.local)

@@ -269,5 +269,5 @@ class BestBefore:
 
 
 def _refusal(status: int, message: str, *fields: tuple[str, str]) -> mitmproxy.http.Response:
-    lines = Fields((("Content-Type", "text/plain; charset=utf-8"), *fields))
+    lines = Fields((("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff"), *fields))
     return mitmproxy.http.Response.make(status, f"bestbefore: {message}\n", mitmproxy.http.Headers(pairs_of(lines)))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from cachetools import LRUCache
 
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.vary import Variants
 from bestbefore.addon.store.interface import CopySet
 
 COPY_BYTES = 2048
@@ -34,7 +35,7 @@ class Hot:
         room = self._held.maxsize / 8
         used = {copy.body.digest for copy in held.found.copies}
         bodies = {d: body for d, body in held.found.bodies.items() if d in used and len(body) <= room}
-        held = Held(CopySet(held.found.copies, bodies), held.complete)
+        held = Held(CopySet(Variants(held.found.copies), bodies), held.complete)
         self._partitions.add(partition)
         if held.found.copies and _size_bytes(held) <= self._held.maxsize:
             self._held[url, partition] = held
