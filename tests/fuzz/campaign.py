@@ -8,12 +8,15 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import mutations_h2
 from client_h1 import Outcome, asked_for, connect, play, reading_of
-from judge import Judge
+from client_h2 import play_streams
+from judge import Judge, Reading
 from mutations_h1 import MUTATIONS, WITH_CONNECT
 from names import name
 from recording import Recorder
 from requests_h1 import Mutation, Place, Script, script
+from requests_h2 import read_stream, streams
 
 ROUND = 400
 """Cases between two moments of quiet."""
@@ -75,8 +78,7 @@ class Campaign:
 
     async def _round(self, cases: Sequence[int]) -> None:
         waiting = list(reversed(cases))
-        revisit = tuple(self._public[-200:])
-        self._public.clear()
+        revisit = tuple(self._public)
 
         async def work() -> None:
             while waiting:
@@ -86,6 +88,7 @@ class Campaign:
         await asyncio.sleep(QUIET_S)
         self.judge.settle(self.recorder)
         self.judge.forget()
+        self._public = [f"{name('u', case, 0)}?public" for case in cases]
 
     def script(self, case: int, revisit: Sequence[str] = ()) -> Script:
         """What a case sends."""
@@ -93,17 +96,43 @@ class Campaign:
         return script(self.plan.seed, case, self.place, mutations, revisit)
 
     async def _case(self, case: int, revisit: Sequence[str]) -> None:
+        try:
+            await (self._case_h2(case) if self.plan.way == "h2" else self._case_h1(case, revisit))
+        except (OSError, ssl.SSLError) as error:
+            self.judge.notes[f"no connection: {type(error).__name__}"] += 1
+
+    async def _case_h2(self, case: int) -> None:
+        made, used = streams(self.plan.seed, case, self.place, mutations_h2.MUTATIONS)
+        requests = [read_stream(stream) for stream in made]
+        sent = repr([(stream.fields, stream.data, stream.trailers) for stream in made]).encode()
+        self.judge.expect(case, sent, Reading(requests, None))
+        self.used.update(used)
+        transport, connection = await connect(self.plan.port, self.place.authority, self.client_tls)
+        came = await play_streams(made, transport, connection)
+        received = bytes(came.received)
+        self.sent += came.sent
+        self.judge.at_the_client(case, (), (), received, self.recorder)
+        if came.malformed:
+            self.judge.find(f"malformed-answer:{came.malformed}", case, "", received)
+        for position, (stream, request) in enumerate(zip(made[: came.sent], requests, strict=False)):
+            number = 2 * position + 1
+            got = came.got.get(number)
+            if got is not None:
+                self.judge.answered(case, request, got, self.recorder, received)
+            if (got is None or not got.complete) and number not in came.reset and stream.ends and not stream.after:
+                if came.closed:
+                    self.judge.notes["closed before all was answered"] += 1
+                else:
+                    self.judge.find("no-answer", case, repr((number, stream.fields, stream.data, stream.trailers)), received)
+
+    async def _case_h1(self, case: int, revisit: Sequence[str]) -> None:
         made = self.script(case, revisit)
         reading = reading_of(made.sent)
         self.judge.expect(case, made.sent, reading)
         self.sent += len(reading.requests) + (reading.broken is not None)
         self.used.update(made.mutations)
-        try:
-            transport, connection = await connect(self.plan.port, self.place.authority, self.client_tls)
-            outcome = await play(made, reading, transport, connection)
-        except (OSError, ssl.SSLError) as error:
-            self.judge.notes[f"no connection: {type(error).__name__}"] += 1
-            return
+        transport, connection = await connect(self.plan.port, self.place.authority, self.client_tls)
+        outcome = await play(made, reading, transport, connection)
         asked = asked_for(reading)
         self._check(made, outcome, len(reading.requests), reading.broken is not None)
         self.judge.at_the_client(case, asked, outcome.got, bytes(outcome.received), self.recorder, made.revisited)
@@ -119,6 +148,3 @@ class Campaign:
                 self.judge.find("no-answer", made.case, f"{len(outcome.got)} of {complete}", made.sent + b" -> " + received)
         elif broken and len(outcome.got) == complete and not outcome.closed:
             self.judge.notes["what is no request was not refused in time"] += 1
-
-    def remember_public(self, case: int, number: int) -> None:
-        self._public.append(name("u", case, number) + "?public")

@@ -1,7 +1,6 @@
 """An HTTP/1 client that plays a script through the proxy, plainly or inside a tunnel."""
 
 import asyncio
-import contextlib
 import ssl
 from dataclasses import dataclass, field
 
@@ -156,8 +155,3 @@ class _Reader:
 def asked_for(reading: Reading) -> list[Request]:
     """Those requests that may be answered as such, in their order."""
     return [*reading.requests, *reading.repaired]
-
-
-async def closed_quietly(transport: asyncio.Transport) -> None:
-    with contextlib.suppress(OSError):
-        transport.abort()

@@ -57,8 +57,9 @@ class Reading:
 class Judge:
     """Keeps the findings. `settle` is called when no client is under way."""
 
-    def __init__(self, other_port: int = 0, *, parent: bool = False) -> None:
-        self.other_port, self.parent = other_port, parent
+    def __init__(self, *, parent: bool = False, only_authority: str = "") -> None:
+        """`parent`: the origin stands for a parent proxy. `only_authority`: whatever the client names, it is this."""
+        self.parent, self.only_authority = parent, only_authority.encode()
         self.findings: list[Finding] = []
         self.kinds: Counter[str] = Counter()
         self.statuses: Counter[str] = Counter()
@@ -95,6 +96,8 @@ class Judge:
     def at_the_origin(self, record: Record, request: Request, answer: Answer) -> None:
         """A complete request was read there."""
         self.at_origin += 1
+        if request.refuse:
+            self.find(f"malformed-at-origin:{request.refuse}", 0, "", bytes(record.data))
         wanted = self._expected.get(request.path)
         if not wanted:
             self._unexpected(record, request)
@@ -105,7 +108,7 @@ class Judge:
             if not problems:
                 break
         else:
-            kind = problems[0].partition(":")[0]
+            kind = problems[0].partition(": ")[0]
             evidence = bytes(record.data[-3000:]) + b"\n <- " + self._sent.get(wanted[-1].case, b"")
             self.find(kind, wanted[-1].case, "; ".join(problems), evidence)
             return
@@ -122,14 +125,16 @@ class Judge:
         self.find(f"unmeant-request:{self._reasons.get(case, '')}", case, start, bytes(record.data) + b"\n <- " + self._sent.get(case, b""))
 
     def _differences(self, record: Record, request: Request, expectation: Expectation) -> list[str]:
-        wanted, out = expectation.request, []
+        wanted, out = expectation.request, list[str]()
+        if wanted.refuse:
+            return [f"not-refused:{wanted.refuse}"]
         if expectation.partial:
             out.append(f"broken-request-completed: {expectation.tolerated}")
         if request.method != wanted.method:
             out.append(f"method-changed: {wanted.method!r} -> {request.method!r}")
         if request.content != wanted.content:
             out.append(f"content-changed: {wanted.content[:200]!r} -> {request.content[:200]!r}")
-        asked = wanted.authority.lower()
+        asked = self.only_authority or wanted.authority.lower()
         hosts = [host.lower() for host in request.values(b"host")]
         if [_without_port_80(host) for host in hosts] != [_without_port_80(asked)]:
             out.append(f"host-changed: {asked!r} -> {hosts!r}")
@@ -190,6 +195,8 @@ class Judge:
         if told is None:
             if answer.status < 300 and request.method not in (b"OPTIONS", b"TRACE", b"CONNECT"):
                 self.find("unnamed-answer", case, f"{answer.status} to {request.target!r}", received)
+            return
+        if told == b"-" and not names_in(request.path):
             return
         if told not in request.path:
             self.find("answer-of-another", case, f"{told!r} to {request.path!r}", received)

@@ -100,6 +100,8 @@ class _Connection(asyncio.Protocol):
         named = sorted((case, number) for kind, case, number in names_in(read.path) if kind == "u")
         case, number = named[0] if named else (0, 0)
         answer = answer_for(self._recorder.seed, case, number, read, self._recorder.mutated_share)
+        if not named:
+            answer = Answer([(0.0, b"HTTP/1.1 200 OK\r\nX-Answer: -\r\nContent-Length: 0\r\n\r\n")])
         if read.method == b"CONNECT":
             answer = Answer([(0.0, b"HTTP/1.1 502 no tunnels\r\nContent-Length: 0\r\n\r\n")])
         self._recorder.answers[case, number] = answer

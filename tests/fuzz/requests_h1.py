@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from names import name
+from names import name, names_in
 
 METHODS = ("GET",) * 9 + ("POST",) * 6 + ("HEAD",) * 2 + ("PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND")
 PAUSES_S = (0.0, 0.001, 0.005, 0.02, 0.05)
@@ -127,6 +127,7 @@ def script(
     count = rng.choice((1, 2, 3, 4, 6, 8, 10, 12))
     out: list[bytes] = []
     used: list[str] = []
+    revisited: set[int] = set()
     for number in range(count):
         draft = plain_request(rng, case, number, place)
         if rng.random() < 0.4:
@@ -134,7 +135,9 @@ def script(
             used.append(label)
             mutate(rng, draft)
         elif revisit and rng.random() < 0.05:
-            draft = Draft(case, number, place, "GET", "/" + rng.choice(revisit))
+            again = rng.choice(revisit)
+            revisited.update(other for _, other, _ in names_in(again.encode()))
+            draft = Draft(case, number, place, "GET", "/" + again)
             draft.lines.append(f"X-Id: {name('r', case, number)}".encode())
         out.append(draft.bytes())
         if draft.breaks and rng.random() < 0.7:
@@ -142,7 +145,7 @@ def script(
                 out.append(plain_request(rng, case, number + 100, place).bytes())
             break
     writes, pauses_s = _written(rng, out)
-    return Script(case, writes, pauses_s, used)
+    return Script(case, writes, pauses_s, used, frozenset(revisited))
 
 
 def _written(rng: random.Random, requests: Sequence[bytes]) -> tuple[Sequence[bytes], Sequence[float]]:

@@ -39,6 +39,8 @@ class Request:
     path: bytes = b""
     """The target in origin-form."""
     end: int = 0
+    refuse: str = ""
+    """Why it must be refused, although where it ends is clear."""
 
     def values(self, name: bytes) -> list[bytes]:
         return [value for found, value in self.fields if found == name]
@@ -72,10 +74,10 @@ def read_request(data: bytes | bytearray, start: int = 0, *, tolerant: bool = Fa
         found = _REQUEST.fullmatch(line)
         if found is None:
             raise _Malformed("request-line")  # noqa: TRY301
-        fields, at = _fields(data, at, tolerant=tolerant)
-        head = Request(found[1], found[2], int(found[3]), fields)
-        _address(head)
-        _check_connection(head)
+        bad: list[str] = []
+        fields, at = _fields(data, at, tolerant=tolerant, bad=bad)
+        head = Request(found[1], found[2], int(found[3]), fields, refuse=next(iter(bad), ""))
+        head.refuse = head.refuse or _address(head) or _named_by_connection(head)
         length = _framed(head, tolerant=tolerant)
         request = head
         if head.framing == b"transfer-encoding":
@@ -118,15 +120,20 @@ def _line(data: bytes | bytearray, start: int, *, tolerant: bool) -> tuple[bytes
     elif end >= 0 and not tolerant:
         raise _Malformed("bare-lf")
     if end < 0:
-        if b"\r" in line[:-1]:
+        if b"\r" in line[:-1] and not tolerant:
             raise _Malformed("bare-cr")
         raise _Incomplete("head")
     if b"\r" in line:
-        raise _Malformed("bare-cr")
+        if not tolerant:
+            raise _Malformed("bare-cr")
+        line = line.replace(b"\r", b" ")  # RFC 9112 2.2
     return line, end + 1
 
 
-def _fields(data: bytes | bytearray, at: int, *, tolerant: bool) -> tuple[list[Line], int]:
+def _fields(
+    data: bytes | bytearray, at: int, *, tolerant: bool, bad: list[str] | None = None
+) -> tuple[list[Line], int]:
+    """`bad`: takes what is wrong with lines that can frame nothing; without it they are malformed."""
     fields: list[Line] = []
     while True:
         line, at = _line(data, at, tolerant=tolerant)
@@ -139,17 +146,18 @@ def _fields(data: bytes | bytearray, at: int, *, tolerant: bool) -> tuple[list[L
             line = name + b": " + value + b" " + line.strip(b" \t")
             del fields[-1]
         found = _FIELD.fullmatch(line)
-        if found is None:
+        if found is not None:
+            fields.append((found[1].lower(), found[2].rstrip(b" \t")))
+        elif bad is None or re.search(rb"length|encoding|host|connection", line.lower()):
             raise _Malformed("field-line")
-        fields.append((found[1].lower(), found[2].rstrip(b" \t")))
+        else:
+            bad.append("field-line")
 
 
-def _address(head: Request) -> None:
+def _address(head: Request) -> str:
+    """Sets where it goes; why it must not."""
     hosts = head.values(b"host")
-    if len(hosts) > 1 or (not hosts and head.minor >= 1):
-        raise _Malformed("host-lines")
-    if hosts and hosts[0] and not _AUTHORITY.fullmatch(hosts[0]):
-        raise _Malformed("host-value")
+    problem = "host-lines" if len(hosts) > 1 or (not hosts and head.minor >= 1) else ""
     absolute = _ABSOLUTE.fullmatch(head.target)
     if head.method == b"CONNECT":
         head.authority = head.path = head.target
@@ -159,11 +167,12 @@ def _address(head: Request) -> None:
     elif head.target.startswith(b"/") or (head.target == b"*" and head.method == b"OPTIONS"):
         head.authority, head.path = (hosts[0] if hosts else b""), head.target
     else:
-        raise _Malformed("target")
+        head.path = head.target
+        return problem or "target"
     if b"#" in head.target:
-        raise _Malformed("target")
-    if not _AUTHORITY.fullmatch(head.authority):
-        raise _Malformed("authority")
+        head.path = head.path.partition(b"#")[0]
+        problem = problem or "target"
+    return problem or ("" if _AUTHORITY.fullmatch(head.authority) else "authority")
 
 
 def _options(fields: list[Line]) -> set[bytes]:
@@ -172,10 +181,9 @@ def _options(fields: list[Line]) -> set[bytes]:
     }
 
 
-def _check_connection(head: Request) -> None:
+def _named_by_connection(head: Request) -> str:
     named = sorted(_options(head.fields) & UNNAMEABLE)
-    if named:
-        raise _Malformed(f"connection-names-{named[0].decode()}")
+    return f"connection-names-{named[0].decode()}" if named else ""
 
 
 def _framed(head: Request, *, tolerant: bool) -> int:
