@@ -193,7 +193,7 @@ def _chunks(making: Making) -> Answer:
 def _fields(making: Making) -> Answer:
     line = making.rng.choice((
         *(b"X: y\r\n z", b"X: a\x00b", b"X\x00: y", b"X : y", b" X: y", b"X", b": y", b"X: caf\xe9", b"X\xe9: y", b"X: a\rb", b"X: a\nb", b"X y: z"),
-        *(b"Connection: Content-Length", b"Connection: Transfer-Encoding", b"Connection: Cache-Control", b"Connection: X-Answer"),
+        *(b"Connection: Content-Length", b"Connection: Transfer-Encoding", b"Connection: Cache-Control", b"Connection: X-Other"),
         *(b"Connection: close", b"Connection: close, Content-Length", b"Set-Cookie: a=" + making.content[:20].strip(), b"X: " + b"y" * 70000),
         *(b"Upgrade: h2c", b"Trailer: Content-Length", b"Proxy-Connection: keep-alive", b"Keep-Alive: timeout=0", b"Alt-Svc: h2=\":1\""),
     ))  # fmt: skip

@@ -30,6 +30,8 @@ def read_answer(data: bytes | bytearray, start: int, method: bytes, *, closed: b
     """The response that begins at `start`, to a request with this method."""
     status = _STATUS.match(data, start)
     if status is None:
+        if data.startswith(b"HTTP/1.0 ", start):
+            return Broken("version")
         return Broken("status-line", incomplete=b"\n" not in data[start:] and b"HTTP/1.1 ".startswith(data[start:][:9]))
     # A head with a length or chunks is read like that of a request.
     stand_in = b"POST / HTTP/1.1\r\nHost: x\r\n"

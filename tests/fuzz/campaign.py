@@ -13,7 +13,6 @@ from client_h1 import Outcome, asked_for, connect, play, reading_of
 from client_h2 import play_streams
 from judge import Judge, Reading
 from mutations_h1 import MUTATIONS, WITH_CONNECT
-from names import name
 from recording import Recorder
 from requests_h1 import Mutation, Place, Script, script
 from requests_h2 import read_stream, streams
@@ -53,7 +52,6 @@ class Campaign:
     report: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
     sent: int = 0
     used: Counter[str] = field(default_factory=Counter)
-    _public: list[str] = field(default_factory=list)
 
     async def run(self) -> None:
         """All rounds."""
@@ -78,26 +76,24 @@ class Campaign:
 
     async def _round(self, cases: Sequence[int]) -> None:
         waiting = list(reversed(cases))
-        revisit = tuple(self._public)
 
         async def work() -> None:
             while waiting:
-                await self._case(waiting.pop(), revisit)
+                await self._case(waiting.pop())
 
         await asyncio.gather(*(work() for _ in range(min(self.plan.clients, len(waiting)))))
         await asyncio.sleep(QUIET_S)
         self.judge.settle(self.recorder)
         self.judge.forget()
-        self._public = [f"{name('u', case, 0)}?public" for case in cases]
 
-    def script(self, case: int, revisit: Sequence[str] = ()) -> Script:
+    def script(self, case: int) -> Script:
         """What a case sends."""
         mutations: Sequence[tuple[str, Mutation]] = WITH_CONNECT if self.plan.way == "plain" else MUTATIONS
-        return script(self.plan.seed, case, self.place, mutations, revisit)
+        return script(self.plan.seed, case, self.place, mutations)
 
-    async def _case(self, case: int, revisit: Sequence[str]) -> None:
+    async def _case(self, case: int) -> None:
         try:
-            await (self._case_h2(case) if self.plan.way == "h2" else self._case_h1(case, revisit))
+            await (self._case_h2(case) if self.plan.way == "h2" else self._case_h1(case))
         except (OSError, ssl.SSLError) as error:
             self.judge.notes[f"no connection: {type(error).__name__}"] += 1
 
@@ -125,8 +121,8 @@ class Campaign:
                 else:
                     self.judge.find("no-answer", case, repr((number, stream.fields, stream.data, stream.trailers)), received)
 
-    async def _case_h1(self, case: int, revisit: Sequence[str]) -> None:
-        made = self.script(case, revisit)
+    async def _case_h1(self, case: int) -> None:
+        made = self.script(case)
         reading = reading_of(made.sent)
         self.judge.expect(case, made.sent, reading)
         self.sent += len(reading.requests) + (reading.broken is not None)

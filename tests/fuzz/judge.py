@@ -66,6 +66,8 @@ class Judge:
         self.notes: Counter[str] = Counter()
         self.at_origin = 0
         self._expected: dict[bytes, list[Expectation]] = defaultdict(list)
+        self._refused: dict[tuple[int, int], str] = {}
+        """Why requests with these names in their targets must be refused."""
         self._sent: dict[int, bytes] = {}
         self._reasons: dict[int, str] = {}
         """Why what a case sent last is no request."""
@@ -83,6 +85,8 @@ class Judge:
         if reading.broken is not None:
             self._reasons[case] = reading.broken.reason
         for request in reading.requests:
+            if request.refuse:
+                self._refused.update(((c, n), request.refuse) for kind, c, n in names_in(request.target) if kind == "u")
             self._expected[request.path].append(Expectation(case, request))
         reason = reading.broken.reason if reading.broken is not None else ""
         for request in reading.repaired:
@@ -96,8 +100,8 @@ class Judge:
     def at_the_origin(self, record: Record, request: Request, answer: Answer) -> None:
         """A complete request was read there."""
         self.at_origin += 1
-        if request.refuse:
-            self.find(f"malformed-at-origin:{request.refuse}", 0, "", bytes(record.data))
+        if request.refuse or b"#" in request.target:
+            self.find(f"malformed-at-origin:{request.refuse or 'fragment'}", 0, "", bytes(record.data))
         wanted = self._expected.get(request.path)
         if not wanted:
             self._unexpected(record, request)
@@ -120,7 +124,12 @@ class Judge:
         self._fields(record, request, expectation)
 
     def _unexpected(self, record: Record, request: Request) -> None:
-        case = next((case for _, case, _ in sorted(names_in(request.path))), 0)
+        named = sorted((case, number) for kind, case, number in names_in(request.path) if kind == "u")
+        case = named[0][0] if named else 0
+        if named and named[0] in self._refused:
+            kind = f"not-refused:{self._refused[named[0]]}"
+            self.find(kind, case, request.target.decode(), bytes(record.data[-3000:]) + b"\n <- " + self._sent.get(case, b""))
+            return
         start = f"{request.method.decode()} {request.target.decode()}"
         self.find(f"unmeant-request:{self._reasons.get(case, '')}", case, start, bytes(record.data) + b"\n <- " + self._sent.get(case, b""))
 
@@ -227,6 +236,7 @@ class Judge:
         self._expected.clear()
         self._sent.clear()
         self._reasons.clear()
+        self._refused.clear()
 
     def _rest_is_malformed(self, record: Record) -> None:
         case = next((case for _, case, _ in sorted(names_in(record.rest()[:4000]))), 0)

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from names import name, names_in
+from names import name
 
 METHODS = ("GET",) * 9 + ("POST",) * 6 + ("HEAD",) * 2 + ("PUT", "DELETE", "OPTIONS", "PATCH", "PROPFIND")
 PAUSES_S = (0.0, 0.001, 0.005, 0.02, 0.05)
@@ -105,10 +105,19 @@ class Script:
         return b"".join(self.writes)
 
 
+def url(case: int, number: int) -> str:
+    """The path of a request; what it leads to is for all, or for whoever asks."""
+    kind = "public" if is_public(case, number) else "own"
+    return f"/{name('u', case, number)}?{kind}"
+
+
+def is_public(case: int, number: int) -> bool:
+    return (case + 5 * number) % 7 == 0
+
+
 def plain_request(rng: random.Random, case: int, number: int, place: Place) -> Draft:
     """A request as a well-behaved client sends it."""
-    kind = "public" if rng.random() < 0.15 else "own"
-    draft = Draft(case, number, place, rng.choice(METHODS), f"/{name('u', case, number)}?{kind}")
+    draft = Draft(case, number, place, rng.choice(METHODS), url(case, number))
     draft.lines.append(f"X-Id: {name('r', case, number)}".encode())
     if rng.random() < 0.3:
         draft.lines.append(f"Cookie: c={name('r', case, number)}".encode())
@@ -120,9 +129,9 @@ def plain_request(rng: random.Random, case: int, number: int, place: Place) -> D
 
 
 def script(
-    seed: int, case: int, place: Place, mutations: Sequence[tuple[str, Mutation]], revisit: Sequence[str] = ()
+    seed: int, case: int, place: Place, mutations: Sequence[tuple[str, Mutation]]
 ) -> Script:
-    """The script of a case. `revisit`: names of public URLs of earlier cases."""
+    """The script of a case, the same for the same seed, case and place."""
     rng = random.Random(f"{seed}:{case}")
     count = rng.choice((1, 2, 3, 4, 6, 8, 10, 12))
     out: list[bytes] = []
@@ -134,10 +143,10 @@ def script(
             label, mutate = rng.choice(mutations)
             used.append(label)
             mutate(rng, draft)
-        elif revisit and rng.random() < 0.05:
-            again = rng.choice(revisit)
-            revisited.update(other for _, other, _ in names_in(again.encode()))
-            draft = Draft(case, number, place, "GET", "/" + again)
+        elif case > 100 and rng.random() < 0.08:
+            earlier = case - case % 7 - 7 * rng.randrange(1, 14)
+            revisited.add(earlier)
+            draft = Draft(case, number, place, "GET", url(earlier, 0))
             draft.lines.append(f"X-Id: {name('r', case, number)}".encode())
         out.append(draft.bytes())
         if draft.breaks and rng.random() < 0.7:

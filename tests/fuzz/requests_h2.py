@@ -10,7 +10,7 @@ from hpack.struct import NeverIndexedHeaderTuple
 
 import frames
 from names import name
-from requests_h1 import METHODS, Draft, Place
+from requests_h1 import METHODS, Draft, Place, url
 from requests_read import UNNAMEABLE, Line, Request
 
 _NAME = re.compile(rb"[!#$%&'*+\-.^_`|~0-9a-z]+")
@@ -120,8 +120,7 @@ type Mutation = Callable[[random.Random, Stream], None]
 def plain_stream(rng: random.Random, case: int, number: int, place: Place) -> Stream:
     """A request as a well-behaved client sends it."""
     method = rng.choice(METHODS)
-    kind = "public" if rng.random() < 0.15 else "own"
-    path = f"/{name('u', case, number)}?{kind}"
+    path = url(case, number)
     stream = Stream(case, number, place, [
         (b":method", method.encode()), (b":scheme", b"https"), (b":authority", place.authority.encode()),
         (b":path", path.encode()), (b"x-id", name("r", case, number).encode()),

@@ -15,7 +15,7 @@ _REQUEST = re.compile(rb"(" + _TOKEN + rb") ([!-~]+) HTTP/1\.([0-9])")
 _FIELD = re.compile(rb"(" + _TOKEN + rb"):[ \t]*([\t -~\x80-\xff]*)")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})([ \t]*;[\t -~\x80-\xff]*)?")
 _AUTHORITY = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
-_ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?#]*)([^#]*)")
+_ABSOLUTE = re.compile(rb"[Hh][Tt][Tt][Pp][Ss]?://([^/?#]*)([^#]*)(?:#.*)?")
 
 FRAMING = frozenset((b"content-length", b"transfer-encoding"))
 UNNAMEABLE = FRAMING | {b"host", b"authorization", b"cookie"}
@@ -169,9 +169,7 @@ def _address(head: Request) -> str:
     else:
         head.path = head.target
         return problem or "target"
-    if b"#" in head.target:
-        head.path = head.path.partition(b"#")[0]
-        problem = problem or "target"
+    head.path = head.path.partition(b"#")[0]  # what a client should not send, and no origin may get
     return problem or ("" if _AUTHORITY.fullmatch(head.authority) else "authority")
 
 
