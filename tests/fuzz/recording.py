@@ -39,6 +39,7 @@ class Recorder:
         self.records: set[Record] = set()
         self.answers: dict[tuple[int, int], Answer] = {}
         self.servers: list[asyncio.Server] = []
+        self.open: set[asyncio.Transport] = set()
 
     async def listen(self, tls: ssl.SSLContext | None = None) -> int:
         server = await asyncio.get_running_loop().create_server(lambda: _Connection(self), "127.0.0.1", 0, ssl=tls, backlog=1024)
@@ -49,6 +50,8 @@ class Recorder:
     def close(self) -> None:
         for server in self.servers:
             server.close()
+        for transport in self.open:
+            transport.abort()
 
 
 class _Connection(asyncio.Protocol):
@@ -62,6 +65,7 @@ class _Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._recorder.open.add(transport)
         self._record = Record(transport.get_extra_info("sockname")[1])
         self._recorder.records.add(self._record)
 
@@ -73,6 +77,8 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         assert self._record is not None
         self._record.ended = True
+        if self._transport is not None:
+            self._recorder.open.discard(self._transport)
         if self._record.read_to >= len(self._record.data):
             self._recorder.records.discard(self._record)
 

@@ -74,6 +74,10 @@ class Origin(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
 
+    def abort(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
     def data_received(self, data: bytes) -> None:
         self._received += data
         self._next()
@@ -125,13 +129,22 @@ class Origin(asyncio.Protocol):
 
 
 @asynccontextmanager
-async def serving(protocol: Callable[[], asyncio.Protocol]) -> AsyncIterator[str]:
-    """An origin while it serves; its authority."""
-    server = await asyncio.get_running_loop().create_server(protocol, "127.0.0.1", 0, backlog=512)
+async def serving() -> AsyncIterator[str]:
+    """The origin while it serves; its authority."""
+    connections: list[Origin] = []
+
+    def connected() -> Origin:
+        connections.append(Origin())
+        return connections[-1]
+
+    server = await asyncio.get_running_loop().create_server(connected, "127.0.0.1", 0, backlog=512)
     try:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
     finally:
         server.close()
+        for connection in connections:
+            connection.abort()
+        await asyncio.sleep(0.01)  # what was closed is let go of
 
 
 @dataclass(frozen=True)
@@ -181,7 +194,7 @@ class Client:
 
     def close(self) -> None:
         if self._streams is not None:
-            self._streams[1].close()
+            self._streams[1].transport.abort()
             self._streams = None
 
 
@@ -217,7 +230,7 @@ async def test_no_client_gets_what_is_another_s_after_65_broken_endings(start_pr
     proxy = await asyncio.to_thread(start_proxy, "--quiet")
     wrong: list[str] = []
     numbers = iter(range(CLIENTS))
-    async with serving(Origin) as authority:
+    async with serving() as authority:
 
         async def work() -> None:
             for first in numbers:
@@ -248,7 +261,7 @@ async def test_no_client_gets_what_is_another_s_after_65_broken_endings(start_pr
 async def test_a_surplus_is_no_answer(shared_proxy: Any, end: str, surplus: str, late_s: float) -> None:
     """One ending, and those who ask next: at once, and when what was late is there."""
     ending = ENDINGS.index((end, surplus, late_s))
-    async with serving(Origin) as authority:
+    async with serving() as authority:
         first, second = Client(shared_proxy.port, authority), Client(shared_proxy.port, authority)
         method = "HEAD" if end == "HEAD" else "GET"
         got = await first.ask(f"/broken/{ending}/client-1", method=method)

@@ -19,7 +19,9 @@ type Line = tuple[str, str]
 
 
 class Recorder(asyncio.Protocol):
-    """Answers each head with nothing, and keeps what came."""
+    """Answers each head with a short content, and keeps what came."""
+
+    _transport: asyncio.Transport
 
     def __init__(self, received: list[bytearray]) -> None:
         self._received = bytearray()
@@ -29,6 +31,10 @@ class Recorder(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+
+    def abort(self) -> None:
+        with suppress(AttributeError):  # its TLS was not agreed on
+            self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -41,12 +47,21 @@ class Recorder(asyncio.Protocol):
 async def recording(tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[str, list[bytearray]]]:
     """An origin while it serves: its authority, and what came on each connection."""
     received: list[bytearray] = []
-    server = await asyncio.get_running_loop().create_server(lambda: Recorder(received), "127.0.0.1", 0, ssl=tls)
+    connections: list[Recorder] = []
+
+    def connected() -> Recorder:
+        connections.append(Recorder(received))
+        return connections[-1]
+
+    server = await asyncio.get_running_loop().create_server(connected, "127.0.0.1", 0, ssl=tls)
     host = "127.0.0.1" if tls is None else "localhost"
     try:
         yield f"{host}:{server.sockets[0].getsockname()[1]}", received
     finally:
         server.close()
+        for connection in connections:
+            connection.abort()
+        await asyncio.sleep(0.01)  # what was closed is let go of
 
 
 async def exchange(port: int, sent: bytes, patience_s: float = 10.0) -> bytes:
@@ -62,7 +77,7 @@ async def exchange(port: int, sent: bytes, patience_s: float = 10.0) -> bytes:
                 told = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
                 if end and told is not None and (len(content) >= int(told[1]) or sent.startswith(b"HEAD")):
                     break
-    writer.close()
+    writer.transport.abort()
     return received
 
 
@@ -185,7 +200,7 @@ async def streams(port: int, ca_file: Any, authority: str, requests: Iterable[tu
             connection.send_data(stream, content, end_stream=True)
         writer.write(connection.data_to_send())
         statuses.append(await _status(reader, writer, connection, stream))
-    writer.close()
+    writer.transport.abort()
     return statuses
 
 
