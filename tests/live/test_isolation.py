@@ -5,7 +5,7 @@ import itertools
 import random
 import re
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -234,26 +234,24 @@ async def test_no_client_gets_what_is_another_s_after_65_broken_endings(start_pr
 
         async def work() -> None:
             for first in numbers:
-                client, rng = Client(proxy.port, authority), random.Random(first)
-                for number in (first, *itertools.islice(numbers, REQUESTS_EACH - 1)):
-                    await one_client(client, number, rng, wrong)
-                client.close()
+                with closing(Client(proxy.port, authority)) as client:
+                    for number in (first, *itertools.islice(numbers, REQUESTS_EACH - 1)):
+                        await one_client(client, number, random.Random(number), wrong)
 
         await asyncio.gather(*(work() for _ in range(AT_ONCE)))
         assert not wrong, f"{len(wrong)} of {CLIENTS}; first: {wrong[:3]}"
 
         # Afterwards all is served right, from the store and from the origin.
-        client = Client(proxy.port, authority)
-        for number in range(50):
-            got = await client.ask(f"/shared/shared-{number}")
-            assert (got.status, names_in(got)) == (200, {f"shared-{number}"})
-        for number in range(0, CLIENTS, 50):
-            name = f"client-{number}"
-            got = await client.ask(f"/page/{name}", f"Cookie: {name}")
-            assert (got.status, names_in(got)) == (200, {name})
-            got = await client.ask(f"/broken/{number % len(ENDINGS)}/{name}", f"Cookie: {name}")
-            assert names_in(got) <= {name}, "nothing is stored under another's name"
-        client.close()
+        with closing(Client(proxy.port, authority)) as client:
+            for number in range(50):
+                got = await client.ask(f"/shared/shared-{number}")
+                assert (got.status, names_in(got)) == (200, {f"shared-{number}"})
+            for number in range(0, CLIENTS, 50):
+                name = f"client-{number}"
+                got = await client.ask(f"/page/{name}", f"Cookie: {name}")
+                assert (got.status, names_in(got)) == (200, {name})
+                got = await client.ask(f"/broken/{number % len(ENDINGS)}/{name}", f"Cookie: {name}")
+                assert names_in(got) <= {name}, "nothing is stored under another's name"
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -262,14 +260,12 @@ async def test_a_surplus_is_no_answer(shared_proxy: Any, end: str, surplus: str,
     """One ending, and those who ask next: at once, and when what was late is there."""
     ending = ENDINGS.index((end, surplus, late_s))
     async with serving() as authority:
-        first, second = Client(shared_proxy.port, authority), Client(shared_proxy.port, authority)
-        method = "HEAD" if end == "HEAD" else "GET"
-        got = await first.ask(f"/broken/{ending}/client-1", method=method)
-        assert names_in(got) <= {"client-1"}
-        for wait_s in (0.0, late_s + 0.02):
-            await asyncio.sleep(wait_s)
-            for path in ("/page/client-2", "/page/client-3"):
-                got = await second.ask(path, f"Cookie: {path[6:]}")
-                assert (got.status, names_in(got)) == (200, {path[6:]}), got
-        first.close()
-        second.close()
+        with closing(Client(shared_proxy.port, authority)) as first, closing(Client(shared_proxy.port, authority)) as second:
+            method = "HEAD" if end == "HEAD" else "GET"
+            got = await first.ask(f"/broken/{ending}/client-1", method=method)
+            assert names_in(got) <= {"client-1"}
+            for wait_s in (0.0, late_s + 0.02):
+                await asyncio.sleep(wait_s)
+                for path in ("/page/client-2", "/page/client-3"):
+                    got = await second.ask(path, f"Cookie: {path[6:]}")
+                    assert (got.status, names_in(got)) == (200, {path[6:]}), got
