@@ -1,0 +1,270 @@
+"""Judges what the origin got and what the clients got by what the clients sent and the origin answered."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from answers import SURPLUS, Answer
+from answers_read import Got
+from names import names_in
+from recording import Record, Recorder
+from requests_read import Broken, Request
+
+IDEMPOTENT = frozenset((b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"TRACE", b"PROPFIND", b"QUERY"))
+HOP_BY_HOP = frozenset((b"proxy-connection", b"keep-alive", b"te", b"proxy-authorization", b"http2-settings"))
+_FRAMING = frozenset((b"content-length", b"transfer-encoding"))
+OURS = frozenset((
+    *(b"host", b"via", b"accept-encoding", b"connection", b"content-length", b"transfer-encoding", b"if-none-match"),
+    *(b"if-modified-since", b"cache-control", b"cookie", b"want-update-history", b"a-im", b"accept", b"user-agent"),
+))  # fmt: skip
+"""What the proxy may add."""
+
+
+@dataclass(slots=True)
+class Expectation:
+    """A request that the origin may get, once."""
+
+    case: int
+    request: Request
+    tolerated: str = ""
+    """What RFC 9112 lets a recipient repair in it."""
+    partial: bool = False
+    """Whether it must never be complete there."""
+    seen: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    kind: str
+    case: int
+    detail: str
+    evidence: bytes
+
+    def __str__(self) -> str:
+        return f"{self.kind}: case {self.case}: {self.detail}\n    {self.evidence[-3000:]!r}"
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a client's bytes say, strictly and with repairs."""
+
+    requests: list[Request]
+    broken: Broken | None
+    repaired: list[Request] = field(default_factory=list)
+    """Those that follow with repairs."""
+
+
+class Judge:
+    """Keeps the findings. `settle` is called when no client is under way."""
+
+    def __init__(self, *, parent: bool = False, only_authority: str = "") -> None:
+        """`parent`: the origin stands for a parent proxy. `only_authority`: whatever the client names, it is this."""
+        self.parent, self.only_authority = parent, only_authority.encode()
+        self.findings: list[Finding] = []
+        self.kinds: Counter[str] = Counter()
+        self.statuses: Counter[str] = Counter()
+        self.notes: Counter[str] = Counter()
+        self.at_origin = 0
+        self._expected: dict[bytes, list[Expectation]] = defaultdict(list)
+        self._refused: dict[tuple[int, int], str] = {}
+        """Why requests with these names in their targets must be refused."""
+        self._sent: dict[int, bytes] = {}
+        self._reasons: dict[int, str] = {}
+        """Why what a case sent last is no request."""
+
+    def find(self, kind: str, case: int, detail: str, evidence: bytes = b"") -> None:
+        self.kinds[kind] += 1
+        if self.kinds[kind] <= 20:
+            self.findings.append(Finding(kind, case, detail, evidence or self._sent.get(case, b"")))
+
+    # What is to come.
+
+    def expect(self, case: int, sent: bytes, reading: Reading) -> None:
+        """A client is about to send this."""
+        self._sent[case] = sent
+        if reading.broken is not None:
+            self._reasons[case] = reading.broken.reason
+        for request in reading.requests:
+            if request.refuse:
+                self._refused.update(((c, n), request.refuse) for kind, c, n in names_in(request.target) if kind == "u")
+            self._expected[request.path].append(Expectation(case, request))
+        reason = reading.broken.reason if reading.broken is not None else ""
+        for request in reading.repaired:
+            self._expected[request.path].append(Expectation(case, request, tolerated=reason))
+        if reading.broken is not None and reading.broken.head is not None:
+            head = reading.broken.head
+            self._expected[head.path].append(Expectation(case, head, tolerated=reason, partial=True))
+
+    # What came at the origin.
+
+    def at_the_origin(self, record: Record, request: Request, answer: Answer) -> None:
+        """A complete request was read there."""
+        self.at_origin += 1
+        if request.refuse or b"#" in request.target:
+            self.find(f"malformed-at-origin:{request.refuse or 'fragment'}", 0, "", bytes(record.data))
+        wanted = self._expected.get(request.path)
+        if not wanted:
+            self._unexpected(record, request)
+            return
+        problems: list[str] = []
+        for expectation in wanted:
+            problems = self._differences(record, request, expectation)
+            if not problems:
+                break
+        else:
+            kind = problems[0].partition(": ")[0]
+            evidence = bytes(record.data[-3000:]) + b"\n <- " + self._sent.get(wanted[-1].case, b"")
+            self.find(kind, wanted[-1].case, "; ".join(problems), evidence)
+            return
+        expectation.seen += 1
+        if expectation.tolerated:
+            self.notes[f"repaired:{expectation.tolerated}"] += 1
+        if expectation.seen > 1 and request.method not in IDEMPOTENT:
+            self.find("repeated", expectation.case, request.method.decode(), bytes(record.data))
+        self._fields(record, request, expectation)
+
+    def _unexpected(self, record: Record, request: Request) -> None:
+        named = sorted((case, number) for kind, case, number in names_in(request.path) if kind == "u")
+        case = named[0][0] if named else 0
+        if named and named[0] in self._refused:
+            kind = f"not-refused:{self._refused[named[0]]}"
+            self.find(kind, case, request.target.decode(), bytes(record.data[-3000:]) + b"\n <- " + self._sent.get(case, b""))
+            return
+        start = f"{request.method.decode()} {request.target.decode()}"
+        self.find(f"unmeant-request:{self._reasons.get(case, '')}", case, start, bytes(record.data) + b"\n <- " + self._sent.get(case, b""))
+
+    def _differences(self, record: Record, request: Request, expectation: Expectation) -> list[str]:
+        wanted, out = expectation.request, list[str]()
+        if wanted.refuse:
+            return [f"not-refused:{wanted.refuse}"]
+        if expectation.partial:
+            out.append(f"broken-request-completed: {expectation.tolerated}")
+        if request.method != wanted.method:
+            out.append(f"method-changed: {wanted.method!r} -> {request.method!r}")
+        if request.content != wanted.content:
+            out.append(f"content-changed: {wanted.content[:200]!r} -> {request.content[:200]!r}")
+        asked = self.only_authority or wanted.authority.lower()
+        hosts = [host.lower() for host in request.values(b"host")]
+        if [_without_port_80(host) for host in hosts] != [_without_port_80(asked)]:
+            out.append(f"host-changed: {asked!r} -> {hosts!r}")
+        port = asked.rpartition(b":")[2]
+        if not self.parent and port.isdigit() and int(port) != record.port:
+            out.append(f"wrong-origin: {asked!r} -> port {record.port}")
+        if self.parent and request.authority.lower() != asked:
+            out.append(f"target-changed: {asked!r} -> {request.target!r}")
+        named = _options(wanted)
+        for name in (b"x-id", b"cookie", b"authorization"):
+            before, now = ([] if name in named else wanted.values(name)), request.values(name)
+            if b", ".join(before) != b", ".join(now) and b"; ".join(before) != b"; ".join(now):
+                out.append(f"field-changed: {name.decode()} {before!r} -> {now!r}")
+        return out
+
+    def _fields(self, record: Record, request: Request, expectation: Expectation) -> None:
+        """Of a request that is as it was meant: that nothing was added, and that what is between two hops is gone."""
+        wanted = expectation.request
+        known = {name for name, _ in wanted.fields}
+        named = _options(wanted) - {b"close", b"keep-alive", b"upgrade", b""}
+        upgrading = bool(request.values(b"upgrade")) and b"upgrade" in _options(wanted)
+        for name, value in request.fields:
+            if name not in known and name not in OURS:
+                self.find("invented-field", expectation.case, f"{name!r}: {value!r}", bytes(record.data))
+            if name in named - OURS or name in HOP_BY_HOP or (name == b"upgrade" and not upgrading):
+                self.find("hop-by-hop-forwarded", expectation.case, f"{name.decode()}: {value!r}", bytes(record.data))
+        if not request.content:
+            for name in (b"expect", b"transfer-encoding"):
+                if request.values(name) and not wanted.content and wanted.framing != name:
+                    self.find("framing-without-content", expectation.case, name.decode(), bytes(record.data))
+        for name, _ in request.trailers:
+            if name in _FRAMING or name == b"host":
+                self.find("framing-in-trailers", expectation.case, name.decode(), bytes(record.data))
+
+    # What came at a client.
+
+    def at_the_client(
+        self, case: int, asked: Sequence[Request], got: Sequence[Got], received: bytes, recorder: Recorder,
+        revisited: frozenset[int] = frozenset(),
+    ) -> None:  # fmt: skip
+        """A client is done: it asked this, and got that."""
+        for kind, other, number in names_in(received):
+            if other != case and not (kind == "u" and other in revisited):
+                self.find("crossed", case, f"got {kind}{other}.{number}", received)
+            elif kind == "u" and number >= SURPLUS and other != case:
+                self.find("surplus-delivered", case, f"got {kind}{other}.{number}", received)
+        for request, answer in zip(asked, got, strict=False):
+            self.answered(case, request, answer, recorder, received)
+        for answer in got[len(asked) :]:
+            self.statuses[f"{answer.status} to what is no request"] += 1
+            if answer.value(b"x-answer") is not None:
+                self.find(f"answer-to-no-request:{self._reasons.get(case, '')}", case, str(answer.status), received)
+
+    def answered(self, case: int, request: Request, answer: Got, recorder: Recorder, received: bytes) -> None:
+        """One request got this answer."""
+        told = answer.value(b"x-answer")
+        self.statuses[f"{answer.status}{'' if told is not None else ' of its own'}"] += 1
+        if told is None:
+            if answer.status < 300 and request.method not in (b"OPTIONS", b"TRACE", b"CONNECT"):
+                self.find("unnamed-answer", case, f"{answer.status} to {request.target!r}", received)
+            return
+        if told == b"-" and not names_in(request.path):
+            return
+        if told not in request.path:
+            self.find("answer-of-another", case, f"{told!r} to {request.path!r}", received)
+            return
+        named = [(c, n) for kind, c, n in names_in(told) if kind == "u"]
+        meant = recorder.answers.get(named[0]) if named else None
+        if meant is None or meant.contents is None or not answer.complete or request.method == b"HEAD":
+            return
+        if answer.status == 200 and answer.content not in meant.contents:
+            detail = f"{meant.mutation}: {meant.contents!r:.300} -> {answer.content[:200]!r}"
+            self.find("answer-changed" if meant.contents else "cut-answer-completed", case, detail, received)
+
+    # When all is quiet.
+
+    def settle(self, recorder: Recorder) -> None:
+        """No client is under way: nothing may be left on a connection to the origin but what was broken off."""
+        for record in list(recorder.records):
+            if record.broken:
+                self._rest_is_malformed(record)
+            elif record.read_to < len(record.data):
+                self._rest_is_partial(record)
+            if record.ended or record.broken or record.read_to < len(record.data):
+                recorder.records.discard(record)
+        recorder.answers.clear()
+
+    def forget(self) -> None:
+        """Drop what was expected: those cases are over."""
+        self._expected.clear()
+        self._sent.clear()
+        self._reasons.clear()
+        self._refused.clear()
+
+    def _rest_is_malformed(self, record: Record) -> None:
+        case = next((case for _, case, _ in sorted(names_in(record.rest()[:4000]))), 0)
+        evidence = record.rest()[:3000] + b"\n <- " + self._sent.get(case, b"")
+        self.find(f"malformed-at-origin:{record.broken}", case, "", evidence)
+
+    def _rest_is_partial(self, record: Record) -> None:
+        """It must be the beginning of a request whose client broke off."""
+        from requests_read import read_request  # noqa: PLC0415
+
+        read = read_request(record.data, record.read_to)
+        head = read.head if isinstance(read, Broken) else None
+        if head is None:
+            self.find("leftover-at-origin", 0, "no head", bytes(record.data))
+            return
+        for expectation in self._expected.get(head.path, ()):
+            content = expectation.request.content
+            if expectation.request.method == head.method and content.startswith(head.content):
+                if not expectation.partial:
+                    self.notes["request cut although it was whole"] += 1
+                return
+        case = next((case for _, case, _ in sorted(names_in(head.path))), 0)
+        self.find("leftover-at-origin", case, repr(head.content[:200]), bytes(record.data) + b"\n <- " + self._sent.get(case, b""))
+
+
+def _options(request: Request) -> set[bytes]:
+    return {part.strip(b" \t").lower() for value in request.values(b"connection") for part in value.split(b",")}
+
+
+def _without_port_80(authority: bytes) -> bytes:
+    return authority.removesuffix(b":80").removesuffix(b":")

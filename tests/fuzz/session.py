@@ -1,0 +1,60 @@
+"""Puts processes, recorder, judge and campaigns together: each way through a proxy after the other."""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import certificates
+from campaign import Campaign, Plan
+from certificates import Certificates
+from judge import Finding, Judge
+from processes import ProxyProcess
+from recording import Recorder
+from requests_h1 import Place
+
+WAYS = ("plain", "tunnel", "h2", "parent", "reverse")
+
+
+class Session:
+    """Runs campaigns; what is made for them ends with them."""
+
+    def __init__(self, folder: Path, seed: int, clients: int, mutated_share: float) -> None:
+        self._folder, self._seed, self._clients, self._share = folder, seed, clients, mutated_share
+
+    async def run(
+        self, ways: Sequence[str], requests: int, *, only: int | None = None, first_case: int = 1
+    ) -> list[Finding]:
+        findings: list[Finding] = []
+        for way in ways:
+            findings += await self._way(way, requests // len(ways), only, first_case)
+        return findings
+
+    async def _way(self, way: str, requests: int, only: int | None, first_case: int) -> list[Finding]:
+        judge = Judge(parent=way == "parent")
+        recorder = Recorder(self._seed, self._share, judge.at_the_origin)
+        secure = way in ("tunnel", "h2")
+        tls = Certificates(self._folder / "authority") if secure else None
+        port, other = [await recorder.listen(tls.server if tls is not None else None) for _ in range(2)]
+        judge.only_authority = f"127.0.0.1:{port}".encode() if way == "reverse" else b""
+        config = f'[proxy]\nupstream = "http://127.0.0.1:{port}"\n' if way == "parent" else ""
+        options = ("--mode", f"reverse:http://127.0.0.1:{port}") if way == "reverse" else ()
+        proxy = await asyncio.to_thread(ProxyProcess, self._folder / way, *options, config=config, env=tls.env if tls is not None else {})
+        try:
+            host = "localhost" if secure else "127.0.0.1"
+            authority = f"{host}:{proxy.port if way == 'reverse' else port}"
+            place = Place(authority, f"{host}:{other}", absolute=way in ("plain", "parent"))
+            client_tls = certificates.client(way) if secure else None
+            plan = Plan(way, self._seed, requests, proxy.port, self._clients, self._share, first_case, only)
+            campaign = Campaign(plan, recorder, judge, place, client_tls, alive=lambda: proxy.is_up)
+            if only is not None:
+                print(campaign.script(only).writes, file=sys.stderr)
+            await campaign.run()
+        finally:
+            recorder.close()
+            await asyncio.to_thread(proxy.stop)
+        for line in proxy.faults[:20]:
+            print(f"{way}: the proxy said: {line.rstrip()}", file=sys.stderr)
+        print(f"{way}: statuses {dict(judge.statuses.most_common())}", file=sys.stderr)
+        print(f"{way}: notes {dict(judge.notes.most_common())}", file=sys.stderr)
+        return judge.findings
