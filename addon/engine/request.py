@@ -36,6 +36,8 @@ LENGTH_WITHOUT_CONTENT = "length-without-content"
 MISUSED_CONNECTION = "misused-connection"
 SEVERAL_HOSTS = "several-hosts"
 MALFORMED_REQUEST = "malformed-request"
+LENGTH_DIGITS = 18
+"""A longer Content-Length is none."""
 MISDIRECTED = "misdirected"
 PASSTHROUGH = "passthrough"
 PREFETCH = "prefetch"
@@ -92,6 +94,8 @@ def misframed(request: Request) -> str:
     lengths = fields.values("content-length")
     if not request.has_body and any(length.strip("0 \t") for length in lengths):
         return LENGTH_WITHOUT_CONTENT  # RFC 9113 8.1.1
+    if any(len(length) > LENGTH_DIGITS for length in lengths):
+        return MALFORMED_REQUEST
     if protected_in_request(fields):
         return MISUSED_CONNECTION
     if len(fields.values("host")) > 1:

@@ -215,7 +215,7 @@ class Contacts:
     async def _failed(self, tale: Tale, ask: Ask, rule: Rule, error: OriginError) -> Answer:
         fallback = on_failure(ask, rule, self._clock.now())
         answer = None if fallback is None else await self._fallback(tale, ask, fallback, None)
-        status = 504 if error.failure is Failure.TIMEOUT else 502
+        status = {Failure.TIMEOUT: 504, Failure.UPLOAD: 408}.get(error.failure, 502)
         return answer or self._sending.refused(tale, status, error.failure, str(error))
 
     async def _fallback(self, tale: Tale, ask: Ask, fallback: Fallback, status: int | None) -> Answer | None:

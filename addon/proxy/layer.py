@@ -10,7 +10,7 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 
 from bestbefore.addon.proxy import bounds
 from bestbefore.addon.proxy.gateway import Gateway
-from bestbefore.addon.proxy.request_reader import Http1ServerWithoutTrailers
+from bestbefore.addon.proxy.request_reader import StrictHttp1Server
 from bestbefore.addon.proxy.stream import CachingStream
 
 Commands = layer.CommandGenerator[Any]
@@ -34,7 +34,7 @@ class CachingHttpLayer(HttpLayer):
     def handle_event(self, event: events.Event) -> Commands:
         """As mitmproxy's, in fewer writes."""
         if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
-            self.connections[self.context.client] = Http1ServerWithoutTrailers(self.context.fork())
+            self.connections[self.context.client] = StrictHttp1Server(self.context.fork())
         yield from _merged(super().handle_event(event))
         weighed = self._unheard
         if isinstance(event, events.DataReceived):
@@ -51,11 +51,15 @@ class CachingHttpLayer(HttpLayer):
         """Close the connection of a client that takes too long for the head of a request."""
         is_begun = bounds.has_begun_head(bounds.parser_of(self.connections.get(self.context.client)))
         if is_begun and self._head_timer is None:
-            loop, client = asyncio.get_running_loop(), self.context.client
-            self._head_timer = loop.call_later(self._gateway.limits.head_s, self._gateway.cut, client)
+            self._head_timer = self.cut_later()
         elif not is_begun and self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+
+    def cut_later(self) -> asyncio.TimerHandle:
+        """Close the client's connection after the time that a head may take."""
+        loop, client = asyncio.get_running_loop(), self.context.client
+        return loop.call_later(self._gateway.limits.head_s, self._gateway.cut, client)
 
     def upload_moved(self) -> None:
         """Some of what a client uploads was taken."""

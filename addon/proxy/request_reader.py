@@ -1,30 +1,89 @@
-"""How mitmproxy reads the requests of an HTTP/1 client, less what it cannot read."""
+"""How the requests of an HTTP/1 client are read: by mitmproxy, and more strictly.
 
+mitmproxy strips what surrounds a field, takes a bare LF for the end of a line and fails at trailer fields. A proxy in
+front of us may read the same bytes otherwise, so what can be read in two ways is refused before mitmproxy reads it.
+"""
+
+import re
 from typing import Any
 
 import h11
-from h11._readers import ChunkedReader
-from mitmproxy.proxy import events, layer
+from h11._readers import ChunkedReader as MitmproxysReader
+from mitmproxy.connection import ConnectionState
+from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.layers.http import Http1Server
 
+from bestbefore.addon.proxy.origin.chunked import ChunkedReader
+from bestbefore.addon.proxy.origin.framing import MalformedError
 
-class Http1ServerWithoutTrailers(Http1Server):
-    """Drops the trailer fields of requests (RFC 9110 6.5.1). mitmproxy 12 fails at them, and the client would wait."""
+_TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_HEAD = re.compile(
+    _TOKEN + rb" [^\x00-\x20\x7f]+ HTTP/1\.[01]\r\n(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n"
+)
+"""The whole head of a request (RFC 9112 3 and 5), without folded lines."""
+_END_OF_HEAD = re.compile(rb"\n\r?\n")
+
+MALFORMED = (
+    b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\nX-Content-Type-Options: nosniff\r\n"
+    b"Content-Length: 50\r\n\r\nbestbefore: the head of the request is malformed.\n"
+)
+
+
+class StrictHttp1Server(Http1Server):
+    """Reads heads that are one request line and fields to the byte, and chunks as strictly; drops trailer fields."""
+
+    def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
+        """As mitmproxy's, once the head is complete and well-formed."""
+        if isinstance(event, events.DataReceived):
+            waiting = bytes(self.buf)
+            stripped = waiting.lstrip(b"\r\n")  # empty lines before a request line (RFC 9112 2.2)
+            if len(stripped) < len(waiting):
+                self.buf.maybe_extract_at_most(len(waiting) - len(stripped))
+            end = _END_OF_HEAD.search(stripped)
+            if end is None:
+                return
+            if not _HEAD.fullmatch(stripped, 0, end.end()):
+                yield from self._refuse()
+                return
+        yield from super().read_headers(event)
+
+    def _refuse(self) -> layer.CommandGenerator[None]:
+        self.buf.maybe_extract_at_most(len(self.buf))
+        self.state = self.done
+        if self.conn.state & ConnectionState.CAN_WRITE:
+            yield commands.SendData(self.conn, MALFORMED)
+        yield commands.CloseConnection(self.conn)
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """As mitmproxy's."""
-        if isinstance(self.body_reader, ChunkedReader):
-            self.body_reader = _WithoutTrailers(self.body_reader)  # type: ignore[assignment]
+        """As mitmproxy's, with our reader of chunks."""
+        if isinstance(self.body_reader, MitmproxysReader):
+            self.body_reader = _Chunks()  # type: ignore[assignment]
         yield from super().read_body(event)
 
 
-class _WithoutTrailers:
-    """Chunked content that ends without trailer fields."""
+class _Chunks:
+    """Chunked content, in the shape that mitmproxy asks for it."""
 
-    def __init__(self, reader: ChunkedReader) -> None:
-        self._reader = reader
-        self.read_eof = reader.read_eof
+    def __init__(self) -> None:
+        self._reader = ChunkedReader(padded=False)
 
-    def __call__(self, data: Any) -> h11.Data | h11.EndOfMessage | None:
-        event = self._reader(data)
-        return h11.EndOfMessage() if isinstance(event, h11.EndOfMessage) else event
+    def __call__(self, waiting: Any) -> h11.Data | h11.EndOfMessage | None:
+        """The next piece or the end, from what waits; None if more is needed."""
+        if self._reader.done:
+            return h11.EndOfMessage()
+        data = waiting.maybe_extract_at_most(len(waiting)) if waiting else None
+        if data is None:
+            return None
+        try:
+            content = b"".join(self._reader.feed(bytes(data)))
+        except MalformedError as error:
+            raise h11.RemoteProtocolError(str(error)) from None
+        if self._reader.done:
+            waiting += self._reader.rest
+        if content:
+            return h11.Data(data=content)
+        return h11.EndOfMessage() if self._reader.done else None
+
+    def read_eof(self) -> h11.EndOfMessage:
+        """The client closed the connection before the end."""
+        raise h11.RemoteProtocolError("the client broke off")

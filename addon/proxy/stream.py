@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import mitmproxy.http
 from mitmproxy.net.http import http1
 from mitmproxy.net.http import url as http_url
-from mitmproxy.proxy import events, layer
+from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
@@ -48,6 +48,9 @@ class ClientConnection(Protocol):
 
     def upload_moved(self) -> None:
         """Some of what the client uploads was taken."""
+
+    def cut_later(self) -> object:
+        """Close the connection at once after a while."""
 
 
 class CachingStream(HttpStream):
@@ -98,7 +101,8 @@ class CachingStream(HttpStream):
         if misdirected:
             self.client_state = self.state_errored
             view = request_of(request, has_body=has_content)
-            yield from self._send_framed(self._gateway.misdirected(view, self.context.client))
+            refused = self._gateway.refusal(view, self.context.client)
+            yield from self._send_framed(refused or self._gateway.misdirected(view, self.context.client))
         elif has_content:
             self.client_state = self.state_errored
             self.upload = Upload(length, self._connection.upload_moved)
@@ -154,7 +158,14 @@ class CachingStream(HttpStream):
         else:
             yield from self._send_framed((yield from self._answered(message, received(as_it_came))))
         if self.upload is not None:
-            self.upload.drop()
+            yield from self._leave_upload(self.upload, message)
+
+    def _leave_upload(self, upload: Upload, message: mitmproxy.http.Request) -> Commands:
+        """Take no more of the content. A client that has not sent all of it gets the end of the answer, and a while."""
+        upload.drop()
+        if not (upload.ended or message.is_http2 or self._client_is_gone()):
+            yield commands.CloseTcpConnection(self.context.client, half_close=True)
+            self._connection.cut_later()
 
     def _answered(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
         answer = None if self.upload is not None else self._gateway.hit(request, self.context.client)

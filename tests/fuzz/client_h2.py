@@ -5,12 +5,11 @@ import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hpack import Decoder, Encoder
-from hpack.exceptions import HPACKError
-
 import frames
 from answers_read import Got
 from client_h1 import PATIENCE_S, Connection
+from hpack import Decoder, Encoder
+from hpack.exceptions import HPACKError
 from requests_h2 import Stream
 
 

@@ -245,7 +245,7 @@ class Judge:
 
     def _rest_is_partial(self, record: Record) -> None:
         """It must be the beginning of a request whose client broke off."""
-        from requests_read import read_request  # noqa: PLC0415
+        from requests_read import read_request
 
         read = read_request(record.data, record.read_to)
         head = read.head if isinstance(read, Broken) else None

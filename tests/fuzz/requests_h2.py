@@ -5,10 +5,9 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import frames
 from hpack import Encoder
 from hpack.struct import NeverIndexedHeaderTuple
-
-import frames
 from names import name
 from requests_h1 import METHODS, Draft, Place, url
 from requests_read import UNNAMEABLE, Line, Request
@@ -87,7 +86,7 @@ def read_stream(stream: Stream) -> Request:
     return request
 
 
-def _why(stream: Stream, pseudo: list[Line], regular: list[Line], values: dict[bytes, bytes]) -> str:  # noqa: C901, PLR0911
+def _why(stream: Stream, pseudo: list[Line], regular: list[Line], values: dict[bytes, bytes]) -> str:
     if len(values) != len(pseudo) or set(values) - set(_PSEUDO):
         return "h2-pseudo"
     if not {b":method", b":scheme", b":path"} <= set(values) or stream.fields[: len(pseudo)] != pseudo:

@@ -298,13 +298,32 @@ def test_a_get_with_content_leads_past_the_store(either: Browser) -> None:
 
 
 @over_both
-@pytest.mark.parametrize("host", ["evil.example", "evil.example\r\nHost: {0}", "{0}\r\nHost: evil.example"])
-def test_a_host_that_is_not_the_targets_leads_past_the_store(either: Browser, host: str) -> None:
-    answer = either.get("/", host=host.format(either.origin.authority))
+@pytest.mark.parametrize("host", ["evil.example\r\nHost: {0}", "{0}\r\nHost: evil.example"])
+def test_two_hosts_are_refused(either: Browser, host: str) -> None:
+    assert either.get("/", host=host.format(either.origin.authority)).status == 400
+    assert either.origin.heads == []
+
+
+def test_a_host_that_is_not_the_targets_leads_past_the_store(plain: Browser) -> None:
+    answer = plain.get("/", host="evil.example")
     assert "evil" not in answer.content, "the origin is told the host that it was connected for"
-    assert not either.get("/").is_hit
-    assert either.get("/").is_hit
-    assert not either.get("/", host=host.format(either.origin.authority)).is_hit
+    assert not plain.get("/").is_hit
+    assert plain.get("/").is_hit
+    assert not plain.get("/", host="evil.example").is_hit
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(
+    ("target", "host"),
+    [("/", "evil.example"), ("https://evil.example/", ""), ("http://evil.example/", "evil.example"), ("/", "{0}:1")],
+)
+def test_what_is_for_another_server_than_its_tunnel_is_misdirected(
+    secure: Browser, target: str, host: str, method: str
+) -> None:
+    """RFC 9110 15.5.20."""
+    host = host.format(secure.origin.authority.partition(":")[0])
+    assert secure.get("/", method=method, target=target, host=host).status == 421
+    assert secure.origin.heads == []
 
 
 @pytest.mark.parametrize("line", ["X: " + "x" * 9000, "X: 1\r\nX: 2"])

@@ -4,7 +4,7 @@ import re
 
 from bestbefore.addon.proxy.origin.framing import HEAD_LIMIT_BYTES, MalformedError
 
-_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})[ \t]*(?:;[\t\x20-\x7e\x80-\xff]*)?")
+_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})([ \t]*)(?:;[\t\x20-\x7e\x80-\xff]*)?")
 LINE_LIMIT_BYTES = 4096
 """Of the line before a chunk, its extensions included."""
 _CRLF = b"\r\n"
@@ -13,8 +13,11 @@ _CRLF = b"\r\n"
 class ChunkedReader:
     """Takes the content out of its chunks. Extensions and trailer fields are dropped (RFC 9112 7.1.1, 7.1.2)."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, padded: bool = True) -> None:
+        """`padded`: whether white space may follow a size, as some servers write it."""
+        self._padded = padded
         self.done = False
+        """Whether the last chunk and the trailer fields were read."""
         self._buffer = bytearray()
         self._left = 0
         """Of the chunk that is being read, bytes."""
@@ -59,7 +62,7 @@ class ChunkedReader:
             self.done = not line
             return True
         size = _SIZE_LINE.fullmatch(line)
-        if size is None:
+        if size is None or (size[2] and not self._padded):
             raise MalformedError("the size of a chunk is no number")
         self._left = int(size[1], 16)
         self._in_chunk, self._in_trailer = self._left > 0, self._left == 0

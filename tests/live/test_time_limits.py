@@ -1,0 +1,150 @@
+"""How long the proxy waits for peers that stop: real sockets, limits of one and two seconds."""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONFIG = """[proxy]
+head_timeout = "1s"
+read_timeout = "2s"
+idle_timeout = "4s"
+"""
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+@pytest.fixture
+def port(start_proxy: Any, tmp_path: Path) -> int:
+    """Of a proxy with short limits."""
+    (tmp_path / "proxy.toml").write_text(CONFIG)
+    found: int = start_proxy("--config", str(tmp_path / "proxy.toml")).port
+    return found
+
+
+type StartSlowOrigin = Callable[..., str]
+
+
+@pytest.fixture
+def start_slow_origin() -> Iterator[StartSlowOrigin]:
+    """Starts origins that send these pieces with a pause after each; on one request, and then no more."""
+    servers: list[socket.socket] = []
+
+    def start(*pieces: bytes, pause_s: float) -> str:
+        server = socket.create_server(("127.0.0.1", 0))
+        servers.append(server)
+
+        def answer(connection: socket.socket) -> None:
+            with connection, suppress(OSError):
+                connection.recv(65536)
+                for piece in pieces:
+                    connection.sendall(piece)
+                    time.sleep(pause_s)
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    threading.Thread(target=answer, args=(server.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=serve, daemon=True).start()
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+    yield start
+    for server in servers:
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+def ask(port: int, request: bytes, *more: bytes, pause_s: float = 0.0) -> tuple[bytes, float]:
+    """All that comes for a request sent in pieces, until the proxy closes, and how long that took, seconds."""
+    began, received = time.monotonic(), b""
+    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection, suppress(ConnectionError):
+        connection.sendall(request)
+        for piece in more:
+            time.sleep(pause_s)
+            connection.sendall(piece)
+        while chunk := connection.recv(65536):
+            received += chunk
+    return received, time.monotonic() - began
+
+
+def get(host: str, *lines: str, method: str = "GET") -> bytes:
+    return "\r\n".join((f"{method} http://{host}/ HTTP/1.1", f"Host: {host}", *lines, "", "")).encode()
+
+
+UPGRADE = ("Connection: Upgrade", "Upgrade: websocket")
+
+
+@pytest.mark.parametrize("lines", [("Connection: close",), UPGRADE])
+def test_an_origin_that_drips_its_head_is_given_up(
+    port: int, start_slow_origin: StartSlowOrigin, lines: tuple[str, ...]
+) -> None:
+    host = start_slow_origin(b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 40, pause_s=0.3)
+    answer, took_s = ask(port, get(host, *lines))
+    assert answer.startswith((b"HTTP/1.1 504", b"HTTP/1.1 502"))
+    assert took_s < 6
+
+
+def test_an_origin_that_says_nothing_is_given_up(port: int, start_slow_origin: StartSlowOrigin) -> None:
+    answer, took_s = ask(port, get(start_slow_origin(b"", pause_s=12), "Connection: close"))
+    assert answer.startswith(b"HTTP/1.1 504")
+    assert 1.5 < took_s < 6
+
+
+def test_an_answer_that_begins_late_is_awaited(port: int, start_slow_origin: StartSlowOrigin) -> None:
+    """Longer than a head may take, as a long poll does."""
+    answer, took_s = ask(port, get(start_slow_origin(b"", OK, pause_s=1.4), "Connection: close"))
+    assert answer.endswith(b"ok")
+    assert took_s > 1.3
+
+
+def test_content_that_stops_is_given_up(port: int, start_slow_origin: StartSlowOrigin) -> None:
+    host = start_slow_origin(b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + bytes(30_000), pause_s=12)
+    answer, took_s = ask(port, get(host))
+    assert len(answer) < 50_000
+    assert took_s < 6
+
+
+def test_an_event_stream_may_be_silent_for_longer(port: int, start_slow_origin: StartSlowOrigin) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+    answer, _ = ask(port, get(start_slow_origin(head, b"data: 1\n\n", b"data: 2\n\n", pause_s=2.6), "Connection: close"))
+    assert b"data: 2" in answer
+
+
+def test_a_client_that_drips_its_head_is_left(port: int) -> None:
+    _, took_s = ask(port, b"GET http://127.0.0.1:1/ HTTP/1.1\r\nX: ", *[b"y"] * 9, pause_s=0.3)
+    assert took_s < 6
+
+
+def test_a_client_that_says_nothing_yet_is_not(port: int, start_slow_origin: StartSlowOrigin) -> None:
+    """Browsers open connections before they need them."""
+    host = start_slow_origin(OK, pause_s=0)
+    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
+        time.sleep(1.5)
+        connection.sendall(get(host))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+        time.sleep(1.5)
+        connection.sendall(get(host))
+        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_a_client_that_stops_sending_its_content_is_left(port: int, start_slow_origin: StartSlowOrigin) -> None:
+    host = start_slow_origin(b"", pause_s=8)
+    answer, took_s = ask(port, get(host, "Content-Length: 100", method="POST") + b"begun")
+    assert not answer.startswith(b"HTTP/1.1 200")
+    assert took_s < 6
+
+
+def test_trailer_fields_of_a_request_hold_up_nothing(start_proxy: Any, start_origin: Any) -> None:
+    """They are dropped."""
+    origin = start_origin({"/a": [0.0]})
+    chunked = get("HOST", "Transfer-Encoding: chunked", "Trailer: X", method="PUT")
+    request = chunked.replace(b"HOST", origin.url[7:].encode()) + b"3\r\nabc\r\n0\r\nX: 1\r\n\r\n"
+    with closing(socket.create_connection(("127.0.0.1", start_proxy().port), 15)) as connection:
+        connection.sendall(request)
+        assert connection.recv(65536).startswith(b"HTTP/1.1 501"), "the origin knows no PUT"
