@@ -307,6 +307,8 @@ class Contacts:
 
     def _must_be_whole(self, ask: Ask, rule: Rule, fetched: Fetched) -> bool:
         """Whether the content is awaited before anything is sent: it is short, or a copy would stand in for it."""
+        if ask.bypass:
+            return False
         if fetched.length is not None and fetched.length <= WHOLE_BYTES:
             return True
         fits = fetched.length is not None and fetched.length <= self._present.site.max_cached_body
