@@ -3,7 +3,7 @@
 Every label has few values: outcomes, reasons and content codings are closed sets, and a guard keeps them so.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -144,6 +144,9 @@ class _StoreCollector(Collector):
         yield _gauge("waiting_copies_bytes", "Bytes of the copies that wait to be written.", status.waiting_bytes)
         yield _counter("lost_observations", "Not kept: too many waited.", status.lost_observations)
         yield _counter("refused_copies", "Not kept: the store was full, or away for too long.", status.refused_copies)
+        yield _gauge("store_unwritten_seconds", "For how long nothing that waits could be written.", status.late_s)
+        yield _counter_by("set_aside", "What could not be written for itself.", "kind", status.set_aside)
+        yield _counter_by("store_damaged", "What was found damaged in the store.", "kind", status.damaged)
         conditions = GaugeMetricFamily("bestbefore_store_condition", "1 for what holds now.", labels=["condition"])
         for condition in sorted(status.conditions):
             conditions.add_metric([condition], 1)
@@ -156,3 +159,10 @@ def _gauge(name: str, documentation: str, value: float) -> Metric:
 
 def _counter(name: str, documentation: str, value: float) -> Metric:
     return CounterMetricFamily(f"bestbefore_{name}", documentation, value=value)
+
+
+def _counter_by(name: str, documentation: str, label: str, values: Mapping[str, int]) -> Metric:
+    family = CounterMetricFamily(f"bestbefore_{name}", documentation, labels=[label])
+    for value, n in sorted(values.items()):
+        family.add_metric([value], n)
+    return family

@@ -1,5 +1,6 @@
 """The state of the store as the metrics tell it."""
 
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Protocol
 
@@ -34,6 +35,18 @@ class StoreStatus(Protocol):
     @property
     def refused_copies(self) -> int:
         """Since the start: not kept, because the backend was full or away for too long."""
+
+    @property
+    def late_s(self) -> float:
+        """For how long something has waited that could not be written, seconds; 0 if no longer than usual."""
+
+    @property
+    def set_aside(self) -> Mapping[str, int]:
+        """Since the start: what could not be written for itself, by kind, a closed set of words."""
+
+    @property
+    def damaged(self) -> Mapping[str, int]:
+        """Since the start: what was found damaged in the store, likewise."""
 
     @property
     def hot_bytes(self) -> float:

@@ -396,7 +396,7 @@ class Service:
             self._log.add(answered)
 
     def _health(self) -> dict[str, object]:
-        return {"store": "away" if self._store.status().away else "ok"}
+        return self._store.health()
 
 
 def _targeted(settings: Settings) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
+from bestbefore.addon.store.faults import Faults
 from bestbefore.addon.store.interface import AwayError, Backend, StoreInputError, UnwritableError
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices, log
@@ -17,6 +18,9 @@ RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 2.0
 """How long to wait before the backend is tried again: doubled each time."""
 CLOSE_S = 5.0
 """How long a clean stop waits for what is not written yet."""
+LATE_S = 10.0
+"""For how long something may wait with no success in writing, until that is told as a failure. A round without any
+is done every `IDLE_S`."""
 
 
 class Part(Protocol):
@@ -27,7 +31,10 @@ class Part(Protocol):
         """How much waits; 0: nothing."""
 
     async def write(self, backend: Backend) -> None:
-        """Write a batch of it. Raises AwayError, UnwritableError: it waits on then."""
+        """Write a batch of it; what cannot be written even alone is set aside.
+
+        Raises AwayError, UnwritableError: it waits on then. So it does after any other error, a fault of ours.
+        """
 
 
 class Behind:
@@ -37,6 +44,8 @@ class Behind:
         self,
         link: Link,
         notices: Notices,
+        faults: Faults,
+        monotonic: Callable[[], float],
         parts: Sequence[Part],
         connect: Callable[[], Awaitable[None]],
         read_due: Callable[[], Awaitable[None]],
@@ -44,6 +53,10 @@ class Behind:
         """`connect`: reach the backend, and take from it what was missed. `read_due`: what is read between writes."""
         self._link = link
         self._notices = notices
+        self._faults = faults
+        self._monotonic = monotonic
+        self._success_s = monotonic()
+        """When all that was tried was last written."""
         self._parts = parts
         self._connect = connect
         self._read_due = read_due
@@ -54,6 +67,12 @@ class Behind:
         self.writing = asyncio.Lock()
         """Held while anything is being written."""
         self._task: asyncio.Task[None] | None = None
+
+    @property
+    def late_s(self) -> float:
+        """For how long something has waited with no success in writing; 0 while that is no longer than usual."""
+        late_s = self._monotonic() - self._success_s
+        return late_s if late_s > LATE_S and any(part.waiting for part in self._parts) else 0.0
 
     async def start(self) -> None:
         """Connect; without success go on, and try again in the background. Raises StoreInputError."""
@@ -111,6 +130,7 @@ class Behind:
         """Write a batch of each kind. Whether all went well."""
         async with self.writing:
             self.refusal = None
+            failed = False
             for part in self._parts:
                 try:
                     if part.waiting and not self._link.away:
@@ -119,12 +139,25 @@ class Behind:
                     self._link.lost(e)
                 except UnwritableError as e:
                     self.refusal = e
+                except Exception as e:  # it must not keep the other parts from being written
+                    failed = True
+                    self._failed(e)
             if self.refusal is not None:
                 self._notices.holds("unwritable", f"the store refuses to write ({self.refusal}); what was learnt waits")
             elif not self._link.away:
                 self._notices.ended("unwritable", "the store writes again")
-            await self._read_due()
-            return self.refusal is None and not self._link.away
+            try:
+                await self._read_due()
+            except Exception as e:
+                failed = True
+                self._failed(e)
+            if self.refusal is not None or self._link.away or failed:
+                return False
+            self._success_s = self._monotonic()
+            return True
+
+    def _failed(self, error: Exception) -> None:
+        self._faults.add("fault", "the store could not be written to: this is a fault in bestbefore", error=error)
 
     async def flush(self) -> bool:
         """Write all that waits; whether that could be done now."""

@@ -1,12 +1,15 @@
 """Large bodies as files, so that a cache may be much larger than memory."""
 
 import errno
+import hashlib
 import os
 import re
 import shutil
 import tempfile
+from collections import OrderedDict
 from collections.abc import Collection
 from pathlib import Path
+from typing import NamedTuple
 
 from bestbefore.addon.rfc9111.copy import BodyRef
 
@@ -18,7 +21,32 @@ STREAM_FROM_BYTES = 1024 * 1024
 RESERVE_BYTES = 64 * 1024 * 1024
 """How much of the disk is left to the histories: when there is no more than this, no body is written."""
 
+WHOLE_REMEMBERED = 10_000
+"""Of how many files that are streamed it is remembered that they are whole."""
+PIECE_BYTES = 256 * 1024
+
 _DIGEST = re.compile(r"[A-Za-z0-9_-]{2,128}")
+
+
+def new_digest() -> "hashlib.blake2b":
+    """What contents are named by."""
+    return hashlib.blake2b(digest_size=20)
+
+
+def is_whole(ref: BodyRef, content: bytes) -> bool:
+    """Whether this is the content that is referred to."""
+    digest = new_digest()
+    digest.update(content)
+    return len(content) == ref.size and digest.hexdigest() == ref.digest
+
+
+class Reading(NamedTuple):
+    """What was found of a body."""
+
+    body: bytes | Path | None
+    """The content, or of a very large one the file; None if it is gone."""
+    damaged: bool = False
+    """It was there, and is not what was stored: it is removed."""
 
 
 class BodyFiles:
@@ -32,6 +60,8 @@ class BodyFiles:
         self._folder = folder
         self._recent: set[str] = set()
         """Digests written since the last sweep: their records may be still on their way."""
+        self._whole: OrderedDict[str, tuple[int, int, int]] = OrderedDict()
+        """Digest -> inode, size and time of change of a file whose content was compared with its digest."""
 
     def _path(self, digest: str) -> Path | None:
         """Where the file is; None for what cannot be a digest, such as a path."""
@@ -41,9 +71,9 @@ class BodyFiles:
         """Raises OSError, as when the disk is full."""
         path = self._path(ref.digest)
         if path is None:
-            raise OSError(f"{ref.digest!r} cannot name a file")
+            raise OSError(errno.EINVAL, f"{ref.digest!r} cannot name a file")
         self._recent.add(ref.digest)
-        if self.find(ref) is not None:
+        if self._has(ref):
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         if shutil.disk_usage(self._folder).free < RESERVE_BYTES + ref.size:
@@ -57,6 +87,13 @@ class BodyFiles:
             Path(temporary).unlink(missing_ok=True)
             raise
 
+    def _has(self, ref: BodyRef) -> bool:
+        found = self.find(ref)
+        try:
+            return found is not None and self._is_whole_file(ref, found)
+        except OSError:
+            return False
+
     def find(self, ref: BodyRef) -> Path | None:
         """The file, if it is there and of the right size: after a power cut it may be neither."""
         path = self._path(ref.digest)
@@ -65,15 +102,39 @@ class BodyFiles:
         except OSError:
             return None
 
-    def read(self, ref: BodyRef) -> bytes | Path | None:
-        """The content, or of a very large one the file; None if it is gone."""
+    def read(self, ref: BodyRef) -> Reading:
+        """The content, compared with its digest. That of a file that is streamed is read for it, once."""
         path = self.find(ref)
-        if path is None or ref.size > STREAM_FROM_BYTES:
-            return path
+        if path is None:
+            return Reading(None)
         try:
-            return path.read_bytes()
+            if ref.size > STREAM_FROM_BYTES:
+                return Reading(path) if self._is_whole_file(ref, path) else self._removed(path)
+            content = path.read_bytes()
         except OSError:
-            return None
+            return Reading(None)
+        return Reading(content) if is_whole(ref, content) else self._removed(path)
+
+    def _is_whole_file(self, ref: BodyRef, path: Path) -> bool:
+        with path.open("rb") as file:
+            state = os.fstat(file.fileno())
+            found = state.st_ino, state.st_size, state.st_mtime_ns
+            if self._whole.get(ref.digest) == found:
+                return True
+            digest = new_digest()
+            while piece := file.read(PIECE_BYTES):
+                digest.update(piece)
+        if digest.hexdigest() != ref.digest:
+            return False
+        self._whole[ref.digest] = found
+        while len(self._whole) > WHOLE_REMEMBERED:
+            self._whole.popitem(last=False)
+        return True
+
+    @staticmethod
+    def _removed(path: Path) -> Reading:
+        path.unlink(missing_ok=True)
+        return Reading(None, damaged=True)
 
     def list(self) -> list[Path]:
         """All files, those left over from an interrupted write too."""

@@ -5,6 +5,7 @@ default, so that a field which is added later (with a default) can be missing in
 """
 
 import dataclasses
+from collections.abc import Collection
 from typing import Any, get_type_hints
 
 import msgspec
@@ -12,7 +13,7 @@ import msgspec
 from bestbefore.addon.engine.learning import Record, Update
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields
-from bestbefore.addon.store.interface import Tombstone
+from bestbefore.addon.store.interface import KeptCopy, Tombstone
 
 
 class UnreadableError(ValueError):
@@ -41,15 +42,25 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=_plain)
 class _Codec[T]:
     """Between a dataclass and msgpack."""
 
-    def __init__(self, made: type[T], **on_wire: Any) -> None:
-        """`on_wire`: the types of those fields that are written otherwise than they are."""
+    def __init__(self, made: type[T], *, beside: Collection[str] = (), **on_wire: Any) -> None:
+        """`on_wire`: the types of those fields that are written otherwise than they are. `beside`: numbers that may be
+        written with them, without being fields."""
         self._made = made
         types = get_type_hints(made) | on_wire
         taken = [f for f in dataclasses.fields(made) if f.init]  # type: ignore[arg-type]
         self._names = [f.name for f in taken]
         self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(
-            msgspec.defstruct(made.__name__, [_wire_field(f, types[f.name]) for f in taken]), dec_hook=_typed
+            msgspec.defstruct(
+                made.__name__,
+                [
+                    *(_wire_field(f, types[f.name]) for f in taken),
+                    *((name, int | None, None) for name in beside),
+                ],
+                kw_only=True,
+            ),
+            dec_hook=_typed,
         )
+        self._beside = tuple(beside)
 
     def encode(self, value: T, **on_wire: object) -> bytes:
         return _encoder.encode({name: getattr(value, name) for name in self._names} | on_wire)
@@ -59,7 +70,7 @@ class _Codec[T]:
             wire = self._decoder.decode(encoded)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
             raise UnreadableError(f"a stored {self._made.__name__} cannot be read: {e}") from None
-        return {name: getattr(wire, name) for name in self._names}
+        return {name: getattr(wire, name) for name in (*self._names, *self._beside)}
 
     def decode(self, encoded: bytes) -> T:
         """Raises UnreadableError."""
@@ -76,11 +87,18 @@ def _wire_field(f: "dataclasses.Field[Any]", wire_type: Any) -> tuple[str, Any] 
 
 # Most updates are exact: one number instead of two, since a record may hold a thousand and is written at each contact.
 _records = _Codec(Record, updates=tuple[float | tuple[float, float], ...])
-_copies = _Codec(Copy)
+_copies = _Codec(Copy, beside=["heard"])
 _tombstones = _Codec(Tombstone)
 
-encode_copy, decode_copy = _copies.encode, _copies.decode
+encode_copy = _copies.encode
 encode_tombstone, decode_tombstone = _tombstones.encode, _tombstones.decode
+
+
+def decode_copy(encoded: bytes) -> KeptCopy:
+    """Raises UnreadableError."""
+    parts = _copies.parts(encoded)
+    heard = parts.pop("heard")
+    return KeptCopy(Copy(**parts), heard)
 
 
 def encode_record(record: Record) -> bytes:

@@ -20,7 +20,12 @@ end
 local function add_counts(key)
   for _ = 1, tonumber(take()) do
     local hour, gain = take(), take()
-    if redis.call('HINCRBY', key, hour, gain) <= 0 then
+    local sum = redis.pcall('HINCRBY', key, hour, gain)
+    if type(sum) ~= 'number' then  -- what was there is no count
+      sum = tonumber(gain)
+      redis.call('HSET', key, hour, gain)
+    end
+    if sum <= 0 then
       redis.call('HDEL', key, hour)
     end
   end

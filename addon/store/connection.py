@@ -14,7 +14,7 @@ from redis.asyncio.connection import UnixDomainSocketConnection, parse_url
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-from bestbefore.addon.store.interface import AwayError, FullError, StoreInputError, UnwritableError
+from bestbefore.addon.store.interface import AwayError, CommandError, FullError, StoreInputError, UnwritableError
 
 log = logging.getLogger("bestbefore.store")
 
@@ -45,10 +45,21 @@ def as_store_error(e: Exception) -> Exception:
         return FullError("it has reached its maxmemory")
     if "MISCONF" in text:
         return UnwritableError(f"it cannot write to its disk: {text}")
-    refusals = ("READONLY", "NOPERM", "ACL failure in script")
+    refusals = ("READONLY", "NOPERM", "NOREPLICAS", "ACL failure in script")
     if isinstance(e, errors.ReadOnlyError | errors.NoPermissionError) or any(word in text for word in refusals):
         return UnwritableError(text)
+    if isinstance(e, errors.DataError) or (type(e) is errors.ResponseError and not _of_server(text)):
+        return CommandError(text)
     return AwayError(text)
+
+
+def _of_server(text: str) -> bool:
+    """Whether an error tells of the server rather than of one command: BUSY, NOREPLICAS and the like.
+
+    redis-py has removed the code ERR, which all others have that begin with none.
+    """
+    code = text.partition(" ")[0]
+    return code.isalpha() and code.isupper() and code != "WRONGTYPE"
 
 
 EXPECTED = "expected `embedded`, redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH"
@@ -189,7 +200,18 @@ class Connection:
             return await self._connected.execute_command(*command)
 
     async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands together; their answers in order. Raises AwayError or UnwritableError if any of them failed."""
+        """Send commands together; their answers in order.
+
+        Raises AwayError, UnwritableError or CommandError if any of them failed.
+        """
+        answers = await self.answers(commands)
+        for answer in answers:
+            if isinstance(answer, CommandError):
+                raise answer
+        return answers
+
+    async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Likewise, with a CommandError in place of the answer of a command that failed alone."""
         if not commands:
             return []
         with translated():
@@ -197,9 +219,11 @@ class Connection:
             for command in commands:
                 pipeline.execute_command(*command)
             answers: list[Any] = await pipeline.execute(raise_on_error=False)
-        for answer in answers:
+        for i, answer in enumerate(answers):
             if isinstance(answer, Exception):
-                raise as_store_error(answer) from answer
+                answers[i] = as_store_error(answer)
+                if not isinstance(answers[i], CommandError):
+                    raise answers[i] from answer
         return answers
 
     async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
@@ -262,10 +286,22 @@ def pairs(flat: Any) -> list[tuple[bytes, bytes]]:
 type Script = Callable[[Sequence[str], Sequence[Any]], list[Any]]
 
 
-def script(source: str) -> Script:
-    """A command that runs a Lua script, from its keys and arguments.
+_CHECK = """
+for i, wanted in ipairs({%s}) do
+  local found = redis.call('TYPE', KEYS[i]).ok
+  if found ~= wanted and found ~= 'none' then
+    return redis.error_reply('WRONGTYPE ' .. KEYS[i])
+  end
+end
+"""
 
-    The source goes along each time (it is short): no server has to know it, after a restart or a failover either.
+
+def script(source: str, *types: str) -> Script:
+    """A command that runs a Lua script, from its keys and arguments; `types` are those of its keys.
+
+    A key of another type is an error before anything is written. The source goes along each time (it is short): no
+    server has to know it, after a restart or a failover either.
     """
+    source = _CHECK % ", ".join(f"'{name}'" for name in types) + source
     return lambda names, arguments: ["EVAL", source, len(names), *names, *arguments]
 

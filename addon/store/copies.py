@@ -1,9 +1,12 @@
 """Copies: those in process, those on their way to the backend, and those it keeps."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.copy import Copy, Selecting
+from bestbefore.addon.store.clean import cleaned_copy
+from bestbefore.addon.store.faults import Faults, shown, write_each
 from bestbefore.addon.store.hot import Held, Hot
 from bestbefore.addon.store.interface import VARIANTS_KEPT, Backend, Body, CopySet, FullError, Put
 from bestbefore.addon.store.link import Link
@@ -32,6 +35,7 @@ class Copies:
         clock: Clock,
         tombstones: Tombstones,
         notices: Notices,
+        faults: Faults,
         *,
         hot_max: int,
         keep_s: float,
@@ -42,6 +46,7 @@ class Copies:
         self._clock = clock
         self._tombstones = tombstones
         self._notices = notices
+        self._faults = faults
         self._keep_s = keep_s
         self._store_max = store_max
         self._hot = Hot(hot_max)
@@ -74,14 +79,9 @@ class Copies:
         waiting = [put for put in self._waiting.get(url, {}).values() if put.copy.partition == partition]
         held = self._hot.get((url, partition))
         now_held = held.found if held is not None else CopySet()
-        buried_s = self._tombstones.waiting_s(url)
-        living = [
-            copy
-            for copy in kept or ()
-            if copy.partition == partition
-            and copy.stored_s > buried_s
-            and not self._tombstones.is_buried(url, copy.stored_s)
-        ]
+        now_s = self._clock.now()
+        mine = (self._tombstones.here(known, now_s) for known in kept or () if known.copy.partition == partition)
+        living = [copy for copy in mine if copy is not None]
         found = CopySet(
             _in_order(_latest((*living, *(put.copy for put in waiting), *now_held.copies))),
             {**now_held.bodies, **{put.copy.body.digest: put.body for put in waiting if put.body is not None}},
@@ -115,6 +115,11 @@ class Copies:
 
         Nor if the one before was received later: content may be long on its way, and be overtaken by newer content.
         """
+        writable = cleaned_copy(copy)
+        if writable is None:
+            self._faults.add("copy", f"no copy is kept of {shown(copy.url)}: its name cannot be written")
+            return
+        copy = writable
         if self._tombstones.is_buried(copy.url, copy.stored_s):
             return
         held = self._hot.get((copy.url, copy.partition))
@@ -186,10 +191,12 @@ class Copies:
 
     async def write(self, backend: Backend) -> None:
         """Write a batch of those that wait; a full backend refuses it. Raises AwayError, UnwritableError."""
-        puts = self._batch()
+        # What is heard of from here on is applied to what waits, and not to what is on its way.
+        puts, heard = self._batch(), self._tombstones.heard
         try:
             self._need_room(backend.size_bytes)
-            await backend.put(puts)
+            for put, error in await write_each(puts, partial(backend.put, heard=heard)):
+                self._faults.add("copy", f"a copy of {shown(put.copy.url)} cannot be written: {error}", error=error)
         except FullError as e:
             self._refuse(puts)
             self._notices.holds("full", f"the store is full ({e}): copies are not kept, histories are")

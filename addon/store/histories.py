@@ -1,7 +1,7 @@
 """Histories: what was learnt in process and waits to be written, over what the backend has."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -9,6 +9,8 @@ from cachetools import LRUCache
 
 from bestbefore.addon.engine.learning import Learnt, Record, observe, until
 from bestbefore.addon.engine.observation import Observation
+from bestbefore.addon.store.clean import cleaned_observation
+from bestbefore.addon.store.faults import Faults, shown, write_each
 from bestbefore.addon.store.gains import gain_of, loss_of, total
 from bestbefore.addon.store.interface import Backend, Commit, GroupCounts, Versioned
 from bestbefore.addon.store.keys import host_of
@@ -59,12 +61,14 @@ class Histories:
         link: Link,
         tombstones: Tombstones,
         notices: Notices,
+        faults: Faults,
         gained: Callable[[str, GroupCounts | None], None],
     ) -> None:
         """`gained` is told what the counts of a host gain; or None, when they must be read anew."""
         self._link = link
         self._tombstones = tombstones
         self._notices = notices
+        self._faults = faults
         self._gained = gained
         self._waiting: dict[str, _Known] = {}
         self._reading: dict[str, asyncio.Task[_Known | None]] = {}
@@ -113,6 +117,11 @@ class Histories:
 
     async def learn(self, seen: Observation, now_s: float) -> Learnt:
         """Apply an observation to what is known; it is written later. Waits for nothing but what is known."""
+        writable = cleaned_observation(seen)
+        if writable is None:
+            self._faults.add("history", f"nothing is kept of {shown(seen.url)}: its name cannot be written")
+            return observe(None, seen)
+        seen = writable
         known = await self._known(seen.url)
         learnt, gain = _apply(known.record, seen, now_s)
         if not learnt.applied:
@@ -152,12 +161,21 @@ class Histories:
 
     async def write(self, backend: Backend) -> None:
         """Write a batch of what waits. Raises AwayError, UnwritableError."""
-        batch = dict(islice(self._waiting.items(), BATCH))
-        unasked = [url for url, known in batch.items() if known.version is None]
+        batch = list(islice(self._waiting.items(), BATCH))
+        for (url, known), error in await write_each(batch, lambda part: self._write(backend, part)):
+            self._faults.add("history", f"what was learnt of {shown(url)} cannot be written: {error}", error=error)
+            self._keep_lessons(url, known, [])
+            self._remembered.pop(url, None)
+            self._gained(host_of(url), None)
+        if not self._is_full:
+            self._notices.ended("histories", "new observations are kept again")
+
+    async def _write(self, backend: Backend, batch: Sequence[tuple[str, _Known]]) -> None:
+        unasked = [(url, known) for url, known in batch if known.version is None]
         if unasked:
-            for url, found in zip(unasked, await backend.records(unasked), strict=True):
-                self._start_from(url, batch[url], found)
-        writing = [(url, known, list(known.lessons)) for url, known in batch.items() if known.lessons]
+            for (url, known), found in zip(unasked, await backend.records([url for url, _ in unasked]), strict=True):
+                self._start_from(url, known, found)
+        writing = [(url, known, list(known.lessons)) for url, known in batch if known.lessons]
         answers = await backend.commit(
             [
                 Commit(url, known.version or b"", known.record, _gain(known, lessons))
@@ -169,8 +187,6 @@ class Histories:
                 self._start_from(url, known, answer)
             else:
                 self._written(url, known, answer, lessons)
-        if not self._is_full:
-            self._notices.ended("histories", "new observations are kept again")
 
     def _written(self, url: str, known: _Known, version: bytes, lessons: list[_Lesson]) -> None:
         known.version = version

@@ -1,18 +1,20 @@
 """What the parts of the store say to each other: values, errors and the one Protocol that each backend implements.
 
 A backend keeps; it decides nothing about freshness and knows no queue. All its methods may raise `AwayError` (nobody
-answers) and those that write `UnwritableError` (it answers, and refuses). Each write may be repeated without harm,
+answers) and `CommandError` (it answers, and cannot do this one thing), those that write `UnwritableError` too (it
+answers, and refuses). Each write may be repeated without harm,
 except that requests may count twice.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.keeper import Keeper
+from bestbefore.addon.store.steady import Looked
 
 VARIANTS_KEPT = 64
 """How many variants of an object are kept: a Vary on what each client sends differently must not fill the store."""
@@ -35,6 +37,10 @@ class AwayError(Exception):
 
 class UnwritableError(Exception):
     """The backend answers and refuses to write. The message says why."""
+
+
+class CommandError(Exception):
+    """One command failed because of what it was about; the backend answers others. The message says why."""
 
 
 class FullError(UnwritableError):
@@ -95,9 +101,22 @@ class Put:
     """None: it is there already."""
 
 
+class KeptCopy(NamedTuple):
+    """A copy as the backend has it."""
+
+    copy: Copy
+    heard: int | None = None
+    """The number of the last tombstone that the process had applied that wrote it; None if that is not known."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Tombstone:
-    """What was stored of these objects before this moment is dead."""
+    """What was stored of these objects before this moment is dead.
+
+    The moment is one of the clock of the process that wrote the tombstone, and clocks differ. What is before and what
+    after is told by its number: each process applies tombstones in the order of their numbers, to all that it holds at
+    that moment, and says with each copy that it writes how far it had come.
+    """
 
     time_s: float
     pattern: str
@@ -106,6 +125,12 @@ class Tombstone:
     """Whether it is the URL of one."""
     histories: bool = False
     """Whether their histories are forgotten too."""
+    by: str = field(default="", compare=False)
+    """The process that wrote it; empty from earlier versions, whose tombstones have no numbers."""
+    number: int = field(default=0, compare=False)
+    """Given by the backend; 0: it has none, and what is dead is told by the times."""
+    after: int = field(default=0, compare=False)
+    """The number of the tombstone before it."""
 
 
 class Backend(Protocol):
@@ -134,26 +159,35 @@ class Backend(Protocol):
         Answers for each its new version; or, where another version was found and nothing written, that one.
         """
 
-    async def copies(self, url: str) -> list[Copy]:
+    async def copies(self, url: str) -> list[KeptCopy]:
         """All variants, in all partitions."""
 
     async def body(self, copy: Copy) -> Body | None:
         """Its content; None if it is gone."""
 
-    async def put(self, puts: Sequence[Put]) -> None:
-        """Keep copies, each in place of the same variant's before; not if stored before a tombstone of its URL.
+    async def put(self, puts: Sequence[Put], heard: int = 0) -> None:
+        """Keep copies, each in place of the same variant's before; not if there is a tombstone of its URL after it.
 
+        `heard`: the number of the last tombstone that was applied to them; 0: not known, their times are compared.
         Nor if the one before was received after it (`Copy.was_received_after`): another process may have been quicker.
         """
 
-    async def bury(self, tombstones: Sequence[Tombstone]) -> None:
-        """Remember tombstones and tell other processes. Removes the copies of a tombstone that names one URL."""
+    async def bury(self, tombstones: Sequence[Tombstone], heard: int = 0) -> list[Tombstone]:
+        """Remember tombstones and tell other processes. Removes the copies of a tombstone that names one URL.
+
+        `heard`: the number of the last that the writer has applied.
+
+        Answers them with their numbers, if it gives such.
+        """
+
+    async def last_tombstone(self) -> int:
+        """The number of the last tombstone that was written; 0 if it gives none."""
 
     async def tombstones(self) -> list[Tombstone]:
         """Those of the last `TOMBSTONES_KEPT_S`, the earliest first; the latest `TOMBSTONES_AT_MOST` of them."""
 
-    async def remove(self, urls: Sequence[str], until_s: float) -> int:
-        """Remove the copies of these objects that were stored up to a moment. How many objects had any."""
+    async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
+        """Remove the copies of these objects that are dead by a tombstone. How many objects had any."""
 
     async def hosts(self, domain: str | None) -> list[str]:
         """The hosts of which anything is counted, of one registrable domain or all."""
@@ -182,8 +216,18 @@ class Backend(Protocol):
     def copied(self) -> AsyncIterator[list[str]]:
         """The URLs that have copies, likewise."""
 
+    async def last_look(self) -> Looked | None:
+        """What was remembered of the clock at the last sweep."""
+
+    async def keep_look(self, look: Looked) -> None:
+        """Remember it."""
+
     async def tidy(self) -> None:
         """Remove what nothing refers to, and measure."""
+
+    @property
+    def damaged(self) -> Mapping[str, int]:
+        """What was found damaged since the start, and replaced or removed: how often, by kind."""
 
     @property
     def size_bytes(self) -> int | None:

@@ -7,9 +7,11 @@ from typing import Any
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store import keys
-from bestbefore.addon.store.connection import Connection, pairs, script
+from bestbefore.addon.store.connection import pairs, script
 from bestbefore.addon.store.keeper import WANTS_KEPT, WANTS_KEPT_DAYS, Want
 from bestbefore.addon.store.keys import Keys, host_of
+from bestbefore.addon.store.reading import count_of, counts_of, text_of
+from bestbefore.addon.store.repair import RepairingCommands
 from bestbefore.policies.models.history import DAY_S
 
 PLAN_KEPT_S = 30 * DAY_S
@@ -18,26 +20,34 @@ WANTS_BATCH = 16
 """Of how many domains the wants are asked for at once. They are held until the last of them has come."""
 
 _folder = files("bestbefore.addon.store")
-_take, _spend = (script((_folder / f"{name}.lua").read_text("utf-8")) for name in ("take", "spend"))
+_take = script((_folder / "take.lua").read_text("utf-8"), "string", "string")
+_spend = script((_folder / "spend.lua").read_text("utf-8"), "hash")
 _if_mine = "if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end "
-_renew = script(_if_mine + "return redis.call('PEXPIRE', KEYS[1], ARGV[2])")
-_finish = script(_if_mine + "redis.call('SET', KEYS[1], 'done ' .. ARGV[2], 'PX', ARGV[3]) return 1")
-_release = script(_if_mine + "return redis.call('DEL', KEYS[1])")
-_lead = script("""
+_renew = script(_if_mine + "return redis.call('PEXPIRE', KEYS[1], ARGV[2])", "string")
+_finish = script(_if_mine + "redis.call('SET', KEYS[1], 'done ' .. ARGV[2], 'PX', ARGV[3]) return 1", "string")
+_release = script(_if_mine + "return redis.call('DEL', KEYS[1])", "string")
+_lead = script(
+    """
 local leader = redis.call('GET', KEYS[1])
-if leader and leader ~= ARGV[1] then return 0 end
+-- A lease without an end is none of ours.
+if leader and leader ~= ARGV[1] and redis.call('PTTL', KEYS[1]) >= 0 then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return 1""")
-_pause = script("""
+return 1""",
+    "string",
+)
+_pause = script(
+    """
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[1]) then redis.call('SET', KEYS[1], 'paused', 'PX', ARGV[1]) end
-return 1""")
+return 1""",
+    "string",
+)
 
 
 class RedisKeeper:
     """See `keeper.Keeper`; the keys are those of `keys.Keys`."""
 
-    def __init__(self, connection: Connection, names: Keys, clock: Clock) -> None:
-        self._connection = connection
+    def __init__(self, commands: RepairingCommands, names: Keys, clock: Clock) -> None:
+        self._connection = commands
         self._names = names
         self._clock = clock
 
@@ -60,11 +70,11 @@ class RedisKeeper:
 
     async def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
         domains = await self._connection.ask("SMEMBERS", keys.DOMAINS)
-        for part in batched(domains, WANTS_BATCH):
-            asked = [(day, self._wanted(domain.decode(), day)) for domain in part for day in days]
+        for part in batched(filter(None, map(text_of, domains)), WANTS_BATCH):
+            asked = [(day, self._wanted(domain, day)) for domain in part for day in days]
             counts = await self._connection.ask_all([("ZRANGE", name, 0, -1, "WITHSCORES") for _, name in asked])
             for (day, _), found in zip(asked, counts, strict=True):
-                yield day, {_want(member): int(n) for member, n in pairs(found)}
+                yield day, {_want(member): count_of(n) for member, n in pairs(found)}
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
         async for part in self._connection.scan(f"bb{keys.SCHEMA}:{{*}}:wanted:*"):
@@ -76,7 +86,8 @@ class RedisKeeper:
                     await self._connection.ask("ZREM", name, *gone)
         async for part in self._connection.scan(self._names.every("fetch")):
             # A job that is under way loses its lease by this: its copy is dead already, and what it learns is new.
-            await self._connection.ask_all([("DEL", name) for name in part if matches(Keys.name_in(name, "fetch"))])
+            urls = ((name, Keys.name_in(name, "fetch")) for name in part)
+            await self._connection.ask_all([("DEL", name) for name, url in urls if url is not None and matches(url)])
 
     # The plan
 
@@ -132,7 +143,7 @@ class RedisKeeper:
 
     async def spent(self, since: int) -> int:
         counts = await self._connection.ask("HGETALL", keys.SPENT)
-        return sum(int(n) for period, n in pairs(counts) if int(period) >= since)
+        return sum(n for period, n in counts_of(counts).items() if period >= since)
 
     def _real_ms(self, policy_s: float) -> int:
         return max(1, _ms(self._clock.to_real_s(policy_s)))

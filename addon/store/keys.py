@@ -1,6 +1,7 @@
 """The names of the keys in Redis."""
 
 import hashlib
+import re
 from collections.abc import Callable
 from functools import lru_cache
 
@@ -22,6 +23,13 @@ DOMAINS = f"bb{SCHEMA}:domains"
 TOMBSTONES = f"bb{SCHEMA}:tombstones"
 """A sorted set: tombstones by time, from which a proxy learns what it missed. They leave after `TOMBSTONES_KEPT_S`, and
 the earliest where there are more than `TOMBSTONES_AT_MOST`."""
+
+LAST_TOMBSTONE = f"bb{SCHEMA}:last:{{{TOMBSTONES}}}"
+"""A string: the number of the last tombstone. Numbers ascend in the order in which the store was told; the next is the
+server's time in microseconds, or one more than the last. Stays. Its hash tag puts it beside the tombstones."""
+
+SWEEP = f"bb{SCHEMA}:sweep"
+"""A hash: `looked_s`, the policy time of the last sweep, `steady_s`, since when it has not leapt. Stays."""
 
 CHANNEL = f"bb{SCHEMA}:buried"
 """The channel on which tombstones are published."""
@@ -61,11 +69,12 @@ class Keys:
     - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> how many updates, and
       how many t_0, the members on H have there. They change with the records, in the same script; a count that falls
       to 0 leaves. Without end.
-    - `copies:U`, hash: variant -> `digest|stored_s|copy`. `bodies:U`, hash: digest -> content. Both live as long as
+    - `copies:U`, hash: variant -> `digest|stored_s|copy`; with the copy, as `heard`, the number of the last tombstone
+      that the process had applied that wrote it. `bodies:U`, hash: digest -> content. Both live as long as
       the longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time; a body leaves with
       the last variant that refers to it.
-    - `buried:U`, string: the time of the last tombstone of U, so that a late write cannot bring back a dead copy. Lives
-      `TOMBSTONES_KEPT_S`.
+    - `cut:U`, string: the number of the last tombstone of U, so that a late write cannot bring back a dead copy. Lives
+      `TOMBSTONES_KEPT_S`. `buried:U`, string: its time instead, as earlier versions write it.
     - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. It lives
       `forget_after` from its last write.
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
@@ -98,6 +107,51 @@ class Keys:
         return f"bb{SCHEMA}:{{*}}:{kind}:*"
 
     @staticmethod
-    def name_in(key: bytes, kind: str) -> str:
-        """The URL or host in a key of this kind."""
-        return key.decode().split(f"}}:{kind}:", 1)[1]
+    def name_in(key: bytes, kind: str) -> str | None:
+        """The URL or host in a key of this kind; None for another key, which a pattern may find too."""
+        try:
+            found = _OF_DOMAIN.fullmatch(key.decode())
+        except UnicodeDecodeError:
+            return None
+        return found["name"] if found is not None and found["kind"] == kind else None
+
+    @staticmethod
+    def name_of_domain(key: bytes) -> str | None:
+        """The registrable domain that a key is about; None for a key that is about none, or not ours."""
+        try:
+            found = _OF_DOMAIN.fullmatch(key.decode())
+        except UnicodeDecodeError:
+            return None
+        return None if found is None or found["kind"] not in _TYPES else found["domain"]
+
+
+def type_of(key: str) -> str | None:
+    """The type, as Redis' TYPE answers, that a key of ours has by its name; None for one that is not ours."""
+    found = _OF_DOMAIN.fullmatch(key)
+    return _TYPES.get(key if found is None else found["kind"])
+
+
+_OF_DOMAIN = re.compile(rf"bb{SCHEMA}:\{{(?P<domain>[^}}]*)\}}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
+_TYPES = {
+    STORE: "hash",
+    DOMAINS: "set",
+    TOMBSTONES: "zset",
+    LAST_TOMBSTONE: "string",
+    SWEEP: "hash",
+    PLAN: "hash",
+    PLANNER: "string",
+    SPENT: "hash",
+    "record": "hash",
+    "hosts": "set",
+    "updates": "hash",
+    "starts": "hash",
+    "copies": "hash",
+    "bodies": "hash",
+    "buried": "string",
+    "cut": "string",
+    "requests": "zset",
+    "wanted": "zset",
+    "fetch": "string",
+    "pace": "string",
+}
+"""By the names of single keys, and by the kinds of those that are about a domain."""

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.interface import AwayError, Backend, UnwritableError
-from bestbefore.addon.store.notices import Notices
+from bestbefore.addon.store.interface import AwayError, Backend, CommandError, UnwritableError
+from bestbefore.addon.store.notices import Notices, log
 
 
 class Link:
@@ -53,7 +53,7 @@ class Link:
             self.hurry.set()
 
     async def read[T](self, ask: Callable[[Backend], Awaitable[T]]) -> T | None:
-        """What the backend answers; None at once if it is away."""
+        """What the backend answers; None at once if it is away, and if it cannot read this one thing."""
         if self.away:
             return None
         try:
@@ -62,4 +62,6 @@ class Link:
             self.lost(e)
         except UnwritableError as e:  # not even a read is allowed
             self.lost(AwayError(str(e)))
+        except CommandError as e:
+            log.debug("not read from the store: %s", e)
         return None

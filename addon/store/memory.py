@@ -16,12 +16,14 @@ from bestbefore.addon.store.interface import (
     Body,
     Commit,
     GroupCounts,
+    KeptCopy,
     Put,
     Tombstone,
     Versioned,
 )
 from bestbefore.addon.store.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.keys import host_of, variant_of
+from bestbefore.addon.store.steady import Looked
 from bestbefore.addon.store.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 
 RECORDS_KEPT = 1_000_000
@@ -54,6 +56,7 @@ class MemoryBackend:
         self._buried: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
+        self._look: Looked | None = None
 
     async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
         """There is no other process to be heard of, and nothing to be lost."""
@@ -100,15 +103,15 @@ class MemoryBackend:
             return None
         return kept
 
-    async def copies(self, url: str) -> list[Copy]:
+    async def copies(self, url: str) -> list[KeptCopy]:
         kept = self._living(url)
-        return list(kept.copies.values()) if kept else []
+        return [KeptCopy(copy) for copy in kept.copies.values()] if kept else []
 
     async def body(self, copy: Copy) -> Body | None:
         kept = self._living(copy.url)
         return kept.bodies.get(copy.body.digest) if kept else None
 
-    async def put(self, puts: Sequence[Put]) -> None:
+    async def put(self, puts: Sequence[Put], heard: int = 0) -> None:  # noqa: ARG002 - there is one process
         for put in puts:
             self._put(put)
 
@@ -136,8 +139,8 @@ class MemoryBackend:
         if copies and _size_bytes(kept) <= self._kept.maxsize:
             self._kept[url] = kept
 
-    async def remove(self, urls: Sequence[str], until_s: float) -> int:
-        return sum(self._remove(url, until_s) for url in urls)
+    async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
+        return sum(self._remove(url, tombstone.time_s) for url in urls)
 
     def _remove(self, url: str, until_s: float) -> bool:
         kept = self._living(url)
@@ -149,7 +152,7 @@ class MemoryBackend:
 
     # Tombstones
 
-    async def bury(self, tombstones: Sequence[Tombstone]) -> None:
+    async def bury(self, tombstones: Sequence[Tombstone], heard: int = 0) -> list[Tombstone]:  # noqa: ARG002
         oldest_s = self._clock.now() - TOMBSTONES_KEPT_S
         self._tombstones = sorted(t for t in (*self._tombstones, *tombstones) if t.time_s > oldest_s)
         self._tombstones = self._tombstones[-TOMBSTONES_AT_MOST:]
@@ -159,6 +162,10 @@ class MemoryBackend:
                 earlier_s = self._buried.get(tombstone.pattern, tombstone.time_s)
                 self._buried[tombstone.pattern] = max(earlier_s, tombstone.time_s)
                 self._remove(tombstone.pattern, tombstone.time_s)
+        return list(tombstones)
+
+    async def last_tombstone(self) -> int:
+        return 0
 
     async def tombstones(self) -> list[Tombstone]:
         return list(self._tombstones)
@@ -193,9 +200,19 @@ class MemoryBackend:
     async def copied(self) -> AsyncIterator[list[str]]:
         yield [url for url in list(self._kept) if self._living(url) is not None]
 
+    async def last_look(self) -> Looked | None:
+        return self._look
+
+    async def keep_look(self, look: Looked) -> None:
+        self._look = look
+
     async def tidy(self) -> None:
         for url in list(self._kept):
             self._living(url)
+
+    @property
+    def damaged(self) -> Mapping[str, int]:
+        return {}
 
     @property
     def size_bytes(self) -> int | None:

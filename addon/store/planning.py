@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.interface import AwayError, Backend, UnwritableError
+from bestbefore.addon.store.clean import is_writable
+from bestbefore.addon.store.faults import Faults, shown, write_each
+from bestbefore.addon.store.interface import AwayError, Backend, CommandError, UnwritableError
 from bestbefore.addon.store.keeper import WANTS_KEPT_DAYS, Keeper, Want
 from bestbefore.addon.store.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.link import Link
@@ -35,8 +37,11 @@ class Wanted:
 class Planning:
     """A part of the store."""
 
-    def __init__(self, link: Link, clock: Clock, notices: Notices, domain_of: Callable[[str], str]) -> None:
+    def __init__(
+        self, link: Link, clock: Clock, notices: Notices, faults: Faults, domain_of: Callable[[str], str]
+    ) -> None:
         self._link = link
+        self._faults = faults
         self._clock = clock
         self._notices = notices
         self._alone = MemoryKeeper(clock, domain_of)
@@ -52,6 +57,8 @@ class Planning:
 
     def want(self, url: str, asked_from: str) -> None:
         """Count a request without Cookie and credentials, by the range of addresses that it came from."""
+        if not is_writable(url):
+            return
         if len(self._wants) < WAITING_WANTS:
             self._wants[Want(url, asked_from)] += 1
         if url not in self._planned and len(self._news) < WAITING_WANTS:
@@ -70,8 +77,11 @@ class Planning:
     async def write(self, backend: Backend) -> None:
         """Write the wants. Raises AwayError, UnwritableError; they wait on then."""
         wants, self._wants = self._wants, Counter()
+        day = int(self._clock.now() // DAY_S)
         try:
-            await backend.keeper.add_wants(int(self._clock.now() // DAY_S), wants)
+            parts = await write_each(list(wants.items()), lambda part: backend.keeper.add_wants(day, dict(part)))
+            for (want, _), error in parts:
+                self._faults.add("wants", f"who wants {shown(want.url)} cannot be counted in the store: {error}")
         except BaseException:
             self._wants.update(wants)
             raise
@@ -115,6 +125,7 @@ class Planning:
         encoded = await self._ask(lambda keeper: keeper.plan())
         try:
             self._know(None if encoded is None else decode(encoded))
+            self._notices.ended("plan", "the stored plan can be read again")
             if self._plan is not None and self._plan.version != self._made:  # another has looked at what is wanted
                 self._news.clear()
         except ValueError as e:
@@ -185,6 +196,6 @@ class Planning:
             return await ask(self._link.backend.keeper)
         except AwayError as e:
             self._link.lost(e)
-        except UnwritableError as e:
+        except (UnwritableError, CommandError) as e:
             log.debug("prefetching goes on in memory: %s", e)
         return None

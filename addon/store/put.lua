@@ -1,12 +1,23 @@
--- One variant of an object, in place of what it was; nothing if it was stored before a tombstone of its URL, or if what
--- it was has been received later (what seems to be from the future was not: a clock has been set back).
+-- One variant of an object, in place of what it was; nothing if a tombstone of its URL came after all that its process
+-- has applied, or if what it was has been received later (what seems to be from the future was not: a clock has been
+-- set back).
 --
--- KEYS: copies, bodies, buried
--- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept, received_s, now_s,
+-- KEYS: copies, bodies, buried, cut
+-- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept, received_s, now_s, number of the last tombstone
+--       applied (0: not known),
 --       where the content is: 'given' (then it follows), 'kept' (in bodies already) or 'elsewhere' (in a file)
 
-local buried = redis.call('GET', KEYS[3])
-if buried and tonumber(ARGV[3]) < tonumber(buried) then
+local heard, stored_s = tonumber(ARGV[9]), tonumber(ARGV[3])
+local number, cut_s = string.match(redis.call('GET', KEYS[4]) or '', '^(%d+)|(.*)$')
+if heard > 0 then
+  if number and heard < tonumber(number) then
+    return 0
+  end
+elseif cut_s and stored_s < (tonumber(cut_s) or -math.huge) then
+  return 0
+end
+local buried_s = tonumber(redis.call('GET', KEYS[3]) or '')
+if buried_s and stored_s < buried_s then
   return 0
 end
 
@@ -20,26 +31,32 @@ if before then
   end
 end
 
-if ARGV[9] == 'given' then
-  redis.call('HSET', KEYS[2], ARGV[2], ARGV[10])
+if ARGV[10] == 'given' then
+  redis.call('HSET', KEYS[2], ARGV[2], ARGV[11])
 end
-if ARGV[9] == 'kept' and redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then
+if ARGV[10] == 'kept' and redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then
   redis.call('HDEL', KEYS[1], ARGV[1])  -- its content was evicted: the copy is of no use
 else
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. '|' .. ARGV[3] .. '|' .. ARGV[4])
 end
 
 local variants = redis.call('HGETALL', KEYS[1])
-local used = {}
+local used, n = {}, 0
 local oldest, oldest_s = nil, math.huge
 for i = 1, #variants, 2 do
-  local digest, stored_s = string.match(variants[i + 1], '^([^|]*)|([^|]*)|')
-  used[digest] = true
-  if tonumber(stored_s) < oldest_s then
-    oldest, oldest_s = variants[i], tonumber(stored_s)
+  local digest, at_s = string.match(variants[i + 1], '^([^|]*)|([^|]*)|')
+  at_s = tonumber(at_s or '')
+  if at_s then
+    used[digest] = true
+    n = n + 1
+    if at_s < oldest_s then
+      oldest, oldest_s = variants[i], at_s
+    end
+  else
+    redis.call('HDEL', KEYS[1], variants[i])  -- none of ours
   end
 end
-if #variants / 2 > tonumber(ARGV[6]) then
+if n > tonumber(ARGV[6]) then
   redis.call('HDEL', KEYS[1], oldest)
 end
 for _, digest in ipairs(redis.call('HKEYS', KEYS[2])) do

@@ -1,21 +1,34 @@
--- Remove the copies of an object that were stored up to a moment.
+-- Remove the copies of an object that a tombstone is about.
 --
--- KEYS: copies, bodies, buried
--- ARGV: the moment, ms for which the tombstone is to be kept (0: none is written)
+-- KEYS: copies, bodies, cut
+-- ARGV: the tombstone's number (0: it has none), its time, ms for which it is to be kept (0: it is not)
 -- Answers how many were removed.
+--
+-- A tombstone with a number is about every copy but those of processes that had applied it when they wrote: the clocks
+-- of proxies may differ. One without is about what was stored up to its time.
 
-if ARGV[2] ~= '0' then
-  local buried = redis.call('GET', KEYS[3])
-  if not buried or tonumber(buried) < tonumber(ARGV[1]) then
-    redis.call('SET', KEYS[3], ARGV[1], 'PX', ARGV[2])
-  end
+local number, until_s = tonumber(ARGV[1]), tonumber(ARGV[2])
+if ARGV[3] ~= '0' then
+  local known, known_s = string.match(redis.call('GET', KEYS[3]) or '', '^(%d+)|(.*)$')
+  known, known_s = tonumber(known or '') or 0, tonumber(known_s or '') or -math.huge
+  local latest, latest_s = math.max(known, number), math.max(known_s, until_s)
+  redis.call('SET', KEYS[3], string.format('%.0f|%.17g', latest, latest_s), 'PX', ARGV[3])
 end
 
 local variants = redis.call('HGETALL', KEYS[1])
 local removed, used = 0, {}
 for i = 1, #variants, 2 do
-  local digest, stored_s = string.match(variants[i + 1], '^([^|]*)|([^|]*)|')
-  if tonumber(stored_s) <= tonumber(ARGV[1]) then
+  local digest, stored_s, rest = string.match(variants[i + 1], '^([^|]*)|([^|]*)|(.*)$')
+  stored_s = tonumber(stored_s or '')
+  local dead = true
+  if stored_s and number == 0 then
+    dead = stored_s <= until_s
+  elseif stored_s then
+    local readable, copy = pcall(cmsgpack.unpack, rest)
+    local heard = readable and type(copy) == 'table' and tonumber(copy.heard) or 0
+    dead = heard < number
+  end
+  if dead then
     redis.call('HDEL', KEYS[1], variants[i])
     removed = removed + 1
   else

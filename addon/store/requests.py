@@ -3,6 +3,8 @@
 from collections import Counter
 from collections.abc import Callable, Mapping
 
+from bestbefore.addon.store.clean import is_writable
+from bestbefore.addon.store.faults import Faults, shown, write_each
 from bestbefore.addon.store.interface import Backend
 
 WAITING_OBJECTS = 50_000
@@ -12,12 +14,14 @@ WAITING_OBJECTS = 50_000
 class Requests:
     """What was counted since the last batch. A batch whose answer is lost is written again, and so counts twice."""
 
-    def __init__(self) -> None:
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
         self._counts: Counter[str] = Counter()
 
     def count(self, url: str) -> None:
         """One request of an object."""
-        if len(self._counts) < WAITING_OBJECTS or url in self._counts:
+        known = url in self._counts
+        if known or (len(self._counts) < WAITING_OBJECTS and is_writable(url)):
             self._counts[url] += 1
 
     @property
@@ -37,7 +41,8 @@ class Requests:
         """Write all that waits. Raises AwayError, UnwritableError; it waits on then."""
         counts, self._counts = self._counts, Counter()
         try:
-            await backend.tally(counts)
+            for (url, _), error in await write_each(list(counts.items()), lambda part: backend.tally(dict(part))):
+                self._faults.add("requests", f"requests of {shown(url)} cannot be counted in the store: {error}")
         except BaseException:
             self._counts.update(counts)
             raise

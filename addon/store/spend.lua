@@ -7,10 +7,11 @@
 local total = 0
 local counts = redis.call('HGETALL', KEYS[1])
 for i = 1, #counts, 2 do
-  if tonumber(counts[i]) < tonumber(ARGV[2]) then
+  local period, n = tonumber(counts[i]), tonumber(counts[i + 1])
+  if not period or not n or n % 1 ~= 0 or period < tonumber(ARGV[2]) then
     redis.call('HDEL', KEYS[1], counts[i])
   else
-    total = total + tonumber(counts[i + 1])
+    total = total + n
   end
 end
 if total >= tonumber(ARGV[3]) then

@@ -1,8 +1,9 @@
 """The store as the engine's shell holds it."""
 
+import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import Learnt, Record
@@ -10,6 +11,7 @@ from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.behind import Behind
 from bestbefore.addon.store.copies import Copies
+from bestbefore.addon.store.faults import Faults
 from bestbefore.addon.store.groups import Groups, HostFilter
 from bestbefore.addon.store.histories import Histories
 from bestbefore.addon.store.interface import AwayError, Backend, Body, CopySet, GroupCounts, Tombstone
@@ -44,6 +46,12 @@ class Status:
     """Of copies."""
     lost_observations: int
     """Since the start: not kept, because too many waited."""
+    late_s: float
+    """For how long something has waited that could not be written; 0 if no longer than usual."""
+    set_aside: Mapping[str, int]
+    """What could not be written for itself, since the start, by kind."""
+    damaged: Mapping[str, int]
+    """What the backend found damaged since the start, by kind."""
     refused_copies: int
     """Since the start: not kept, because the backend was full, or away for too long."""
     hot_bytes: float
@@ -71,18 +79,33 @@ class Store:
         more than once."""
         self._clock = clock
         self._forgotten = forgotten
+        self._name = secrets.token_hex(8)
+        """What tells our tombstones from those of others."""
+        self._published: list[Tombstone] | None = None
+        """What is heard of while we connect, until all before it was read."""
+        self._was_connected = False
         self._notices = Notices()
         self._link = Link(backend, clock, self._notices)
-        self._tombstones = Tombstones()
-        self._histories = Histories(self._link, self._tombstones, self._notices, self._gained)
+        self._faults = faults = Faults(clock.monotonic)
+        self._tombstones = Tombstones(faults)
+        self._histories = Histories(self._link, self._tombstones, self._notices, faults, self._gained)
         self._copies = Copies(
-            self._link, clock, self._tombstones, self._notices, hot_max=hot_max, keep_s=keep_s, store_max=store_max
+            self._link,
+            clock,
+            self._tombstones,
+            self._notices,
+            faults,
+            hot_max=hot_max,
+            keep_s=keep_s,
+            store_max=store_max,
         )
         self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain)
-        self._requests = Requests()
-        self.planning = Planning(self._link, clock, self._notices, domain_of)
-        parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning)
-        self._behind = Behind(self._link, self._notices, parts, self._connect, self._groups.read_due)
+        self._requests = Requests(faults)
+        self.planning = Planning(self._link, clock, self._notices, faults, domain_of)
+        self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning)
+        self._behind = Behind(
+            self._link, self._notices, faults, clock.monotonic, parts, self._connect, self._groups.read_due
+        )
         self._sweep = Sweep(self._link, clock, self._behind.writing, self._tombstones, forget_after_s)
         self._closed = False
         # Called for each request: bound here, so that a hit pays for no frame of ours.
@@ -116,12 +139,23 @@ class Store:
 
     async def _connect(self) -> None:
         """Reach the backend, and bury what was buried while we were cut off."""
-        await self._link.backend.connect(self._hear, self._link.lost)
-        tombstones = await self._link.backend.tombstones()
-        for tombstone in tombstones:
-            self._hear(tombstone)
-        if self._may_have_missed(tombstones):
+        published: list[Tombstone] = []
+        self._published = published
+        try:
+            await self._link.backend.connect(self._hear, self._link.lost)
+            last = await self._link.backend.last_tombstone()
+            tombstones = await self._link.backend.tombstones()
+        finally:
+            self._published = None
+        if self._may_have_missed(tombstones) or self._tombstones.is_broken(tombstones, last):
             self._copies.forget_all()
+            self._tombstones.heard = 0
+        for tombstone in tombstones:
+            self._apply(tombstone)
+        self._tombstones.heard = max([last, *(t.number for t in tombstones)])
+        self._was_connected = True
+        for tombstone in published:
+            self._hear(tombstone)
         self._groups.clear()
 
     def _may_have_missed(self, found: Sequence[Tombstone]) -> bool:
@@ -143,10 +177,25 @@ class Store:
             waiting_copies=self._copies.waiting,
             waiting_bytes=self._copies.waiting_bytes,
             lost_observations=self._histories.lost,
+            late_s=self._behind.late_s,
+            set_aside=self._faults.counts,
+            damaged=self._link.backend.damaged,
             refused_copies=self._copies.refused,
             hot_bytes=self._copies.hot_bytes,
             kept_bytes=self._link.backend.size_bytes,
         )
+
+    def health(self) -> dict[str, object]:
+        """What /healthz tells: `degraded` while what waits cannot be written. The proxy serves all the same."""
+        status = self.status()
+        store = "away" if status.away else "failing" if status.late_s else "ok"
+        return {
+            "status": "degraded" if status.late_s else "ok",
+            "store": store,
+            "unwritten_s": round(status.late_s, 1),
+            "waiting": sum(part.waiting for part in self._parts),
+            "set_aside": sum(status.set_aside.values()),
+        }
 
     # Copies
 
@@ -168,29 +217,54 @@ class Store:
 
     def drop(self, url: str) -> None:
         """Invalidate all copies of an object that are stored up to now."""
-        self._bury(Tombstone(self._clock.now(), url, exact=True))
+        self._bury(self._ours(url, exact=True))
+
+    def _ours(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:
+        return Tombstone(self._clock.now(), pattern, exact=exact, histories=histories, by=self._name)
 
     def _bury(self, tombstone: Tombstone) -> None:
         """One of our own. Raises ValueError for a pattern that cannot be read."""
         matches = matcher_of(tombstone)
         self._tombstones.queue(tombstone)
         self._copies.bury(
-            lambda copy: copy.stored_s <= tombstone.time_s and matches(copy.url),
+            lambda copy: matches(copy.url),  # whatever time it bears: clocks differ, and are set back
             tombstone.pattern if tombstone.exact else None,
         )
         self._forget_here(tombstone, matches)
         self._link.wake()
 
     def _hear(self, tombstone: Tombstone) -> None:
-        """One of another process; or the echo of our own, after which we may have stored anew at the same moment."""
+        """One that was published; they come in the order of their numbers."""
+        if self._published is not None:
+            self._published.append(tombstone)
+            return
+        self._apply(tombstone)
+        self._tombstones.applied(tombstone)
+        if tombstone.number > self._tombstones.heard:
+            self._link.lost(AwayError("it has published something that did not arrive"))  # it will be read
+
+    def _apply(self, tombstone: Tombstone) -> None:
+        """One of another process, to all that is held now; or the echo of our own, since which we may have stored anew.
+        """
+        if tombstone.number and tombstone.number <= self._tombstones.heard:
+            return
+        is_ours = tombstone.by == self._name
+        if tombstone.number and not is_ours:
+            # At the start nothing is held, or on its way, that could be older than it.
+            now_s = self._clock.now()
+            local_s = now_s if self._was_connected else min(now_s, tombstone.time_s)
+            tombstone = replace(tombstone, time_s=local_s)
         try:
             matches = matcher_of(tombstone)
             self._tombstones.add(tombstone)
         except ValueError as e:
-            log.warning("a tombstone in the store is not understood: %s", e)
+            self._faults.add("unreadable", f"a tombstone in the store is not understood: {e}")
             return
+        if is_ours:
+            return
+        numbered = tombstone.number > 0
         self._copies.bury(
-            lambda copy: copy.stored_s < tombstone.time_s and matches(copy.url),
+            lambda copy: (numbered or copy.stored_s < tombstone.time_s) and matches(copy.url),
             tombstone.pattern if tombstone.exact else None,
         )
         self._forget_here(tombstone, matches)
@@ -272,14 +346,14 @@ class Store:
         Waits while the backend is away. How many objects had any. Raises ValueError for a pattern that cannot be read,
         UnwritableError if the backend refuses to write; in process they are removed all the same.
         """
-        tombstone = Tombstone(self._clock.now(), pattern, exact=names_one(pattern))
+        tombstone = self._ours(pattern, exact=names_one(pattern))
         had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
         self._bury(tombstone)
         return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 
     async def forget(self, pattern: str) -> int:
         """Remove copies, histories and counts, as `purge`. How many objects had a history."""
-        tombstone = Tombstone(self._clock.now(), pattern, exact=names_one(pattern), histories=True)
+        tombstone = self._ours(pattern, exact=names_one(pattern), histories=True)
         self._bury(tombstone)
         await self._when_back(tombstone, self._remove_copies)
         return await self._when_back(tombstone, self._remove_histories)
@@ -301,11 +375,12 @@ class Store:
                 self._link.lost(e)
 
     async def _remove_copies(self, backend: Backend, tombstone: Tombstone) -> int:
+        tombstone = self._tombstones.numbered(tombstone)
         if tombstone.exact:
-            return await backend.remove([tombstone.pattern], tombstone.time_s)
+            return await backend.remove([tombstone.pattern], tombstone)
         matches, removed = matcher_of(tombstone), 0
         async for part in backend.copied():
-            removed += await backend.remove([url for url in part if matches(url)], tombstone.time_s)
+            removed += await backend.remove([url for url in part if matches(url)], tombstone)
         return removed
 
     async def _remove_histories(self, backend: Backend, tombstone: Tombstone) -> int:

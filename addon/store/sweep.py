@@ -9,7 +9,8 @@ from bestbefore.addon.store.gains import loss_of
 from bestbefore.addon.store.interface import AwayError, Backend, Commit, UnwritableError, Versioned
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import log
-from bestbefore.addon.store.tombstones import Tombstones
+from bestbefore.addon.store.steady import Steadiness
+from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones
 
 EVERY_S = 3600.0
 """How often the backend is swept, in real seconds; under a fast clock at least once a day of policy time."""
@@ -28,6 +29,7 @@ class Sweep:
         self._writing = writing
         self._tombstones = tombstones
         self._forget_after_s = forget_after_s
+        self._steadiness = Steadiness(clock)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -53,9 +55,14 @@ class Sweep:
 
     async def once(self) -> None:
         """Sweep now. Raises AwayError, UnwritableError."""
-        self._tombstones.trim(self._clock.now())
+        look = self._steadiness.look(await self._link.backend.last_look())
+        self._tombstones.trim(look.looked_s, steady=look.looked_s - look.steady_s >= TOMBSTONES_KEPT_S)
         await self._link.backend.tidy()
-        oldest_s = self._clock.now() - self._forget_after_s
+        await self._link.backend.keep_look(look)
+        if not self._steadiness.is_trusted():
+            log.debug("nothing is forgotten: the clock has not run without a leap for long enough")
+            return
+        oldest_s = look.looked_s - self._forget_after_s
         async for part in self._link.backend.recorded():
             old = [url for url, last_contact_s in part if last_contact_s < oldest_s]
             await self.forget(old, lambda record: record.last_contact_s < oldest_s)

@@ -4,13 +4,13 @@
 -- ARGV: holder, when the job is due, ms of the lease, ms until the next job of the domain
 -- Answers 0: taken; above 0: ms to wait; -1: done already.
 
-local found = redis.call('GET', KEYS[1])
-if found then
+local found, left = redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
+if found and left >= 0 then  -- without an end it is none of ours
   local done = string.match(found, '^done (.+)$')
   if not done then
-    return math.max(redis.call('PTTL', KEYS[1]), 1)
+    return math.max(left, 1)
   end
-  if tonumber(done) >= tonumber(ARGV[2]) then
+  if (tonumber(done) or -math.huge) >= tonumber(ARGV[2]) then
     return -1
   end
 end

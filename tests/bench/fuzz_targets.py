@@ -148,7 +148,7 @@ def _exchange(text: str) -> None:
     if copy is None:
         return
     observed(request, copy, "digest", rule, relay.reported)
-    assert decode_copy(encode_copy(copy)) == copy
+    assert decode_copy(encode_copy(copy)).copy == copy
     copy = copy.with_verdict(NOW_S + 60, "ttl", rule.key)
     for later_s in (1.0, 100.0, 1e6):
         again = on_request(request, (copy,), rule, _SITE, NOW_S + later_s)

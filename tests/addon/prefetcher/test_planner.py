@@ -164,7 +164,7 @@ async def test_what_is_wanted_while_a_plan_is_made_is_news_unless_it_is_in_it(st
 
 async def test_a_plan_that_another_has_made_leaves_no_news(store: tuple[Store, ManualClock]) -> None:
     known, clock = store
-    another = Planning(known.planning._link, clock, known.planning._notices, registrable_domain)
+    another = Planning(known.planning._link, clock, known.planning._notices, known._faults, registrable_domain)
     for _ in range(2):
         known.planning.want("http://new.org/", "")
     await another.put_plan(make_plan([candidate("http://a.org/")], SETTINGS, NOW_S))

@@ -1,12 +1,14 @@
 """Writing goes on, whatever happens to one write."""
 
 import asyncio
+import time
 
 import pytest
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.store import behind
 from bestbefore.addon.store.behind import Behind
+from bestbefore.addon.store.faults import Faults
 from bestbefore.addon.store.interface import AwayError, UnwritableError
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices
@@ -39,7 +41,7 @@ def start(monkeypatch):
 
         notices = Notices()
         link = Link(None, RealClock(), notices)
-        made = Behind(link, notices, parts, connect or reach, reach)
+        made = Behind(link, notices, Faults(time.monotonic), time.monotonic, parts, connect or reach, reach)
         await made.start()
         tasks.append(made)
         return link, made

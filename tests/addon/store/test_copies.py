@@ -1,10 +1,13 @@
 """Copies on their way to the backend."""
 
+import time
+
 import pytest
 
 from bestbefore.addon.clock import FastClock, ManualClock
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.copies import LONGEST_S, Copies
+from bestbefore.addon.store.faults import Faults
 from bestbefore.addon.store.interface import FullError
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices
@@ -23,7 +26,7 @@ class Backend:
         self.full = False
         self.puts = []
 
-    async def put(self, puts):
+    async def put(self, puts, heard=0):
         if self.full:
             raise FullError("no room")
         self.puts += puts
@@ -31,9 +34,9 @@ class Backend:
 
 def made(clock=None, **known):
     clock, notices = clock or ManualClock(1e9), Notices()
-    backend = Backend()
+    backend, faults = Backend(), Faults(time.monotonic)
     limits = {"hot_max": 10**6, "keep_s": 7 * DAY_S, "store_max": None} | known
-    return Copies(Link(backend, clock, notices), clock, Tombstones(), notices, **limits), backend
+    return Copies(Link(backend, clock, notices), clock, Tombstones(faults), notices, faults, **limits), backend
 
 
 @pytest.mark.parametrize(
@@ -115,7 +118,7 @@ async def test_what_is_put_while_it_is_written_waits_on(copy_of):
     copies, backend = made()
     copies.put(copy_of(URL, b"1", 1000.0), b"1")
 
-    async def put(puts):
+    async def put(puts, heard):
         copies.put(copy_of(URL, b"2", 2000.0), b"2")
 
     backend.put = put

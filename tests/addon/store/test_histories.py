@@ -30,11 +30,11 @@ class SharedBackend(MemoryBackend):
     async def connect(self, heard, lost):
         self._stores.append(heard)
 
-    async def bury(self, tombstones):
-        await super().bury(tombstones)
+    async def bury(self, tombstones, heard=0):
         for heard in self._stores:
             for tombstone in tombstones:
                 heard(tombstone)
+        return await super().bury(tombstones)
 
 
 async def counts_of_records(store):

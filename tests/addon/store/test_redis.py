@@ -8,9 +8,10 @@ from bestbefore.addon.clock import FastClock, RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.connection import Connection
-from bestbefore.addon.store.interface import Commit, GroupCounts, Put, StoreInputError, Tombstone, Versioned
+from bestbefore.addon.store.interface import Commit, GroupCounts, KeptCopy, Put, StoreInputError, Tombstone, Versioned
 from bestbefore.addon.store.keys import Keys, variant_of
-from bestbefore.addon.store.redis import PROVISIONAL_S, REQUESTS_KEPT, RedisBackend
+from bestbefore.addon.store.redis import PROVISIONAL_S, RedisBackend
+from bestbefore.addon.store.redis_counts import REQUESTS_KEPT
 
 URL = "http://www.example.org/a"
 RECORD_KEY, COPIES_KEY, BODIES_KEY = (
@@ -88,6 +89,7 @@ async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, 
         "bb:store",
         "bb1:domains",
         "bb1:tombstones",
+        "bb1:last:{bb1:tombstones}",
         RECORD_KEY,
         "bb1:{example.org}:hosts",
         "bb1:{example.org}:updates:www.example.org",
@@ -108,7 +110,7 @@ async def test_a_copy_that_cannot_be_read_is_replaced(backend, client, copy_of, 
     client.hset(COPIES_KEY, variant_of(copy_of(URL)), unreadable)
     copy = copy_of(URL)
     await backend.put([Put(copy, 100.0, b"hello")])
-    assert await backend.copies(URL) == [copy]
+    assert await backend.copies(URL) == [KeptCopy(copy)]
 
 
 async def test_a_copy_or_body_that_cannot_be_read_is_none(backend, client, copy_of):
@@ -116,7 +118,7 @@ async def test_a_copy_or_body_that_cannot_be_read_is_none(backend, client, copy_
     await backend.put([Put(copy, 100.0, b"hello")])
     client.hset(COPIES_KEY, "another", b"digest|1.0|rubbish")
     client.hset(COPIES_KEY, "third", b"rubbish")
-    assert await backend.copies(URL) == [copy]
+    assert await backend.copies(URL) == [KeptCopy(copy)]
     client.hset(BODIES_KEY, copy.body.digest, b"half")
     assert await backend.body(copy) is None
     client.zadd("bb1:tombstones", {b"rubbish": 1.0})

@@ -1,8 +1,11 @@
 """Requests are added up in process, and nothing counted is lost by a write that fails."""
 
+import time
+
 import pytest
 
 from bestbefore.addon.store import requests
+from bestbefore.addon.store.faults import Faults
 from bestbefore.addon.store.interface import AwayError
 from bestbefore.addon.store.requests import Requests
 
@@ -21,7 +24,7 @@ class Backend:
 
 
 async def test_what_is_counted_is_written_once():
-    counted, backend = Requests(), Backend()
+    counted, backend = Requests(Faults(time.monotonic)), Backend()
     for url in ("http://a.example.org/", "http://a.example.org/", "http://b.example.org/"):
         counted.count(url)
     await counted.write(backend)
@@ -30,7 +33,7 @@ async def test_what_is_counted_is_written_once():
 
 
 async def test_what_could_not_be_written_is_added_to_what_comes():
-    counted, backend = Requests(), Backend()
+    counted, backend = Requests(Faults(time.monotonic)), Backend()
     counted.count("http://a.org/")
     backend.away = True
     with pytest.raises(AwayError):
@@ -43,7 +46,7 @@ async def test_what_could_not_be_written_is_added_to_what_comes():
 
 def test_only_so_many_objects_wait(monkeypatch):
     monkeypatch.setattr(requests, "WAITING_OBJECTS", 2)
-    counted = Requests()
+    counted = Requests(Faults(time.monotonic))
     for url in ("http://a/", "http://b/", "http://c/", "http://a/"):
         counted.count(url)
     assert dict(counted.waiting_top()) == {"http://a/": 2, "http://b/": 1}

@@ -28,10 +28,10 @@ async def test_objects_untouched_for_long_are_forgotten_and_the_others_stay(stor
         await store.learn(observe(url, 1e9, "a"))
         await store.learn(observe(url, 1e9 + 10 + last_s, "b"))
     await store.flush()
-    clock.set(1e9 + 170 * DAY_S)
+    clock.advance(170 * DAY_S)
     await store._sweep.once()
     assert await counts(store) == (2, 2)
-    clock.set(1e9 + 181 * DAY_S)
+    clock.advance(11 * DAY_S)
     await store._sweep.once()
     assert [url async for url in store.urls()] == ["http://b/"]
     assert await counts(store) == (1, 1)
@@ -40,7 +40,7 @@ async def test_objects_untouched_for_long_are_forgotten_and_the_others_stay(stor
 async def test_one_that_is_contacted_meanwhile_is_not_forgotten(store, clock, observe):
     await store.learn(observe("http://a/", 1e9, "a"))
     await store.flush()
-    clock.set(1e9 + 181 * DAY_S)
+    clock.advance(181 * DAY_S)
     await store.learn(observe("http://a/", clock.now(), "b"))
     await store._sweep.once()  # finds the record as it was before
     await store.flush()

@@ -6,6 +6,7 @@ import pytest
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store import tombstones
+from bestbefore.addon.store.faults import Faults
 from bestbefore.addon.store.interface import Tombstone
 from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
 
@@ -65,7 +66,7 @@ def test_an_exact_tombstone_takes_a_star_as_it_is():
 
 
 def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
-    known = Tombstones()
+    known = Tombstones(Faults(time.monotonic))
     known.add(Tombstone(100.0, URL, exact=True))
     known.add(Tombstone(50.0, URL, exact=True))
     known.add(Tombstone(70.0, "*.example.org", exact=False))
@@ -76,7 +77,7 @@ def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
 
 
 def test_only_one_that_says_so_forgets_histories_learnt_until_then():
-    known = Tombstones()
+    known = Tombstones(Faults(time.monotonic))
     known.add(Tombstone(100.0, URL, exact=True))
     assert not known.is_forgotten(Record(URL, 10.0, 50.0))
     known.add(Tombstone(60.0, URL, exact=True, histories=True))
@@ -85,7 +86,7 @@ def test_only_one_that_says_so_forgets_histories_learnt_until_then():
 
 
 def test_they_are_let_go_of_after_a_day_and_when_the_clock_was_set_back():
-    known = Tombstones()
+    known = Tombstones(Faults(time.monotonic))
     known.add(Tombstone(100.0, URL, exact=True))
     known.add(Tombstone(100.0, "*", exact=False))
     known.trim(100.0 + TOMBSTONES_KEPT_S - 1)
@@ -104,57 +105,59 @@ class Told:
         self.tombstones = []
         self.removed = []
 
-    async def bury(self, tombstones):
+    async def bury(self, tombstones, heard):
         self.tombstones += tombstones
+        return tombstones
 
     async def copied(self):
         yield ["http://a/", "http://b/"]
 
-    async def remove(self, urls, until_s):
-        self.removed.append((urls, until_s))
+    async def remove(self, urls, tombstone):
+        self.removed.append((urls, tombstone.time_s))
 
 
 async def test_our_own_wait_until_the_backend_was_told():
-    known, backend = Tombstones(), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
     one, many = Tombstone(100.0, URL, exact=True), Tombstone(50.0, "*.example.com", exact=False)
     known.queue(one)
     known.queue(many)
-    assert (known.waiting, known.waiting_s(URL), known.waiting_s("http://a.example.com/")) == (2, 100.0, 50.0)
+    assert (known.waiting, known.waits(URL), known.waits("http://a.example.com/")) == (2, True, True)
     await known.write(backend)
     assert (backend.tombstones, backend.removed) == ([one, many], [])
-    assert (known.waiting, known.waiting_s(URL)) == (0, 0.0)
+    assert (known.waiting, known.waits(URL)) == (0, False)
     assert known.is_buried(URL, 99.0)
 
 
 async def test_of_one_url_the_latest_waits_alone():
-    known, backend = Tombstones(), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
     for time_s in (1.0, 3.0, 2.0):
         known.queue(Tombstone(time_s, URL, exact=True))
     forgotten = Tombstone(2.0, URL, exact=True, histories=True)
     known.queue(forgotten)
-    assert (known.waiting, known.waiting_s(URL)) == (2, 3.0)
+    assert (known.waiting, known.waits(URL)) == (2, True)
     await known.write(backend)
     assert backend.tombstones == [Tombstone(3.0, URL, exact=True), forgotten]
 
 
 async def test_one_that_comes_while_another_is_written_waits_on():
-    known, backend = Tombstones(), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
 
-    async def bury(tombstones):
+    async def bury(tombstones, heard):
         known.queue(Tombstone(2.0, URL, exact=True))
+        return tombstones
 
     backend.bury = bury
     known.queue(Tombstone(1.0, URL, exact=True))
     await known.write(backend)
-    assert (known.waiting, known.waiting_s(URL)) == (1, 2.0)
+    assert (known.waiting, known.waits(URL)) == (1, True)
 
 
 async def test_where_too_many_wait_all_that_is_stored_is_dead(monkeypatch):
     monkeypatch.setattr(tombstones, "WAITING_URLS", 3)
-    known, backend = Tombstones(), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
     for i in range(5):
         known.queue(Tombstone(float(i), f"{URL}/{i}", exact=True))
-    assert (known.waiting, known.waiting_s(f"{URL}/4"), known.waiting_s("http://x/")) == (2, 4.0, 3.0)
+    assert (known.waiting, known.waits(f"{URL}/4"), known.waits("http://x/")) == (2, True, True)
     await known.write(backend)
     assert backend.tombstones == [Tombstone(4.0, f"{URL}/4", exact=True), Tombstone(3.0, "*", exact=False)]
     assert backend.removed == [(["http://a/", "http://b/"], 3.0)]
@@ -165,7 +168,7 @@ async def test_where_too_many_wait_all_that_is_stored_is_dead(monkeypatch):
 
 def test_only_so_many_are_known(monkeypatch):
     monkeypatch.setattr(tombstones, "TOMBSTONES_AT_MOST", 2)
-    known = Tombstones()
+    known = Tombstones(Faults(time.monotonic))
     for name in "abac":
         known.add(Tombstone(10.0, f"http://{name}/", exact=True))
     assert [known.is_buried(f"http://{name}/", 5.0) for name in "abc"] == [True, False, True]

@@ -1,0 +1,73 @@
+"""What a peer or a damaged store may do to what is written: it costs that one thing, and is told."""
+
+import json
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+Start = Callable[..., Any]
+PATIENCE_S = 60.0
+
+
+def health(proxy: Any) -> dict[str, Any]:
+    """What /healthz tells."""
+    where = re.search(r"metrics +(http://\S+?)/metrics", proxy.greeting)
+    assert where is not None, proxy.greeting
+    with urlopen(f"{where[1]}/healthz", timeout=PATIENCE_S) as answer:
+        return dict(json.load(answer))
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what the proxy does by itself."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end, "it did not come to that"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("reason", [b"Non trouv\xe9", "Non trouv\u00e9 \u20ac".encode(), b"\x1b[31m\xff\x7f"])
+def test_an_answer_with_a_reason_in_latin_1_is_written_as_all_others_are(
+    start_proxy: Start, start_origin: Start, start_raw_origin: Start, reason: bytes
+) -> None:
+    head = b"HTTP/1.1 404 " + reason + b"\r\nCache-Control: max-age=600\r\nX-A: caf\xe9\r\nContent-Length: 4\r\n\r\n"
+    odd, origin = start_raw_origin(head + b"gone"), start_origin({f"/{i}": [] for i in range(20)})
+    origin.extra = {"Cache-Control": "max-age=600"}
+    proxy = start_proxy("--quiet")
+    assert proxy.get(f"{odd}/x").status == 404
+    for i in range(20):
+        assert proxy.get(f"{origin.url}/{i}").status == 200
+    until(lambda: proxy.metric("bestbefore_waiting_copies") == 0)
+    until(lambda: proxy.metric("bestbefore_waiting_observations") == 0)
+    assert (health(proxy)["status"], health(proxy)["store"]) == ("ok", "ok")
+    assert proxy.stop() == 0
+    assert "Traceback" not in proxy.output()
+    again = start_proxy("--quiet", state=proxy.state)
+    contacts = len(origin.contacts)
+    assert all(again.get(f"{origin.url}/{i}").is_hit for i in range(20))
+    assert len(origin.contacts) == contacts
+    assert again.get(f"{odd}/x").body == b"gone"
+
+
+def test_health_tells_when_nothing_that_waits_can_be_written(
+    start_proxy: Start, start_origin: Start, start_valkey: Start
+) -> None:
+    redis = start_valkey()
+    origin = start_origin({"/a": []})
+    proxy = start_proxy("--quiet", "--store", redis.url)
+    assert health(proxy) == {"status": "ok", "store": "ok", "unwritten_s": 0, "waiting": 0, "set_aside": 0}
+    with redis.client as client:
+        client.execute_command("ACL", "SETUSER", "default", "-@write")
+        assert proxy.get(f"{origin.url}/a").status == 200
+        until(lambda: health(proxy)["status"] == "degraded")
+        assert health(proxy)["store"] == "failing"
+        assert health(proxy)["waiting"] > 0
+        assert proxy.metric("bestbefore_store_unwritten_seconds") > 5
+        client.execute_command("ACL", "SETUSER", "default", "+@all")
+    until(lambda: health(proxy)["status"] == "ok")
+    assert proxy.metric("bestbefore_store_unwritten_seconds") == 0
