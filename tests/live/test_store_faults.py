@@ -1,9 +1,11 @@
 """What a peer or a damaged store may do to what is written: it costs that one thing, and is told."""
 
+import itertools
 import json
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -71,3 +73,33 @@ def test_health_tells_when_nothing_that_waits_can_be_written(
         client.execute_command("ACL", "SETUSER", "default", "+@all")
     until(lambda: health(proxy)["status"] == "ok")
     assert proxy.metric("bestbefore_store_unwritten_seconds") == 0
+
+
+def test_a_purge_holds_in_a_proxy_whose_clock_is_an_hour_behind(
+    start_proxy: Start, start_origin: Start, start_valkey: Start, tmp_path: Path
+) -> None:
+    redis, origin = start_valkey(), start_origin({})
+    origin.serial, origin.extra = itertools.count(1), {"Cache-Control": "max-age=86400"}
+    now_s = time.time()
+    right, behind = (
+        start_proxy(
+            "--quiet", "--store", redis.url, state=tmp_path / name, env={"BESTBEFORE_CLOCK": f"{now_s + skew_s},1"}
+        )
+        for name, skew_s in (("right", 0), ("behind", -3600))
+    )
+    for storing, purging in ((behind, right), (right, behind), (right, right), (behind, behind)):
+        page = f"{origin.url}/{storing.port}/{purging.port}"
+        first = storing.get(page).body
+        assert (storing.get(page).is_hit, storing.get(page).body) == (True, first)
+        until(lambda storing=storing: storing.metric("bestbefore_waiting_copies") == 0)
+        # The one behind may ask anew: to it, what the other has stored is from the future.
+        old = {proxy.get(page).body for proxy in (storing, right, behind)}
+        for proxy in (right, behind):
+            until(lambda proxy=proxy: proxy.metric("bestbefore_waiting_copies") == 0)
+        assert purging.get(page, method="PURGE").status == 200
+        time.sleep(1.0)
+        for proxy in (right, behind):
+            new = proxy.get(page)
+            assert new.body not in old
+            assert (proxy.get(page).is_hit, proxy.get(page).body) == (True, new.body)
+    assert right.stop() == behind.stop() == 0

@@ -134,6 +134,20 @@ async def test_a_copy_whose_body_was_evicted_is_let_go_of_at_its_next_validation
     assert await backend.copies(URL) == []
 
 
+async def test_a_body_that_is_not_what_was_stored_is_removed_and_counted(backend, client, copy_of):
+    for size in (5, 300_000):
+        content = b"h" * size
+        copy = copy_of(URL, content)
+        await backend.put([Put(copy, 100.0, content)])
+        assert await backend.body(copy) == content
+        client.hset(BODIES_KEY, copy.body.digest, b"x" * size)
+        assert await backend.body(copy) is None
+        assert not client.hexists(BODIES_KEY, copy.body.digest)
+        await backend.put([Put(copy, 100.0, content)])
+        assert await backend.body(copy) == content
+    assert backend.damaged == {"body": 2}
+
+
 async def test_of_a_domain_the_requests_of_only_so_many_objects_are_kept(backend, client):
     await backend.tally({f"http://example.org/{i}": 1 + (i > 5) for i in range(REQUESTS_KEPT + 6)})
     assert client.zcard("bb1:{example.org}:requests") == REQUESTS_KEPT

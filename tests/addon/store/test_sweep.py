@@ -37,6 +37,48 @@ async def test_objects_untouched_for_long_are_forgotten_and_the_others_stay(stor
     assert await counts(store) == (1, 1)
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_a_clock_that_leaps_and_comes_back_forgets_nothing(open_a_store, where, clock, observe, restarted):
+    store = await open_a_store(where, clock=clock, forget_after_s=180 * DAY_S)
+
+    async def sweep(store):
+        if restarted and where != "memory":
+            await store.close()
+            store = await open_a_store(where, clock=clock, forget_after_s=180 * DAY_S)
+        await store._sweep.once()
+        return store
+
+    for body, t_s in (("a", 1e9), ("b", 1e9 + 10)):
+        await store.learn(observe("http://a/", t_s, body))
+    await store.flush()
+    for _ in range(20):
+        clock.advance(DAY_S)
+        store = await sweep(store)
+    right_s = clock.now()
+    for leap_s in (200 * DAY_S, 1000 * DAY_S):
+        clock.set(right_s + leap_s)
+        for _ in range(50):
+            clock.advance(3 * 3600.0)  # six days
+            store = await sweep(store)
+        assert (await store.record("http://a/")).contacts == 2
+        clock.set(right_s)
+        store = await sweep(store)
+        for _ in range(3):
+            clock.advance(DAY_S)
+            store = await sweep(store)
+        assert await counts(store) == (1, 1)
+
+    clock.set(1e9 + 181 * DAY_S)
+    for _ in range(6):
+        clock.advance(DAY_S)
+        store = await sweep(store)
+    assert await counts(store) == (1, 1)
+    for _ in range(2):
+        clock.advance(DAY_S)
+        store = await sweep(store)
+    assert await counts(store) == (0, 0), "it has stayed so for a week"
+
+
 async def test_one_that_is_contacted_meanwhile_is_not_forgotten(store, clock, observe):
     await store.learn(observe("http://a/", 1e9, "a"))
     await store.flush()
