@@ -290,7 +290,7 @@ _CHECK = """
 for i, wanted in ipairs({%s}) do
   local found = redis.call('TYPE', KEYS[i]).ok
   if found ~= wanted and found ~= 'none' then
-    return redis.error_reply('WRONGTYPE ' .. KEYS[i])
+    return redis.error_reply('WRONGTYPE a key of the script')
   end
 end
 """

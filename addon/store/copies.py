@@ -8,7 +8,7 @@ from bestbefore.addon.rfc9111.copy import Copy, Selecting
 from bestbefore.addon.store.clean import cleaned_copy
 from bestbefore.addon.store.faults import Faults, shown, write_each
 from bestbefore.addon.store.hot import Held, Hot
-from bestbefore.addon.store.interface import VARIANTS_KEPT, Backend, Body, CopySet, FullError, Put
+from bestbefore.addon.store.interface import VARIANTS_KEPT, AwayError, Backend, Body, CopySet, FullError, Put
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices
 from bestbefore.addon.store.tombstones import Tombstones
@@ -55,6 +55,8 @@ class Copies:
         self.waiting = 0
         """How many copies wait to be written."""
         self.waiting_bytes = 0
+        self._most = BATCH
+        """How many are written at once: fewer while the backend is lost by it, in case one of them is to blame."""
         self._measured_bytes: int | None = None
         self._written_bytes = 0
         """Since the backend was last measured."""
@@ -197,10 +199,14 @@ class Copies:
             self._need_room(backend.size_bytes)
             for put, error in await write_each(puts, partial(backend.put, heard=heard)):
                 self._faults.add("copy", f"a copy of {shown(put.copy.url)} cannot be written: {error}", error=error)
+        except AwayError:
+            self._most = max(1, self._most // 4)
+            raise
         except FullError as e:
             self._refuse(puts)
             self._notices.holds("full", f"the store is full ({e}): copies are not kept, histories are")
             return
+        self._most = min(4 * self._most, BATCH)
         self._notices.ended("full", "the store has room for copies again")
         for put in puts:
             self._written_bytes += _bytes(put)
@@ -214,7 +220,7 @@ class Copies:
         size = 0
         for put in (put for variants in self._waiting.values() for put in variants.values()):
             size += _bytes(put)
-            if puts and (size > BATCH_BYTES or len(puts) == BATCH):
+            if puts and (size > BATCH_BYTES or len(puts) == self._most):
                 break
             puts.append(put)
         return puts

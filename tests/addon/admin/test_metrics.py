@@ -1,5 +1,6 @@
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,9 @@ class Status:
     waiting_bytes: int = 4000
     lost_observations: int = 5
     refused_copies: int = 6
+    late_s: float = 12.5
+    set_aside: Mapping[str, int] = field(default_factory=lambda: {"copy": 2})
+    damaged: Mapping[str, int] = field(default_factory=lambda: {"key": 3})
     hot_bytes: int = 500
     kept_bytes: int | None = 7000
 
@@ -100,6 +104,9 @@ def test_the_store_is_asked_when_metrics_are_read(metrics: Metrics) -> None:
     assert value(samples, "waiting_copies_bytes") == 4000
     assert value(samples, "lost_observations_total") == 5
     assert value(samples, "refused_copies_total") == 6
+    assert value(samples, "store_unwritten_seconds") == 12.5
+    assert value(samples, "set_aside_total", kind="copy") == 2
+    assert value(samples, "store_damaged_total", kind="key") == 3
     assert value(samples, "store_condition", condition="full") == 1
 
 

@@ -1,7 +1,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
@@ -17,6 +17,9 @@ class Status:
     conditions: frozenset[str] = frozenset()
     waiting_observations = waiting_copies = waiting_bytes = lost_observations = refused_copies = hot_bytes = 0
     kept_bytes: int | None = 0
+    late_s = 0.0
+    set_aside: Mapping[str, int] = {}
+    damaged = set_aside
 
 
 def metrics() -> Metrics:

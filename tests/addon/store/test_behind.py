@@ -108,6 +108,31 @@ async def test_a_fault_of_ours_is_not_the_end_of_writing(start, said):
     assert "this is a fault in bestbefore" in said()[0]
 
 
+async def test_a_fault_of_one_part_does_not_keep_the_others_from_being_written(start):
+    faulty, other = Part(*[ZeroDivisionError("a fault")] * 1000), Part()
+    link, made = await start(faulty, other)
+    link.wake()
+    await asyncio.wait_for(other.written.wait(), 5)
+    assert faulty.waiting == 3
+    faulty.errors = []
+    await made.close()
+    assert faulty.waiting == 0
+
+
+async def test_for_how_long_nothing_could_be_written_is_told_while_something_waits(start, monkeypatch):
+    monkeypatch.setattr(behind, "LATE_S", 0.2)
+    part = Part(*[UnwritableError("no disk")] * 1000)
+    link, made = await start(part)
+    link.wake()
+    assert made.late_s == 0
+    await asyncio.sleep(0.5)
+    assert 0.2 < made.late_s < 5.0
+    part.errors = []
+    await asyncio.wait_for(part.written.wait(), 5)
+    assert made.late_s == 0
+    await made.close()
+
+
 async def test_a_clean_stop_writes_what_waits(start):
     part = Part()
     _, made = await start(part)
