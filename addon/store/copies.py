@@ -198,7 +198,7 @@ class Copies:
         try:
             self._need_room(backend.size_bytes)
             for put, error in await write_each(puts, partial(backend.put, heard=heard)):
-                self._faults.add("copy", f"a copy of {shown(put.copy.url)} cannot be written: {error}", error=error)
+                self._faults.add("copy", f"a copy of {shown(put.copy.url)} cannot be written: {error}")
         except AwayError:
             self._most = max(1, self._most // 4)
             raise

@@ -163,7 +163,7 @@ class Histories:
         """Write a batch of what waits. Raises AwayError, UnwritableError."""
         batch = list(islice(self._waiting.items(), BATCH))
         for (url, known), error in await write_each(batch, lambda part: self._write(backend, part)):
-            self._faults.add("history", f"what was learnt of {shown(url)} cannot be written: {error}", error=error)
+            self._faults.add("history", f"what was learnt of {shown(url)} cannot be written: {error}")
             self._keep_lessons(url, known, [])
             self._remembered.pop(url, None)
             self._gained(host_of(url), None)

@@ -99,8 +99,10 @@ class RedisBackend(RedisCounts):
             schema, clock = await self._connection.ask("HMGET", keys.STORE, "schema", "clock")
         except UnwritableError as e:
             raise StoreInputError(f"{where}: we may not use it: {e}") from None
-        schema, clock = (mark if mark is not None and mark.isalnum() else None for mark in (schema, clock))
-        if schema is not None and schema.isdigit() and int(schema) > keys.SCHEMA:
+        # What is no text was never a mark.
+        damaged = [n for n, mark in (("schema", schema), ("clock", clock)) if mark is not None and not _is_mark(mark)]
+        schema, clock = (mark if mark is not None and _is_mark(mark) else None for mark in (schema, clock))
+        if schema is not None and not (schema.isdigit() and int(schema) <= keys.SCHEMA):
             found = schema.decode()
             raise StoreInputError(
                 f"{where}: written by a newer bestbefore (schema {found}; this one reads up to {keys.SCHEMA}): "
@@ -112,9 +114,15 @@ class RedisBackend(RedisCounts):
                 f"{where}: its times are those of a clock marked {found!r}, and this process runs under one marked "
                 f"{self._clock_mark!r} (BESTBEFORE_CLOCK): use another store"
             )
-        if schema is None or clock is None or not schema.isdigit():
+        if schema is None or clock is None:
+            for name in damaged:
+                self._faults.add("value", f"the mark {name} of {where} was no text: it is written anew")
             try:
-                await self._connection.ask("HSET", keys.STORE, "schema", keys.SCHEMA, "clock", self._clock_mark)
+                await self._connection.ask_all([
+                    *(("HDEL", keys.STORE, name) for name in damaged),
+                    ("HSETNX", keys.STORE, "schema", keys.SCHEMA),
+                    ("HSETNX", keys.STORE, "clock", self._clock_mark),
+                ])
             except UnwritableError as e:  # nothing else will be written either, until it is connected to anew
                 raise AwayError(str(e)) from e
 
@@ -317,6 +325,10 @@ class RedisBackend(RedisCounts):
     @property
     def size_bytes(self) -> int | None:
         return self._size_bytes
+
+
+def _is_mark(raw: bytes) -> bool:
+    return raw.isascii() and raw.decode().isprintable()
 
 
 def _flat(counts: Any) -> list[int]:

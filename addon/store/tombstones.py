@@ -205,7 +205,7 @@ class Tombstones:
         telling = list(islice(chain(self._waiting_of_urls.values(), self._waiting_of_patterns), BATCH))
         for tombstone, error in await write_each(telling, partial(self._tell, backend)):
             told = f"that {shown(tombstone.pattern)} was purged or changed cannot be told to the store: {error}"
-            self._faults.add("tombstone", told, error=error)
+            self._faults.add("tombstone", told)
         everything = [t for t in telling if not t.exact and t.time_s == self._all_dead_s]
         if everything:
             async for urls in backend.copied():
