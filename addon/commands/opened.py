@@ -13,7 +13,7 @@ from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.store.interface import AwayError, StoreInputError, StoreUnusableError, UnwritableError
+from bestbefore.addon.store.interface import AwayError, CommandError, StoreInputError, StoreUnusableError, UnwritableError
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.store.tombstones import matcher, names_one
@@ -74,7 +74,7 @@ async def opened_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
             await store.close()
     except StoreInputError as error:
         raise InputError(str(error)) from None
-    except (StoreUnusableError, AwayError) as error:
+    except (StoreUnusableError, AwayError, CommandError) as error:
         raise click.ClickException(str(error)) from None
     except UnwritableError as error:
         raise click.ClickException(f"the store refuses to write: {error}") from None

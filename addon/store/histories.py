@@ -100,15 +100,15 @@ class Histories:
         found = await self._link.read(lambda backend: backend.records([url]))
         if found is None:
             return None
-        known = _Known(found[0].version, *self._living(found[0].record))
+        known = _Known(found[0].version, *self._living(found[0]))
         self._remember(url, known)
         return known
 
-    def _living(self, record: Record | None) -> tuple[Record | None, GroupCounts]:
+    def _living(self, found: Versioned) -> tuple[Record | None, GroupCounts]:
         """A record that the backend has; if it was forgotten, none, and what the counts are yet to lose for it."""
-        if record is not None and self._tombstones.is_forgotten(record):
-            return None, loss_of(record)
-        return record, NOTHING
+        if found.record is not None and self._tombstones.is_forgotten(found):
+            return None, loss_of(found.record)
+        return found.record, NOTHING
 
     def _remember(self, url: str, known: _Known) -> None:
         self._remembered.pop(url, None)  # its weight may be another now
@@ -200,7 +200,7 @@ class Histories:
         self._replace_lessons(url, known, found, known.lessons)
 
     def _replace_lessons(self, url: str, known: _Known, start: Versioned, lessons: Iterable[_Lesson]) -> None:
-        record, known.forgotten = self._living(start.record)
+        record, known.forgotten = self._living(start)
         kept = []
         for lesson in lessons:
             learnt, gain = _apply(record, lesson.seen, lesson.now_s)

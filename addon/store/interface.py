@@ -75,6 +75,8 @@ class Versioned:
     version: bytes = b""
     """Empty: the backend has none."""
     record: Record | None = None
+    at: int = field(default=0, compare=False)
+    """When it was written, in the order of the numbers of tombstones; 0: not known."""
 
 
 @dataclass(frozen=True, slots=True)

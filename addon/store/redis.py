@@ -141,7 +141,7 @@ class RedisBackend(RedisCounts):
 
     def _versioned(self, version: bytes, record: bytes) -> Versioned:
         """A record that cannot be read counts as none, and is replaced by what is learnt next."""
-        return Versioned(version, self._readable(codec.decode_record, record) if record else None)
+        return Versioned(version, self._readable(codec.decode_record, record) if record else None, _number_of(version))
 
     def _readable[T](self, decode: Callable[[bytes], T], encoded: bytes) -> T | None:
         try:
@@ -325,6 +325,12 @@ class RedisBackend(RedisCounts):
     @property
     def size_bytes(self) -> int | None:
         return self._size_bytes
+
+
+def _number_of(version: bytes) -> int:
+    """The server's time in microseconds at which a version was written; 0 for what is none of ours."""
+    seconds, _, microseconds = version.rstrip(b"+").partition(b".")
+    return int(seconds) * 1_000_000 + int(microseconds) if seconds.isdigit() and microseconds.isdigit() else 0
 
 
 def _is_mark(raw: bytes) -> bool:

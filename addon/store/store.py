@@ -24,6 +24,7 @@ from bestbefore.addon.store.tombstones import (
     TOMBSTONES_AT_MOST,
     TOMBSTONES_KEPT_S,
     Tombstones,
+    forgets,
     matcher,
     matcher_of,
     names_one,
@@ -302,7 +303,7 @@ class Store:
             urls = [url for url, _ in part if url not in seen]
             seen.update(urls)
             for found in await self._link.backend.records(urls):
-                if found.record is not None and not self._tombstones.is_forgotten(found.record):
+                if found.record is not None and not self._tombstones.is_forgotten(found):
                     yield found.record
 
     # Groups
@@ -384,10 +385,11 @@ class Store:
         return removed
 
     async def _remove_histories(self, backend: Backend, tombstone: Tombstone) -> int:
+        tombstone = self._tombstones.numbered(tombstone)
         matches, forgotten = matcher_of(tombstone), 0
         async for part in backend.recorded():
             urls = [url for url, _ in part if matches(url)]
-            forgotten += await self._sweep.forget(urls, lambda record: record.last_contact_s <= tombstone.time_s)
+            forgotten += await self._sweep.forget(urls, lambda found: forgets(tombstone, found))
         await self.planning.forget(matches)
         async for requested in backend.requested():
             await backend.uncount([url for url in requested if matches(url)])

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Callable
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.gains import loss_of
 from bestbefore.addon.store.interface import AwayError, Backend, Commit, UnwritableError, Versioned
 from bestbefore.addon.store.link import Link
@@ -16,7 +15,7 @@ EVERY_S = 3600.0
 """How often the backend is swept, in real seconds; under a fast clock at least once a day of policy time."""
 LEAST_S = 30.0
 
-type IsOld = Callable[[Record], bool]
+type IsOld = Callable[[Versioned], bool]
 
 
 class Sweep:
@@ -65,7 +64,9 @@ class Sweep:
         oldest_s = look.looked_s - self._forget_after_s
         async for part in self._link.backend.recorded():
             old = [url for url, last_contact_s in part if last_contact_s < oldest_s]
-            await self.forget(old, lambda record: record.last_contact_s < oldest_s)
+            await self.forget(
+                old, lambda found: found.record is not None and found.record.last_contact_s < oldest_s
+            )
 
     async def forget(self, urls: list[str], is_old: IsOld) -> int:
         """Remove those records that are old, and what they gave the counts. How many. Raises AwayError..."""
@@ -83,7 +84,7 @@ class Sweep:
         commits = [
             Commit(url, known.version, None, loss_of(known.record))
             for url, known in zip(urls, found, strict=True)
-            if known.record is not None and is_old(known.record)
+            if known.record is not None and is_old(known)
         ]
         answers = await backend.commit(commits)
         left = [c.url for c, answer in zip(commits, answers, strict=True) if isinstance(answer, Versioned)]

@@ -6,12 +6,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 
-from bestbefore.addon.engine.learning import CLOCK_SKEW_S, Record
+from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Pattern, matches_stars
 from bestbefore.addon.store.faults import Faults, shown, write_each
-from bestbefore.addon.store.interface import Backend, KeptCopy, Tombstone
+from bestbefore.addon.store.interface import Backend, KeptCopy, Tombstone, Versioned
 
 TOMBSTONES_KEPT_S = 86_400.0
 """How long tombstones are kept. The copies they name are removed at once; a tombstone must only outlive what may still
@@ -57,6 +57,19 @@ def matcher_of(tombstone: Tombstone) -> Callable[[str], bool]:
     return tombstone.pattern.__eq__ if tombstone.exact else matcher(tombstone.pattern)
 
 
+def _later(known: Tombstone, other: Tombstone) -> Tombstone:
+    return replace(other, time_s=max(known.time_s, other.time_s), number=max(known.number, other.number))
+
+
+def forgets(tombstone: Tombstone, found: Versioned) -> bool:
+    """Whether a record was learnt before a tombstone that names it: by when it was written, if that is known."""
+    if found.record is None or not tombstone.histories:
+        return False
+    if tombstone.number and found.at:
+        return found.at <= tombstone.number
+    return found.record.last_contact_s <= tombstone.time_s
+
+
 class Tombstones:
     """Those known here: what this process wrote and what it heard of.
 
@@ -70,7 +83,7 @@ class Tombstones:
         """The number up to which all tombstones were applied here; 0 while that is not known."""
         self._of_urls: dict[str, Tombstone] = {}
         """Those that name one URL, the one added last at the end, with the latest time and number of all."""
-        self._forgotten_urls: dict[str, float] = {}
+        self._forgotten_urls: dict[str, Tombstone] = {}
         """Those of them that are about histories too."""
         self._of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
         self._waiting_of_urls: dict[tuple[str, bool], Tombstone] = {}
@@ -83,16 +96,12 @@ class Tombstones:
         """Raises ValueError for a pattern that cannot be read."""
         if tombstone.exact:
             known = self._of_urls.pop(tombstone.pattern, tombstone)
-            self._of_urls[tombstone.pattern] = replace(
-                tombstone,
-                time_s=max(known.time_s, tombstone.time_s),
-                number=max(known.number, tombstone.number),
-            )
+            self._of_urls[tombstone.pattern] = _later(known, tombstone)
             if len(self._of_urls) > TOMBSTONES_AT_MOST:
                 del self._of_urls[next(iter(self._of_urls))]
             if tombstone.histories:
-                known_s = self._forgotten_urls.get(tombstone.pattern, tombstone.time_s)
-                self._forgotten_urls[tombstone.pattern] = max(known_s, tombstone.time_s)
+                known = self._forgotten_urls.get(tombstone.pattern, tombstone)
+                self._forgotten_urls[tombstone.pattern] = _later(known, tombstone)
         else:
             matches = self._of_patterns.pop(tombstone, None) or matcher_of(tombstone)
             self._of_patterns[tombstone] = matches
@@ -127,11 +136,14 @@ class Tombstones:
             stored_s < t.time_s and matches(url) for t, matches in self._of_patterns.items()
         )
 
-    def is_forgotten(self, record: Record) -> bool:
+    def is_forgotten(self, found: Versioned) -> bool:
         """Whether all that a record says was forgotten after it was learnt."""
-        return record.last_contact_s <= self._forgotten_urls.get(record.url, -math.inf) or any(
-            t.histories and record.last_contact_s <= t.time_s and matches(record.url)
-            for t, matches in self._of_patterns.items()
+        if found.record is None:
+            return False
+        url = found.record.url
+        known = self._forgotten_urls.get(url)
+        return (known is not None and forgets(known, found)) or any(
+            forgets(t, found) and matches(url) for t, matches in self._of_patterns.items()
         )
 
     def trim(self, now_s: float, *, steady: bool = True) -> None:
@@ -141,7 +153,7 @@ class Tombstones:
         """
         oldest_s, newest_s = now_s - TOMBSTONES_KEPT_S if steady else -math.inf, now_s + CLOCK_SKEW_S
         self._of_urls = {url: t for url, t in self._of_urls.items() if oldest_s < t.time_s <= newest_s}
-        self._forgotten_urls = {url: t_s for url, t_s in self._forgotten_urls.items() if oldest_s < t_s <= newest_s}
+        self._forgotten_urls = {url: t for url, t in self._forgotten_urls.items() if oldest_s < t.time_s <= newest_s}
         self._of_patterns = {t: m for t, m in self._of_patterns.items() if oldest_s < t.time_s <= newest_s}
 
     # To be written

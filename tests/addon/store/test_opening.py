@@ -52,6 +52,14 @@ async def test_an_embedded_store_marked_otherwise_is_refused_and_its_server_stop
     await open_a_store("embedded", state=tmp_path)
 
 
+async def test_marks_that_are_no_text_are_written_anew(open_a_store, valkey):
+    with valkey.client as client:
+        client.hset("bb:store", mapping={"schema": b"\xff\x00", "clock": b"\x01"})
+        store = await open_a_store(valkey.url)
+        assert client.hgetall("bb:store") == {b"schema": b"1", b"clock": b"real"}
+    assert dict(store.status().damaged) == {"value": 2}
+
+
 async def test_a_store_of_another_kind_of_clock_is_refused(open_a_store, valkey):
     await open_a_store(valkey.url)
     with pytest.raises(StoreInputError, match="marked 'real'"):

@@ -152,3 +152,27 @@ async def test_one_that_comes_later_gets_what_was_stored_after_and_nothing_from_
             later = await open_a_store(valkey.url, clock=SkewedClock(skew_s))
             assert await served(later) == [b"new"]
             assert not later.is_dead((await later.copies(URL)).copies[0])
+
+
+@pytest.mark.parametrize("pattern", [URL, PATTERN])
+@pytest.mark.parametrize("learning", [0, 1])
+@pytest.mark.parametrize("forgetting", [0, 1])
+async def test_what_any_has_learnt_is_forgotten_by_any_and_what_it_learns_later_is_not(
+    proxies, observe, learning, forgetting, pattern
+):
+    learner, forgetter = proxies[learning], proxies[forgetting]
+    for body in "ab":
+        await learner.learn(observe(URL, learner._clock.now(), body))
+        await asyncio.sleep(0.001)
+    await learner.flush()
+    assert [(await proxy.record(URL)).contacts for proxy in proxies] == [2, 2]
+    assert await forgetter.forget(pattern) == 1
+    await until(lambda: len({proxy._tombstones.heard for proxy in proxies}) == 1)
+    assert [await proxy.record(URL) for proxy in proxies] == [None, None]
+    await asyncio.sleep(0.002)
+    await learner.learn(observe(URL, learner._clock.now(), "c"))
+    await learner.flush()
+    assert (await learner.record(URL)).contacts == 1
+    other = proxies[1 - learning]
+    other._histories._remembered.clear()
+    assert (await other.record(URL)).contacts == 1

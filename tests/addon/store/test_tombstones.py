@@ -7,7 +7,7 @@ import pytest
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store import tombstones
 from bestbefore.addon.store.faults import Faults
-from bestbefore.addon.store.interface import Tombstone
+from bestbefore.addon.store.interface import Tombstone, Versioned
 from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
 
 URL = "http://www.example.org/a"
@@ -79,10 +79,10 @@ def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
 def test_only_one_that_says_so_forgets_histories_learnt_until_then():
     known = Tombstones(Faults(time.monotonic))
     known.add(Tombstone(100.0, URL, exact=True))
-    assert not known.is_forgotten(Record(URL, 10.0, 50.0))
+    assert not known.is_forgotten(Versioned(b"1", Record(URL, 10.0, 50.0)))
     known.add(Tombstone(60.0, URL, exact=True, histories=True))
-    assert known.is_forgotten(Record(URL, 10.0, 60.0))
-    assert not known.is_forgotten(Record(URL, 10.0, 61.0))
+    assert known.is_forgotten(Versioned(b"1", Record(URL, 10.0, 60.0)))
+    assert not known.is_forgotten(Versioned(b"1", Record(URL, 10.0, 61.0)))
 
 
 def test_they_are_let_go_of_after_a_day_and_when_the_clock_was_set_back():
