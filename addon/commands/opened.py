@@ -13,7 +13,13 @@ from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.store.interface import AwayError, CommandError, StoreInputError, StoreUnusableError, UnwritableError
+from bestbefore.addon.store.interface import (
+    AwayError,
+    CommandError,
+    StoreInputError,
+    StoreUnusableError,
+    UnwritableError,
+)
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.store.tombstones import matcher, names_one

@@ -27,7 +27,10 @@ class RepairingCommands:
 
     async def ask(self, *command: Any) -> Any:
         """Send one command. Raises AwayError, UnwritableError, CommandError."""
-        return (await self.ask_all([command]))[0]
+        try:
+            return await self._connection.ask(*command)
+        except CommandError:
+            return (await self.ask_all([command]))[0]
 
     async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands together; their answers in order. Raises AwayError, UnwritableError, CommandError."""

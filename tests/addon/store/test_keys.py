@@ -3,7 +3,7 @@
 import pytest
 
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.store.keys import Keys, host_of, variant_of
+from bestbefore.addon.store.keys import Keys, host_of, type_of, variant_of
 
 
 def test_the_keys_of_an_object_bear_the_registrable_domain_as_their_hash_tag():
@@ -32,3 +32,33 @@ def test_a_variant_is_told_by_what_selects_it_alone(copy_of):
     assert variant_of(copy) == variant_of(copy_of("http://b/", b"2", selecting=(("accept", "x"),)))
     others = [{"selecting": (("accept", None),)}, {"partition": "p"}, {"personal": "me"}, {}]
     assert len({variant_of(copy), *(variant_of(copy_of("http://a/", **other)) for other in others)}) == 5
+
+
+@pytest.mark.parametrize(
+    ("key", "kind", "name"),
+    [
+        (b"bb1:{a.org}:record:http://a.org/}:copies:x", "record", "http://a.org/}:copies:x"),
+        (b"bb1:{a.org}:record:http://a.org/}:copies:x", "copies", None),
+        (b"bb1:{a.org}:hosts", "hosts", None),
+        (b"bb1:{a.org}:record:\xff", "record", None),
+        (b"bb2:{a.org}:record:x", "record", None),
+    ],
+)
+def test_what_a_key_is_about_is_told_by_its_name(key, kind, name):
+    assert Keys.name_in(key, kind) == name
+
+
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        ("bb:store", "hash"),
+        ("bb1:domains", "set"),
+        ("bb1:{a.org}:requests", "zset"),
+        ("bb1:{a.org}:cut:http://a.org/\n", "string"),
+        ("bb1:{a.org}:else", None),
+        ("bb1:{a.org}:", None),
+        ("theirs", None),
+    ],
+)
+def test_a_key_of_ours_has_a_type_by_its_name(key, found):
+    assert type_of(key) == found
