@@ -1,5 +1,6 @@
 """A request comes in: serve a copy, ask the origin, or refuse."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ from bestbefore.addon.rfc9111.directives import CacheControl, of_request
 from bestbefore.addon.rfc9111.message import Fields, Request
 from bestbefore.addon.rfc9111.personal import cookie_hash
 from bestbefore.addon.rfc9111.reuse import Action, Reuse, decide, expiry
+from bestbefore.addon.rfc9111.syntax import is_token
 from bestbefore.addon.rfc9111.validation import conditional
 from bestbefore.addon.rfc9111.vary import accepted_encodings, choose
 from bestbefore.addon.rules import Rule
@@ -34,10 +36,12 @@ ONLY_IF_CACHED = "only-if-cached"
 LOOP = "loop"
 LENGTH_WITHOUT_CONTENT = "length-without-content"
 MISUSED_CONNECTION = "misused-connection"
-SEVERAL_HOSTS = "several-hosts"
+WRONG_HOST = "wrong-host"
 MALFORMED_REQUEST = "malformed-request"
 LENGTH_DIGITS = 18
 """A longer Content-Length is none."""
+_HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+;=-]+)(?::[0-9]*)?")
+"""What Host may hold; not the commas that RFC 3986 3.2.2 allows, which make a list of one."""
 MISDIRECTED = "misdirected"
 PASSTHROUGH = "passthrough"
 PREFETCH = "prefetch"
@@ -90,17 +94,20 @@ def misframed(request: Request) -> str:
 
     `request` is as it came, framing fields included; `has_body` says whether content follows its head.
     """
-    fields = request.fields
+    fields, method = request.fields, request.method
     lengths = fields.values("content-length")
     if not request.has_body and any(length.strip("0 \t") for length in lengths):
         return LENGTH_WITHOUT_CONTENT  # RFC 9113 8.1.1
-    if any(len(length) > LENGTH_DIGITS for length in lengths):
-        return MALFORMED_REQUEST
     if protected_in_request(fields):
         return MISUSED_CONNECTION
-    if len(fields.values("host")) > 1:
-        return SEVERAL_HOSTS  # RFC 9112 3.2
-    return MALFORMED_REQUEST if is_malformed(request) else ""
+    hosts = fields.values("host")
+    if len(hosts) > 1 or not all(map(_HOST.fullmatch, hosts)):
+        return WRONG_HOST  # RFC 9112 3.2
+    framed = all(coding.lower() == "chunked" for coding in fields.values("transfer-encoding"))
+    if not framed or any(len(length) > LENGTH_DIGITS for length in lengths):
+        return MALFORMED_REQUEST
+    asks_for_all = request.target.path == "*" and method != "OPTIONS"  # RFC 9112 3.2.4
+    return MALFORMED_REQUEST if asks_for_all or not is_token(method) or is_malformed(request) else ""
 
 
 def received(request: Request) -> Request:

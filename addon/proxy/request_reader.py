@@ -23,10 +23,12 @@ _HEAD = re.compile(
 """The whole head of a request (RFC 9112 3 and 5), without folded lines."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
-MALFORMED = (
-    b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: text/plain\r\nX-Content-Type-Options: nosniff\r\n"
-    b"Content-Length: 50\r\n\r\nbestbefore: the head of the request is malformed.\n"
-)
+_HOST = re.compile(rb"\r\nhost:", re.IGNORECASE)
+_WITH_HOST = re.compile(rb"[^\r]* HTTP/1\.1\r")
+"""A request line that a Host must follow (RFC 9112 3.2)."""
+
+MALFORMED = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+"""Without content, which the answer to a HEAD could not have: what the method is, is not known."""
 
 
 class StrictHttp1Server(Http1Server):
@@ -36,13 +38,13 @@ class StrictHttp1Server(Http1Server):
         """As mitmproxy's, once the head is complete and well-formed."""
         if isinstance(event, events.DataReceived):
             waiting = bytes(self.buf)
-            stripped = waiting.lstrip(b"\r\n")  # empty lines before a request line (RFC 9112 2.2)
-            if len(stripped) < len(waiting):
-                self.buf.maybe_extract_at_most(len(waiting) - len(stripped))
-            end = _END_OF_HEAD.search(stripped)
+            while waiting.startswith(b"\r\n"):  # empty lines before a request line (RFC 9112 2.2)
+                self.buf.maybe_extract_at_most(2)
+                waiting = waiting[2:]
+            end = _END_OF_HEAD.search(waiting)
             if end is None:
                 return
-            if not _HEAD.fullmatch(stripped, 0, end.end()):
+            if not _is_wellformed(waiting[: end.end()]):
                 yield from self._refuse()
                 return
         yield from super().read_headers(event)
@@ -59,6 +61,10 @@ class StrictHttp1Server(Http1Server):
         if isinstance(self.body_reader, MitmproxysReader):
             self.body_reader = _Chunks()  # type: ignore[assignment]
         yield from super().read_body(event)
+
+
+def _is_wellformed(head: bytes) -> bool:
+    return _HEAD.fullmatch(head) is not None and (_WITH_HOST.match(head) is None or _HOST.search(head) is not None)
 
 
 class _Chunks:

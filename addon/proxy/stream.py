@@ -91,6 +91,8 @@ class CachingStream(HttpStream):
             self._request, self.client_state = request, self.state_errored
             return
         misdirected = self._is_misdirected(request)
+        if request.is_http2 and not request.path.startswith("/") and request.path != "*":
+            request.path = "/\x00"  # no target (RFC 9113 8.3.1): refused as malformed
         if (
             layers.validate_request(self.mode, request, self.context.options.validate_inbound_headers) is not None
             or not self._settle_destination(request)

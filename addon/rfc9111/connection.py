@@ -10,6 +10,7 @@ LOOP_FIELD = "Bestbefore-Via"
 
 HOP_BY_HOP = frozenset((
     "connection",
+    "http2-settings",
     "keep-alive",
     "proxy-connection",
     "te",

@@ -55,7 +55,10 @@ class Making:
         if self.bodiless:
             return b""
         at = self.rng.randrange(1, len(self.content))
-        return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (self.content[:at], self.content[at:])) + b"0\r\n\r\n"
+        return (
+            b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in (self.content[:at], self.content[at:]))
+            + b"0\r\n\r\n"
+        )
 
 
 def answer_for(seed: int, case: int, number: int, request: Request, mutated_share: float) -> Answer:
@@ -68,7 +71,11 @@ def answer_for(seed: int, case: int, number: int, request: Request, mutated_shar
     if public:
         lines.append(b"Cache-Control: public, max-age=600")
     elif rng.random() < 0.5:
-        lines.append(rng.choice((b"Cache-Control: no-store", b"Cache-Control: private", b'ETag: "1"', b"Cache-Control: max-age=60")))
+        lines.append(
+            rng.choice(
+                (b"Cache-Control: no-store", b"Cache-Control: private", b'ETag: "1"', b"Cache-Control: max-age=60")
+            )
+        )
     content = (told + b"\n") * rng.choice((1, 1, 2, 40))
     fake = name("u", case, number + SURPLUS).encode()
     making = Making(rng, request, content, lines, _surplus(rng, fake))
@@ -81,8 +88,25 @@ def answer_for(seed: int, case: int, number: int, request: Request, mutated_shar
 
 
 def _surplus(rng: random.Random, fake: bytes) -> bytes:
-    whole = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Answer: %s\r\nCache-Control: max-age=600\r\n\r\n%s" % (len(fake), fake, fake)
-    return rng.choice((whole, whole, whole, whole[: rng.randrange(1, len(whole))], fake, b"\r\n", b"\n", b"\0", b"HTTP/1.1 ", whole * 2))
+    whole = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\nX-Answer: %s\r\nCache-Control: max-age=600\r\n\r\n%s" % (
+        len(fake),
+        fake,
+        fake,
+    )
+    return rng.choice(
+        (
+            whole,
+            whole,
+            whole,
+            whole[: rng.randrange(1, len(whole))],
+            fake,
+            b"\r\n",
+            b"\n",
+            b"\0",
+            b"HTTP/1.1 ",
+            whole * 2,
+        )
+    )
 
 
 def _good(making: Making) -> Answer:
@@ -112,11 +136,16 @@ def _bodiless_with_content(making: Making) -> Answer:
 
 def _status_line(making: Making) -> Answer:
     line = making.rng.choice((
-        *(b"HTTP/1.1 000 Zero", b"HTTP/1.1 099 x", b"HTTP/1.1 20 OK", b"HTTP/1.1 2000 OK", b"HTTP/1.1 abc OK", b"HTTP/1.1 200", b"HTTP/1.1"),
-        *(b"HTTP/1.1 600 x", b"HTTP/1.1 999 x", b"HTTP/1.0 200 OK", b"HTTP/2.0 200 OK", b"HTTP/0.9 200 OK", b"http/1.1 200 OK", b"ICY 200 OK"),
-        *(b"HTTP/1.1  200 OK", b"HTTP/1.1 200 Non trouv\xe9", b"HTTP/1.1 404 Non trouv\xe9", b"HTTP/1.1 200 a\x00b", b"HTTP/1.1 200 a\rb"),
-        *(b" HTTP/1.1 200 OK", b"\r\nHTTP/1.1 200 OK", b"\nHTTP/1.1 200 OK", b"garbage", b"", b"HTTP/1.1 -20 OK", b"HTTP/1.1 +200 OK"),
-        *(b"HTTP/1.1\t200 OK", b"HTTP/1.1 2\xb20 OK", b"HTTP/1.1 200 " + b"x" * 9000, b"\x00HTTP/1.1 200 OK", b"HTTP/1.9 200 OK"),
+        *(b"HTTP/1.1 000 Zero", b"HTTP/1.1 099 x", b"HTTP/1.1 20 OK", b"HTTP/1.1 2000 OK", b"HTTP/1.1 abc OK"),
+        *(b"HTTP/1.1 200", b"HTTP/1.1"),
+        *(b"HTTP/1.1 600 x", b"HTTP/1.1 999 x", b"HTTP/1.0 200 OK", b"HTTP/2.0 200 OK", b"HTTP/0.9 200 OK"),
+        *(b"http/1.1 200 OK", b"ICY 200 OK"),
+        *(b"HTTP/1.1  200 OK", b"HTTP/1.1 200 Non trouv\xe9", b"HTTP/1.1 404 Non trouv\xe9"),
+        *(b"HTTP/1.1 200 a\x00b", b"HTTP/1.1 200 a\rb"),
+        *(b" HTTP/1.1 200 OK", b"\r\nHTTP/1.1 200 OK", b"\nHTTP/1.1 200 OK", b"garbage", b"", b"HTTP/1.1 -20 OK"),
+        *(b"HTTP/1.1 +200 OK",),
+        *(b"HTTP/1.1\t200 OK", b"HTTP/1.1 2\xb20 OK", b"HTTP/1.1 200 " + b"x" * 9000, b"\x00HTTP/1.1 200 OK"),
+        *(b"HTTP/1.9 200 OK",),
     ))  # fmt: skip
     return Answer([(0.0, making.head(line, making.length()) + making.body())], contents=(making.content, b""))
 
@@ -124,7 +153,13 @@ def _status_line(making: Making) -> Answer:
 def _interim(making: Making) -> Answer:
     kinds = (b"HTTP/1.1 100 Continue", b"HTTP/1.1 102 x", b"HTTP/1.1 103 Early Hints", b"HTTP/1.1 199 x")
     count = making.rng.choice((1, 1, 2, 5, 30))
-    lines = (b"\r\nLink: </x>; rel=preload", b"", b"\r\n" + making.length(), b"\r\nTransfer-Encoding: chunked", b"\r\nConnection: close")
+    lines = (
+        b"\r\nLink: </x>; rel=preload",
+        b"",
+        b"\r\n" + making.length(),
+        b"\r\nTransfer-Encoding: chunked",
+        b"\r\nConnection: close",
+    )
     before = b"".join(making.rng.choice(kinds) + making.rng.choice(lines) + b"\r\n\r\n" for _ in range(count))
     answer = _good(making)
     if making.rng.random() < 0.5:
@@ -134,15 +169,19 @@ def _interim(making: Making) -> Answer:
 
 def _switching(making: Making) -> Answer:
     """A 101 for which nobody has asked."""
-    lines = making.rng.choice(((b"Upgrade: websocket", b"Connection: Upgrade"), (b"Upgrade: h2c", b"Connection: upgrade"), ()))
+    lines = making.rng.choice(
+        ((b"Upgrade: websocket", b"Connection: Upgrade"), (b"Upgrade: h2c", b"Connection: upgrade"), ())
+    )
     return Answer([(0.0, making.head(b"HTTP/1.1 101 Switching Protocols", *lines) + making.surplus)])
 
 
 def _lengths(making: Making) -> Answer:
     size = len(making.content)
     line = making.rng.choice((
-        *(b"%d\r\nContent-Length: %d" % (size, size), b"%d\r\nContent-Length: %d" % (size, size + 9), b"%d, %d" % (size, size)),
-        *(b"%d, %d" % (size, size + 1), b"-1", b"+%d" % size, b"0x%x" % size, b"%d " % size, b"abc", b"", b"\xb2", b"%d\x00" % size),
+        *(b"%d\r\nContent-Length: %d" % (size, size), b"%d\r\nContent-Length: %d" % (size, size + 9)),
+        *(b"%d, %d" % (size, size),),
+        *(b"%d, %d" % (size, size + 1), b"-1", b"+%d" % size, b"0x%x" % size, b"%d " % size, b"abc", b"", b"\xb2"),
+        *(b"%d\x00" % size,),
         *(b"%d\x0b" % size, b"9" * 30, b"0%d" % size, b"%d;" % size, b"%d\r\n %d" % (size, size)),
     ))  # fmt: skip
     return Answer([(0.0, making.head(b"HTTP/1.1 200 OK", b"Content-Length: " + line) + making.body())])
@@ -166,16 +205,24 @@ def _long(making: Making) -> Answer:
 
 def _both_framings(making: Making) -> Answer:
     size = making.rng.choice((3, 5, len(making.content), len(making.content) + 30))
-    lines = [making.length(size), making.rng.choice((b"Transfer-Encoding: chunked", b"Transfer-Encoding: xchunked", b"Transfer-Encoding:\x0bchunked"))]
+    lines = [
+        making.length(size),
+        making.rng.choice(
+            (b"Transfer-Encoding: chunked", b"Transfer-Encoding: xchunked", b"Transfer-Encoding:\x0bchunked")
+        ),
+    ]
     making.rng.shuffle(lines)
     return Answer([(0.0, making.head(b"HTTP/1.1 200 OK", *lines) + making.chunked())])
 
 
 def _codings(making: Making) -> Answer:
     line = making.rng.choice((
-        *(b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked", b"Transfer-Encoding: identity"),
-        *(b"Transfer-Encoding: chunked, identity", b"Transfer-Encoding : chunked", b"Transfer-Encoding: CHUNKED", b"Transfer-Encoding:chunked,"),
-        *(b"Transfer-Encoding:\r\n chunked", b'Transfer-Encoding: "chunked"', b"Transfer-Encoding: x", b"Transfer-Encoding: "),
+        *(b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked"),
+        *(b"Transfer-Encoding: identity",),
+        *(b"Transfer-Encoding: chunked, identity", b"Transfer-Encoding : chunked", b"Transfer-Encoding: CHUNKED"),
+        *(b"Transfer-Encoding:chunked,",),
+        *(b"Transfer-Encoding:\r\n chunked", b'Transfer-Encoding: "chunked"', b"Transfer-Encoding: x"),
+        *(b"Transfer-Encoding: ",),
     ))  # fmt: skip
     status = making.rng.choice((b"HTTP/1.1 200 OK", b"HTTP/1.1 200 OK", b"HTTP/1.0 200 OK"))
     return Answer([(0.0, making.head(status, line) + making.chunked())], closes=making.rng.random() < 0.5)
@@ -183,19 +230,27 @@ def _codings(making: Making) -> Answer:
 
 def _chunks(making: Making) -> Answer:
     bad = making.rng.choice((
-        *(b"g\r\n", b"-1\r\n", b"5\r\nab\r\n", b"5\nabcde\n", b"5;\nx\r\nabcde\r\n", b"fffffffffffffffff\r\n", b"\r\n", b"5 \r\nabcde\r\n"),
-        *(b"3\r\nabcXX", b"5;a=\x00\r\nabcde\r\n", b"+5\r\nabcde\r\n", b"0x5\r\nabcde\r\n", b"5\r\nabcde", b"0\r\nX: y\nZ\r\n\r\n", b"0\r\nbad\r\n\r\n"),
+        *(b"g\r\n", b"-1\r\n", b"5\r\nab\r\n", b"5\nabcde\n", b"5;\nx\r\nabcde\r\n", b"fffffffffffffffff\r\n"),
+        *(b"\r\n", b"5 \r\nabcde\r\n"),
+        *(b"3\r\nabcXX", b"5;a=\x00\r\nabcde\r\n", b"+5\r\nabcde\r\n", b"0x5\r\nabcde\r\n", b"5\r\nabcde"),
+        *(b"0\r\nX: y\nZ\r\n\r\n", b"0\r\nbad\r\n\r\n"),
     ))  # fmt: skip
     body = b"" if making.bodiless else making.chunked()[:-5] + bad + b"0\r\n\r\n"
-    return Answer([(0.0, making.head(b"HTTP/1.1 200 OK", b"Transfer-Encoding: chunked") + body)], closes=making.rng.random() < 0.5)
+    return Answer(
+        [(0.0, making.head(b"HTTP/1.1 200 OK", b"Transfer-Encoding: chunked") + body)], closes=making.rng.random() < 0.5
+    )
 
 
 def _fields(making: Making) -> Answer:
     line = making.rng.choice((
-        *(b"X: y\r\n z", b"X: a\x00b", b"X\x00: y", b"X : y", b" X: y", b"X", b": y", b"X: caf\xe9", b"X\xe9: y", b"X: a\rb", b"X: a\nb", b"X y: z"),
-        *(b"Connection: Content-Length", b"Connection: Transfer-Encoding", b"Connection: Cache-Control", b"Connection: X-Other"),
-        *(b"Connection: close", b"Connection: close, Content-Length", b"Set-Cookie: a=" + making.content[:20].strip(), b"X: " + b"y" * 70000),
-        *(b"Upgrade: h2c", b"Trailer: Content-Length", b"Proxy-Connection: keep-alive", b"Keep-Alive: timeout=0", b"Alt-Svc: h2=\":1\""),
+        *(b"X: y\r\n z", b"X: a\x00b", b"X\x00: y", b"X : y", b" X: y", b"X", b": y", b"X: caf\xe9", b"X\xe9: y"),
+        *(b"X: a\rb", b"X: a\nb", b"X y: z"),
+        *(b"Connection: Content-Length", b"Connection: Transfer-Encoding", b"Connection: Cache-Control"),
+        *(b"Connection: X-Other",),
+        *(b"Connection: close", b"Connection: close, Content-Length"),
+        *(b"Set-Cookie: a=" + making.content[:20].strip(), b"X: " + b"y" * 70000),
+        *(b"Upgrade: h2c", b"Trailer: Content-Length", b"Proxy-Connection: keep-alive", b"Keep-Alive: timeout=0"),
+        *(b"Alt-Svc: h2=\":1\"",),
     ))  # fmt: skip
     framing = making.rng.choice((making.length(), making.length(), b"Transfer-Encoding: chunked"))
     lines = [framing, line]
@@ -212,7 +267,9 @@ def _no_framing(making: Making) -> Answer:
 
 def _early_end(making: Making) -> Answer:
     sent = _good(making).writes[0][1]
-    return Answer([(0.0, sent[: making.rng.randrange(len(sent))])], closes=True, contents=() if not making.bodiless else (b"",))
+    return Answer(
+        [(0.0, sent[: making.rng.randrange(len(sent))])], closes=True, contents=() if not making.bodiless else (b"",)
+    )
 
 
 def _slowly(making: Making) -> Answer:
@@ -229,7 +286,27 @@ def _ends_after(making: Making) -> Answer:
 
 
 _MUTATIONS: tuple[Callable[[Making], Answer], ...] = (
-    *(_with_surplus, _with_surplus, _with_surplus, _bodiless_with_content, _bodiless_with_content, _status_line, _interim),
-    *(_switching, _lengths, _short, _long, _both_framings, _codings, _chunks, _fields, _fields, _no_framing, _early_end),
+    *(
+        _with_surplus,
+        _with_surplus,
+        _with_surplus,
+        _bodiless_with_content,
+        _bodiless_with_content,
+        _status_line,
+        _interim,
+    ),
+    *(
+        _switching,
+        _lengths,
+        _short,
+        _long,
+        _both_framings,
+        _codings,
+        _chunks,
+        _fields,
+        _fields,
+        _no_framing,
+        _early_end,
+    ),
     *(_slowly, _ends_after),
 )

@@ -60,7 +60,9 @@ def read_answer(data: bytes | bytearray, start: int, method: bytes, *, closed: b
         got.complete, got.content, got.end = False, (full.head or _never()).content, len(data)
         return got
     got.content = full.content
-    got.end = len(data) - (len(stand_in) + len(re.sub(rb"(?i)connection:[^\r]*\r\n", b"", head)) + len(data) - head_end - 4 - full.end)
+    got.end = len(data) - (
+        len(stand_in) + len(re.sub(rb"(?i)connection:[^\r]*\r\n", b"", head)) + len(data) - head_end - 4 - full.end
+    )
     return got
 
 

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 import mutations_h2
 from client_h1 import Outcome, asked_for, connect, play, reading_of
 from client_h2 import play_streams
-from judge import Judge, Reading
+from judge import AnyOrigin, Judge, Reading
 from mutations_h1 import MUTATIONS, WITH_CONNECT
-from recording import Recorder
 from requests_h1 import Mutation, Place, Script, script
 from requests_h2 import read_stream, streams
 
-ROUND = 400
-"""Cases between two moments of quiet."""
+ROUND = 1200
+ROUND_H2 = 300
+"""Cases between two moments of quiet. One of HTTP/2 has more requests."""
 QUIET_S = 0.25
 
 
@@ -44,7 +44,7 @@ class Campaign:
     """One way through one proxy to one origin."""
 
     plan: Plan
-    recorder: Recorder
+    recorder: AnyOrigin
     judge: Judge
     place: Place
     client_tls: ssl.SSLContext | None = None
@@ -55,11 +55,12 @@ class Campaign:
 
     async def run(self) -> None:
         """All rounds."""
+        size = ROUND_H2 if self.plan.way == "h2" else ROUND
         case, start, told = self.plan.first_case, time.monotonic(), 0.0
         while self.sent < self.plan.requests and self.alive():
-            cases = [self.plan.only] if self.plan.only is not None else list(range(case, case + ROUND))
+            cases = [self.plan.only] if self.plan.only is not None else list(range(case, case + size))
             await self._round(cases)
-            case += ROUND
+            case += size
             if self.plan.only is not None:
                 break
             spent = time.monotonic() - start
@@ -119,7 +120,8 @@ class Campaign:
                 if came.closed:
                     self.judge.notes["closed before all was answered"] += 1
                 else:
-                    self.judge.find("no-answer", case, repr((number, stream.fields, stream.data, stream.trailers)), received)
+                    detail = repr((number, stream.fields, stream.data, stream.trailers))
+                    self.judge.unanswered(case, request, self.recorder, detail, received)
 
     async def _case_h1(self, case: int) -> None:
         made = self.script(case)
@@ -130,17 +132,19 @@ class Campaign:
         transport, connection = await connect(self.plan.port, self.place.authority, self.client_tls)
         outcome = await play(made, reading, transport, connection)
         asked = asked_for(reading)
-        self._check(made, outcome, len(reading.requests), reading.broken is not None)
+        self._check(made, outcome, reading)
         self.judge.at_the_client(case, asked, outcome.got, bytes(outcome.received), self.recorder, made.revisited)
 
-    def _check(self, made: Script, outcome: Outcome, complete: int, broken: bool) -> None:
-        received = bytes(outcome.received)
+    def _check(self, made: Script, outcome: Outcome, reading: Reading) -> None:
+        received, asked = bytes(outcome.received), reading.requests
+        complete, broken = len(asked), reading.broken is not None
         if outcome.malformed and not (outcome.closed and len(outcome.got) >= complete):
             self.judge.find(f"malformed-answer:{outcome.malformed}", made.case, "", received)
         elif len(outcome.got) < complete:
             if outcome.closed:
                 self.judge.notes["closed before all was answered"] += 1
             else:
-                self.judge.find("no-answer", made.case, f"{len(outcome.got)} of {complete}", made.sent + b" -> " + received)
+                detail, evidence = f"{len(outcome.got)} of {complete}", made.sent + b" -> " + received
+                self.judge.unanswered(made.case, asked[len(outcome.got)], self.recorder, detail, evidence)
         elif broken and len(outcome.got) == complete and not outcome.closed:
             self.judge.notes["what is no request was not refused in time"] += 1

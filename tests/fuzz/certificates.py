@@ -1,12 +1,15 @@
 """Certificates of the origin, and what clients take for one."""
 
 import ssl
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from mitmproxy.certs import CertStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Certificates:
@@ -28,5 +31,5 @@ def client(way: str) -> ssl.SSLContext:
     """Of a client inside a tunnel, which trusts whom it meets."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    context.set_alpn_protocols(["h2" if way == "h2" else "http/1.1"])
+    context.set_alpn_protocols(["h2", "http/1.1"] if way == "h2" else ["http/1.1"])
     return context

@@ -73,7 +73,9 @@ class Connection(asyncio.Protocol):
         return True
 
 
-async def connect(port: int, authority: str = "", tls: ssl.SSLContext | None = None) -> tuple[asyncio.Transport, Connection]:
+async def connect(
+    port: int, authority: str = "", tls: ssl.SSLContext | None = None
+) -> tuple[asyncio.Transport, Connection]:
     """A connection to the proxy; with `tls`, a tunnel to the authority."""
     loop = asyncio.get_running_loop()
     transport, connection = await loop.create_connection(Connection, "127.0.0.1", port)
@@ -91,9 +93,7 @@ async def connect(port: int, authority: str = "", tls: ssl.SSLContext | None = N
     return secure, connection
 
 
-async def play(
-    script: Script, reading: Reading, transport: asyncio.Transport, connection: Connection
-) -> Outcome:
+async def play(script: Script, reading: Reading, transport: asyncio.Transport, connection: Connection) -> Outcome:
     """Send all of a script and read the answers."""
     outcome = Outcome(received=connection.received)
     methods = [request.method for request in (*reading.requests, *reading.repaired)]

@@ -39,7 +39,7 @@ async def play_streams(made: Sequence[Stream], transport: asyncio.Transport, con
         number = 2 * position + 1
         if connection.closed or out.closed or out.malformed or out.silent:
             break
-        transport.write(stream.bytes(number, encoder))
+        transport.write(stream.wire(number, encoder))
         out.sent = position + 1
         if stream.ends and not _given_up(stream):
             waited.add(number)

@@ -3,11 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from answers import SURPLUS, Answer
 from answers_read import Got
 from names import names_in
-from recording import Record, Recorder
+from recording import Record
 from requests_read import Broken, Request
 
 IDEMPOTENT = frozenset((b"GET", b"HEAD", b"OPTIONS", b"PUT", b"DELETE", b"TRACE", b"PROPFIND", b"QUERY"))
@@ -52,6 +53,16 @@ class Reading:
     broken: Broken | None
     repaired: list[Request] = field(default_factory=list)
     """Those that follow with repairs."""
+
+
+class AnyOrigin(Protocol):
+    """Ours that records, or a stock server."""
+
+    answers: dict[tuple[int, int], Answer]
+    records: set[Record]
+
+    def settled(self, judge: "Judge") -> None:
+        """All is quiet: the judge may be told of what is known only now."""
 
 
 class Judge:
@@ -128,10 +139,17 @@ class Judge:
         case = named[0][0] if named else 0
         if named and named[0] in self._refused:
             kind = f"not-refused:{self._refused[named[0]]}"
-            self.find(kind, case, request.target.decode(), bytes(record.data[-3000:]) + b"\n <- " + self._sent.get(case, b""))
+            self.find(
+                kind, case, request.target.decode(), bytes(record.data[-3000:]) + b"\n <- " + self._sent.get(case, b"")
+            )
             return
         start = f"{request.method.decode()} {request.target.decode()}"
-        self.find(f"unmeant-request:{self._reasons.get(case, '')}", case, start, bytes(record.data) + b"\n <- " + self._sent.get(case, b""))
+        self.find(
+            f"unmeant-request:{self._reasons.get(case, '')}",
+            case,
+            start,
+            bytes(record.data) + b"\n <- " + self._sent.get(case, b""),
+        )
 
     def _differences(self, record: Record, request: Request, expectation: Expectation) -> list[str]:
         wanted, out = expectation.request, list[str]()
@@ -178,10 +196,26 @@ class Judge:
             if name in _FRAMING or name == b"host":
                 self.find("framing-in-trailers", expectation.case, name.decode(), bytes(record.data))
 
+    def logged(self, request: Request | None, status: bytes, line: bytes) -> None:
+        """A stock server took something for a request. (Its log shows neither content nor connection.)"""
+        self.at_origin += 1
+        wanted = self._expected.get(request.path, ()) if request is not None else ()
+        same = [e for e in wanted if request is not None and e.request.method == request.method]
+        told = request.values(b"x-id")[0] if request is not None else b""
+        named = [e for e in same if told in _as_logged(e.request)]
+        if any(not e.request.refuse and (not e.partial or status != b"200") for e in named):
+            return
+        case = next((case for _, case, _ in sorted(names_in(line))), 0)
+        kind = (
+            "malformed" if request is None else "unmeant" if not same else "of another" if not named else "not refused"
+        )
+        why = next((e.request.refuse or e.tolerated for e in named), self._reasons.get(case, ""))
+        self.find(f"logged:{kind}:{why}", case, repr(line), line + b"\n <- " + self._sent.get(case, b""))
+
     # What came at a client.
 
     def at_the_client(
-        self, case: int, asked: Sequence[Request], got: Sequence[Got], received: bytes, recorder: Recorder,
+        self, case: int, asked: Sequence[Request], got: Sequence[Got], received: bytes, recorder: "AnyOrigin",
         revisited: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         """A client is done: it asked this, and got that."""
@@ -197,7 +231,7 @@ class Judge:
             if answer.value(b"x-answer") is not None:
                 self.find(f"answer-to-no-request:{self._reasons.get(case, '')}", case, str(answer.status), received)
 
-    def answered(self, case: int, request: Request, answer: Got, recorder: Recorder, received: bytes) -> None:
+    def answered(self, case: int, request: Request, answer: Got, recorder: "AnyOrigin", received: bytes) -> None:
         """One request got this answer."""
         told = answer.value(b"x-answer")
         self.statuses[f"{answer.status}{'' if told is not None else ' of its own'}"] += 1
@@ -218,9 +252,18 @@ class Judge:
             detail = f"{meant.mutation}: {meant.contents!r:.300} -> {answer.content[:200]!r}"
             self.find("answer-changed" if meant.contents else "cut-answer-completed", case, detail, received)
 
+    def unanswered(self, case: int, request: Request, recorder: "AnyOrigin", detail: str, evidence: bytes) -> None:
+        """A request was not answered in time. Where the origin's answer was mutated, it may still be waited for."""
+        named = [(c, n) for kind, c, n in names_in(request.target) if kind == "u"]
+        answer = recorder.answers.get(named[0]) if named else None
+        if answer is not None and answer.contents is None:
+            self.notes[f"unanswered after {answer.mutation}"] += 1
+        else:
+            self.find("no-answer", case, detail, evidence)
+
     # When all is quiet.
 
-    def settle(self, recorder: Recorder) -> None:
+    def settle(self, recorder: "AnyOrigin") -> None:
         """No client is under way: nothing may be left on a connection to the origin but what was broken off."""
         for record in list(recorder.records):
             if record.broken:
@@ -229,6 +272,7 @@ class Judge:
                 self._rest_is_partial(record)
             if record.ended or record.broken or record.read_to < len(record.data):
                 recorder.records.discard(record)
+        recorder.settled(self)
         recorder.answers.clear()
 
     def forget(self) -> None:
@@ -259,7 +303,18 @@ class Judge:
                     self.notes["request cut although it was whole"] += 1
                 return
         case = next((case for _, case, _ in sorted(names_in(head.path))), 0)
-        self.find("leftover-at-origin", case, repr(head.content[:200]), bytes(record.data) + b"\n <- " + self._sent.get(case, b""))
+        self.find(
+            "leftover-at-origin",
+            case,
+            repr(head.content[:200]),
+            bytes(record.data) + b"\n <- " + self._sent.get(case, b""),
+        )
+
+
+def _as_logged(request: Request) -> tuple[bytes, ...]:
+    """How a server's log may show who asked."""
+    values = [] if b"x-id" in _options(request) else request.values(b"x-id")
+    return (b", ".join(values), *(values[:1] or (b"",)))
 
 
 def _options(request: Request) -> set[bytes]:

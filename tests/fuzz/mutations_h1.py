@@ -18,22 +18,72 @@ OBFUSCATED = (
     *(b"Transfer-Encoding: chunked;", b"Transfer-Encoding:\r\n chunked", b"Transfer-Encoding: \r\n\tchunked"),
     *(b"X: y\nTransfer-Encoding: chunked", b"X: y\rTransfer-Encoding: chunked", b"Transfer-Encoding: chunked\r"),
     *(b"Transfer-Encoding\x00: chunked", b"Transfer_Encoding: chunked", b"Transfer-Encoding\t: chunked"),
-    *(b"Transfer-Encoding: cow", b"Transfer-Encoding: ", b"Transfer-Encoding: chu\xf1ked", b"Transfer-Encoding: \xffchunked"),
+    *(
+        b"Transfer-Encoding: cow",
+        b"Transfer-Encoding: ",
+        b"Transfer-Encoding: chu\xf1ked",
+        b"Transfer-Encoding: \xffchunked",
+    ),
     *(b"Transfer-Encoding: chunked\r\nTransfer-Encoding: cow", b"Transfer-Encoding: cow\r\nTransfer-Encoding: chunked"),
     *(b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", b"X: y\r\n Transfer-Encoding: chunked"),
     *(b":Transfer-Encoding: chunked", b"Transfer-Encoding:: chunked", b"\xc2\xa0Transfer-Encoding: chunked"),
     *(b"Transfer-Encoding: identity", b"Transfer-Encoding: \xc5\xbfchunked", b"Transfer\xadEncoding: chunked"),
 )
 LENGTHS = (
-    *("+{}", "-{}", "0x{:x}", "{} ", " {}", "{},{}", "{}, {}", "{}, 0", "0, {}", "0{}", "000000000000000000000{}", "{}.0"),
+    *(
+        "+{}",
+        "-{}",
+        "0x{:x}",
+        "{} ",
+        " {}",
+        "{},{}",
+        "{}, {}",
+        "{}, 0",
+        "0, {}",
+        "0{}",
+        "000000000000000000000{}",
+        "{}.0",
+    ),
     *("{}e0", "{}_", "1_{}", "{}\x0b", "\x0b{}", "{}\x00", "\xb2{}", "'{}'", '"{}"', "{};", "{} {}", "", "\t{}", "{}a"),
     *("99999999999999999999", "18446744073709551616", "-1", "{}\r\nContent-Length: {}", "{}\r\nContent-Length: 0"),
     *("0\r\nContent-Length: {}", "{}\r\n ", "\r\n {}", "{}\nX: y", "{}\rX: y"),
 )
 SIZES = (
-    *("0x{:x}", "+{:x}", "-{:x}", " {:x}", "{:x} ", "\t{:x}", "{:x};", "{:x};a", "{:x};a=b", '{:x};a="b;c"', "{:x} ; a"),
-    *("{:x};a\nb", "{:x};\r", "0{:x}", "00000000000000000{:x}", "{:x}\x00", "{:x}g", "{:X}", "{:x},", "{:x}\n", "{:x}\r"),
-    *("ffffffffffffffff", "10000000000000000{:x}", "{:x};\x00", "{:x};a=\xff", "{:x}_", "", "{:x};\x0b", '{:x};a="b\nc"'),
+    *(
+        "0x{:x}",
+        "+{:x}",
+        "-{:x}",
+        " {:x}",
+        "{:x} ",
+        "\t{:x}",
+        "{:x};",
+        "{:x};a",
+        "{:x};a=b",
+        '{:x};a="b;c"',
+        "{:x} ; a",
+    ),
+    *(
+        "{:x};a\nb",
+        "{:x};\r",
+        "0{:x}",
+        "00000000000000000{:x}",
+        "{:x}\x00",
+        "{:x}g",
+        "{:X}",
+        "{:x},",
+        "{:x}\n",
+        "{:x}\r",
+    ),
+    *(
+        "ffffffffffffffff",
+        "10000000000000000{:x}",
+        "{:x};\x00",
+        "{:x};a=\xff",
+        "{:x}_",
+        "",
+        "{:x};\x0b",
+        '{:x};a="b\nc"',
+    ),
 )
 NAMED = (
     *("Content-Length", "content-length", "Transfer-Encoding", "Host", "Cookie", "Authorization", "X-Id", "Expect"),
@@ -42,14 +92,66 @@ NAMED = (
     *("Upgrade, Content-Length", "TE, Transfer-Encoding", "X-Forwarded-For", "Proxy-Connection, Content-Length"),
 )
 FIELD_LINES = (
-    *(b"X Y: z", b"X-Under_score: z", b"Content_Length: 3", b"X: y: z", b"X:", b": empty", b"X", b"X\x00: z", b"X: \x00"),
-    *(b"X: a\x0bb", b"X: a\x7fb", b"X: caf\xe9", b"X\xe9: y", b"X: y\r\n z", b"X: a\rb", b"X: a\nb", b"X: a\n\rb", b"\tX: y"),
-    *(b"X : y", b"X\t: y", b"(X): y", b"X: " + b"y" * 9000, b"Keep-Alive: 300", b"Proxy-Connection: keep-alive", b"TE: trailers"),
+    *(
+        b"X Y: z",
+        b"X-Under_score: z",
+        b"Content_Length: 3",
+        b"X: y: z",
+        b"X:",
+        b": empty",
+        b"X",
+        b"X\x00: z",
+        b"X: \x00",
+    ),
+    *(
+        b"X: a\x0bb",
+        b"X: a\x7fb",
+        b"X: caf\xe9",
+        b"X\xe9: y",
+        b"X: y\r\n z",
+        b"X: a\rb",
+        b"X: a\nb",
+        b"X: a\n\rb",
+        b"\tX: y",
+    ),
+    *(
+        b"X : y",
+        b"X\t: y",
+        b"(X): y",
+        b"X: " + b"y" * 9000,
+        b"Keep-Alive: 300",
+        b"Proxy-Connection: keep-alive",
+        b"TE: trailers",
+    ),
     *(b"TE: chunked", b"Trailer: X-T", b"Via: 1.1 x", b"Range: bytes=0-3", b"X-Forwarded-Host: a", b"Max-Forwards: 0"),
     *(b"Proxy-Authorization: Basic eDp5", b"X-HTTP-Method-Override: POST", b"Content-Encoding: gzip", b"Date: x"),
-    *(b"If-None-Match: *", b"Cache-Control: only-if-cached", b"Connection: close", b"Connection: keep-alive", b"Connection: ,"),
+    *(
+        b"If-None-Match: *",
+        b"Cache-Control: only-if-cached",
+        b"Connection: close",
+        b"Connection: keep-alive",
+        b"Connection: ,",
+    ),
 )
-BYTES = (b"\r", b"\n", b"\r\n", b"\r\n\r\n", b"\t", b" ", b"\x00", b"\x0b", b":", b",", b";", b"/", b"0", b"a", b"\x80", b"\xff", b"\x85")
+BYTES = (
+    b"\r",
+    b"\n",
+    b"\r\n",
+    b"\r\n\r\n",
+    b"\t",
+    b" ",
+    b"\x00",
+    b"\x0b",
+    b":",
+    b",",
+    b";",
+    b"/",
+    b"0",
+    b"a",
+    b"\x80",
+    b"\xff",
+    b"\x85",
+)
 
 
 def cl_te(rng: random.Random, draft: Draft) -> None:
@@ -85,7 +187,9 @@ def cl_0(rng: random.Random, draft: Draft) -> None:
 
 def zero_cl(rng: random.Random, draft: Draft) -> None:
     """A length without content: the next request is it."""
-    lines = [rng.choice((b"Content-Length: %d", b"Content-Length : %d", b"Content-Length: \t%d")) % rng.randrange(1, 90)]
+    lines = [
+        rng.choice((b"Content-Length: %d", b"Content-Length : %d", b"Content-Length: \t%d")) % rng.randrange(1, 90)
+    ]
     _with_framing(rng, draft, lines, b"")
 
 
@@ -99,12 +203,22 @@ def chunk_size(rng: random.Random, draft: Draft) -> None:
     content = draft.content(rng)
     size = rng.choice(SIZES).format(len(content)).encode("latin-1")
     end = rng.choice((b"\r\n",) * 5 + (b"\n", b"\r", b"", b"\r\n\r\n", b"XX", b"\r\nX"))
-    last = rng.choice((b"0\r\n\r\n",) * 5 + (b"0\n\n", b"0\r\n", b"00\r\n\r\n", b"0;x\r\n\r\n", b"0\r\n\n", b"", b"0 \r\n\r\n"))
+    last = rng.choice(
+        (b"0\r\n\r\n",) * 5 + (b"0\n\n", b"0\r\n", b"00\r\n\r\n", b"0;x\r\n\r\n", b"0\r\n\n", b"", b"0 \r\n\r\n")
+    )
     _with_framing(rng, draft, [b"Transfer-Encoding: chunked"], size + b"\r\n" + content + end + last)
 
 
 def trailers(rng: random.Random, draft: Draft) -> None:
-    lines = (b"X-T: 1", b"Content-Length: 5", b"Transfer-Encoding: chunked", b"Host: x", b"X-Id: r1.1-0000", b"bad", b"X: y\n")
+    lines = (
+        b"X-T: 1",
+        b"Content-Length: 5",
+        b"Transfer-Encoding: chunked",
+        b"Host: x",
+        b"X-Id: r1.1-0000",
+        b"bad",
+        b"X: y\n",
+    )
     told = b"".join(rng.choice(lines) + b"\r\n" for _ in range(rng.randrange(1, 3)))
     body = chunks(rng, draft.content(rng), rng.choice((b"", b";a=b", b";a")), told)
     _with_framing(rng, draft, [b"Transfer-Encoding: chunked"], body)
@@ -128,7 +242,9 @@ def field_line(rng: random.Random, draft: Draft) -> None:
 def host(rng: random.Random, draft: Draft) -> None:
     """Host and target say different things, or more than one."""
     other, own = draft.place.other, draft.place.authority
-    draft.host = rng.choice((other, "none", f"{own}\r\nHost: {other}", f"{own}\r\nHost: {own}", f"{own}, {other}", "", " "))
+    draft.host = rng.choice(
+        (other, "none", f"{own}\r\nHost: {other}", f"{own}\r\nHost: {own}", f"{own}, {other}", "", " ")
+    )
     draft.host = draft.host or rng.choice((f"{own}/x", f"x@{own}", f"{own}#", f"{own} ", f"{own}:", f"{own}\t", "a b"))
     if rng.random() < 0.3:
         draft.target = f"http://{rng.choice((own, other))}{draft.path}"
@@ -140,9 +256,12 @@ def target(rng: random.Random, draft: Draft) -> None:
     draft.target = rng.choice((
         *(path, f"http://{own}{path}", f"HTTP://{own}{path}", f"http://{own}{path}#x", f"http://{own}{path} x"),
         *(f"http://{own}{path}\tx", f"http://{own}//{path}", f"http://{own}/.{path}", f"http://{own}/..{path}"),
-        *(f"http://{own}\\{path}", f"http://{own}{path}\x00", f"http://{own}{path}\xe9", f"http:///{own}{path}", f"http:{path}"),
-        *(f"https://{own}{path}", f"ftp://{own}{path}", f"http://x@{own}{path}", f"//{own}{path}", "*", own, f"http://{own}?{path}"),
-        *(f"http://{own}{path}%0d%0aX:y", f"http://{own}{path}%00", f"http://{own}{path}\x7f", f"http://{own}{path}|^`"),
+        *(f"http://{own}\\{path}", f"http://{own}{path}\x00", f"http://{own}{path}\xe9", f"http:///{own}{path}"),
+        *(f"http:{path}",),
+        *(f"https://{own}{path}", f"ftp://{own}{path}", f"http://x@{own}{path}", f"//{own}{path}", "*", own),
+        *(f"http://{own}?{path}",),
+        *(f"http://{own}{path}%0d%0aX:y", f"http://{own}{path}%00", f"http://{own}{path}\x7f"),
+        *(f"http://{own}{path}|^`",),
         *(f"http://{own}{path}&a=\"<>'", f"http://{own} {path}", f"http://{own}:{path}", f" http://{own}{path}"),
     ))  # fmt: skip
     draft.breaks = True
@@ -150,7 +269,8 @@ def target(rng: random.Random, draft: Draft) -> None:
 
 def version(rng: random.Random, draft: Draft) -> None:
     draft.version = rng.choice((
-        *("HTTP/1.0", "HTTP/1.0", "HTTP/1.2", "HTTP/1.9", "HTTP/2.0", "HTTP/0.9", "HTTP/11", "HTTP/1.10", "http/1.1", "HTTP/1.1 "),
+        *("HTTP/1.0", "HTTP/1.0", "HTTP/1.2", "HTTP/1.9", "HTTP/2.0", "HTTP/0.9", "HTTP/11", "HTTP/1.10"),
+        *("http/1.1", "HTTP/1.1 "),
         *("HTTP/1.", "HTTP/1,1", "", "HTTP", "HTTP /1.1", "HTTP/1.1\t", "HTTP/\xb1.1", "HTTP/1.1\x00", "\x0bHTTP/1.1"),
     ))  # fmt: skip
     if draft.version == "HTTP/1.0" and rng.random() < 0.6:
@@ -166,20 +286,23 @@ def http_0_9(rng: random.Random, draft: Draft) -> None:
 
 def preface(rng: random.Random, draft: Draft) -> None:
     """HTTP/2 where none was agreed."""
-    draft.raw = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + rng.choice((b"\0\0\0\4\0\0\0\0\0", b"", draft.bytes()))
+    draft.raw = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + rng.choice((b"\0\0\0\4\0\0\0\0\0", b"", draft.wire()))
     draft.breaks = True
 
 
 def method(rng: random.Random, draft: Draft) -> None:
     draft.method = rng.choice((
-        *("get", "Get", "pOST", "post", "HEAD", "head", "G\x00ET", "GE T", "", " GET", "G\tET", "FOO", "GET\x0b", "G:T", "G/T"),
+        *("get", "Get", "pOST", "post", "HEAD", "head", "G\x00ET", "GE T", "", " GET", "G\tET", "FOO", "GET\x0b"),
+        *("G:T", "G/T"),
         *("X" * 300, "TRACE", "PURGE", "M-SEARCH", "QUERY", "G\xe9T", "CONNECT", "OPTIONS", "!#$%&'*+-.^_`|~"),
     ))  # fmt: skip
     draft.breaks = not draft.method.isalpha() or draft.method == "CONNECT"
 
 
 def expect(rng: random.Random, draft: Draft) -> None:
-    draft.lines.append(rng.choice((b"Expect: 100-continue", b"Expect: 100-Continue", b"Expect: x", b"Expect: 100-continue, x")))
+    draft.lines.append(
+        rng.choice((b"Expect: 100-continue", b"Expect: 100-Continue", b"Expect: x", b"Expect: 100-continue, x"))
+    )
     if rng.random() < 0.6 and not draft.body:
         draft.method = "POST"
         draft.frame(rng, draft.content(rng), chunked=rng.random() < 0.5)
@@ -187,7 +310,10 @@ def expect(rng: random.Random, draft: Draft) -> None:
 
 def upgrade(rng: random.Random, draft: Draft) -> None:
     protocol = rng.choice((b"h2c", b"websocket", b"HTTP/2.0", b"TLS/1.2", b"x", b"h2c, websocket"))
-    draft.lines += [b"Upgrade: " + protocol, b"Connection: " + rng.choice((b"Upgrade", b"upgrade, HTTP2-Settings", b"close"))]
+    draft.lines += [
+        b"Upgrade: " + protocol,
+        b"Connection: " + rng.choice((b"Upgrade", b"upgrade, HTTP2-Settings", b"close")),
+    ]
     if b"h2c" in protocol:
         draft.lines.append(b"HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA")
     draft.breaks = True
@@ -195,7 +321,7 @@ def upgrade(rng: random.Random, draft: Draft) -> None:
 
 def bare_ends(rng: random.Random, draft: Draft) -> None:
     """Lines that end with LF or CR alone."""
-    raw, end = draft.bytes(), rng.choice((b"\n", b"\r", b"\n\r", b"\r\r\n", b"\n\n"))
+    raw, end = draft.wire(), rng.choice((b"\n", b"\r", b"\n\r", b"\r\r\n", b"\n\n"))
     head, _, rest = raw.partition(b"\r\n\r\n")
     head += b"\r\n\r\n"
     if rng.random() < 0.3:
@@ -209,13 +335,13 @@ def bare_ends(rng: random.Random, draft: Draft) -> None:
 
 def cut(rng: random.Random, draft: Draft) -> None:
     """Ends in the middle; what follows, if anything does, is in its place."""
-    raw = draft.bytes()
+    raw = draft.wire()
     draft.raw = raw[: rng.randrange(1, len(raw))]
     draft.breaks = True
 
 
 def bytewise(rng: random.Random, draft: Draft) -> None:
-    raw = bytearray(draft.bytes())
+    raw = bytearray(draft.wire())
     for _ in range(rng.randrange(1, 4)):
         at, size = rng.randrange(len(raw)), rng.choice((0, 0, 1, 1, 2, 8))
         raw[at : at + size] = rng.choice(BYTES) if rng.random() < 0.8 else raw[at - 9 : at]
@@ -226,14 +352,16 @@ def bytewise(rng: random.Random, draft: Draft) -> None:
 def connect(rng: random.Random, draft: Draft) -> None:
     """A tunnel in the middle of a connection, to one place with the name of another."""
     own, other = draft.place.authority, draft.place.other
-    line = rng.choice((f"CONNECT {own}", f"CONNECT http://{own}/", "CONNECT /", "CONNECT", f"CONNECT {own}{draft.path}"))
+    line = rng.choice(
+        (f"CONNECT {own}", f"CONNECT http://{own}/", "CONNECT /", "CONNECT", f"CONNECT {own}{draft.path}")
+    )
     body = rng.choice((b"", b"", b"Content-Length: 5\r\n", b"Transfer-Encoding: chunked\r\n"))
-    draft.raw = f"{line} HTTP/1.1\r\nHost: {rng.choice((own, other))}\r\n".encode() + body + b"\r\n" + draft.bytes()
+    draft.raw = f"{line} HTTP/1.1\r\nHost: {rng.choice((own, other))}\r\n".encode() + body + b"\r\n" + draft.wire()
     draft.breaks = True
 
 
 def line_before(rng: random.Random, draft: Draft) -> None:
-    draft.raw = rng.choice((b"\r\n", b"\n", b"\r\n\r\n", b"\r", b" ", b"\0", b"\r\n ")) + draft.bytes()
+    draft.raw = rng.choice((b"\r\n", b"\n", b"\r\n\r\n", b"\r", b" ", b"\0", b"\r\n ")) + draft.wire()
     draft.breaks = True
 
 

@@ -9,11 +9,28 @@ from names import name
 from requests_h1 import Draft
 from requests_h2 import Mutation, Stream, with_data
 
-INJECTED = (b"\r\nX: y", b"\nX: y", b"\rX: y", b"\r\n\r\nGET /u1.1-0000 HTTP/1.1\r\nHost: x\r\n\r\n", b"\0", b"\x0b", b" ", b"\t", b"\x7f", b"\xff")
+INJECTED = (
+    b"\r\nX: y",
+    b"\nX: y",
+    b"\rX: y",
+    b"\r\n\r\nGET /u1.1-0000 HTTP/1.1\r\nHost: x\r\n\r\n",
+    b"\0",
+    b"\x0b",
+    b" ",
+    b"\t",
+    b"\x7f",
+    b"\xff",
+)
 SPECIFIC = (
     *((b"transfer-encoding", b"chunked"), (b"transfer-encoding", b"identity"), (b"connection", b"close")),
     *((b"connection", b"content-length"), (b"connection", b"transfer-encoding, x-id"), (b"connection", b"host")),
-    *((b"upgrade", b"h2c"), (b"keep-alive", b"1"), (b"proxy-connection", b"x"), (b"te", b"chunked"), (b"te", b"trailers, chunked")),
+    *(
+        (b"upgrade", b"h2c"),
+        (b"keep-alive", b"1"),
+        (b"proxy-connection", b"x"),
+        (b"te", b"chunked"),
+        (b"te", b"trailers, chunked"),
+    ),
     *((b"http2-settings", b"AAMAAABk"), (b"expect", b"100-continue"), (b"trailer", b"content-length")),
 )
 
@@ -36,8 +53,12 @@ def length_and_data(rng: random.Random, stream: Stream) -> None:
     """H2.CL: a length that is not that of the data, which holds a request."""
     stream.put(b":method", rng.choice((b"GET", b"POST", b"HEAD", b"PUT")))
     data = _inner(rng, stream)
-    told = rng.choice((b"0", b"1", b"%d" % (len(data) - 1), b"%d" % (len(data) + 1), b"%d" % (len(data) + 50), b"%d" % len(data)))
-    odd = rng.choice((told, told, told, b"+" + told, told + b" ", b"0x1", b"", told + b", " + told, b"-1", b"\xb2", told + b"\x0b"))
+    told = rng.choice(
+        (b"0", b"1", b"%d" % (len(data) - 1), b"%d" % (len(data) + 1), b"%d" % (len(data) + 50), b"%d" % len(data))
+    )
+    odd = rng.choice(
+        (told, told, told, b"+" + told, told + b" ", b"0x1", b"", told + b", " + told, b"-1", b"\xb2", told + b"\x0b")
+    )
     stream.fields = [line for line in stream.fields if line[0] != b"content-length"]
     stream.fields += [(b"content-length", odd)] * rng.choice((1, 1, 1, 2))
     stream.data, stream.end_with_head = [data], False
@@ -45,8 +66,27 @@ def length_and_data(rng: random.Random, stream: Stream) -> None:
 
 def coding(rng: random.Random, stream: Stream) -> None:
     """H2.TE: a coding that HTTP/2 has not."""
-    value = rng.choice((b"chunked", b"Chunked", b"xchunked", b"chunked\t", b" chunked", b"\x0bchunked", b"identity", b"chunked, chunked"))
-    label = rng.choice((b"transfer-encoding", b"Transfer-Encoding", b"transfer-encoding ", b"transfer_encoding", b"transfer-encoding\x00"))
+    value = rng.choice(
+        (
+            b"chunked",
+            b"Chunked",
+            b"xchunked",
+            b"chunked\t",
+            b" chunked",
+            b"\x0bchunked",
+            b"identity",
+            b"chunked, chunked",
+        )
+    )
+    label = rng.choice(
+        (
+            b"transfer-encoding",
+            b"Transfer-Encoding",
+            b"transfer-encoding ",
+            b"transfer_encoding",
+            b"transfer-encoding\x00",
+        )
+    )
     stream.fields.append((label, value))
     stream.data, stream.end_with_head = [b"0\r\n\r\n" + _inner(rng, stream)], False
 
@@ -65,7 +105,24 @@ def injected_value(rng: random.Random, stream: Stream) -> None:
 
 
 def injected_name(rng: random.Random, stream: Stream) -> None:
-    label = rng.choice((b"x: y\r\nz", b"x\r\ny", b"x:y", b"x y", b"X-Upper", b"", b":", b": x", b"x\x00", b"x\xff", b"x\t", b"(x)", b":x", b"x_y"))
+    label = rng.choice(
+        (
+            b"x: y\r\nz",
+            b"x\r\ny",
+            b"x:y",
+            b"x y",
+            b"X-Upper",
+            b"",
+            b":",
+            b": x",
+            b"x\x00",
+            b"x\xff",
+            b"x\t",
+            b"(x)",
+            b":x",
+            b"x_y",
+        )
+    )
     stream.fields.append((label, rng.choice((b"z", b"", b"chunked"))))
 
 
@@ -81,7 +138,9 @@ def pseudo(rng: random.Random, stream: Stream) -> None:
     elif way == 2:
         stream.fields.append(stream.fields.pop(at))
     elif way == 3:
-        stream.fields.insert(rng.randrange(5), rng.choice(((b":status", b"200"), (b":protocol", b"websocket"), (b":x", b"y"))))
+        stream.fields.insert(
+            rng.randrange(5), rng.choice(((b":status", b"200"), (b":protocol", b"websocket"), (b":x", b"y")))
+        )
     elif way == 4:
         stream.put(label, b"")
     else:
@@ -92,15 +151,19 @@ def path(rng: random.Random, stream: Stream) -> None:
     own, authority = dict(stream.fields)[b":path"], stream.place.authority.encode()
     other = stream.place.other.encode()
     stream.put(b":path", rng.choice((
-        *(own + b" HTTP/1.1\r\nX: y", own + b" x", own + b"#x", b" " + own, own[1:], b"*", b"http://" + authority + own),
-        *(b"https://" + other + own, b"//" + other + own, own + b"\t", own + b"\x00", own + b"\xe9", own + b"%0d%0a", b"/../" + own),
-        *(b"\\" + own, own + b"&\"<>|^`", own + b" HTTP/1.1\r\nHost: " + other, b"?" + own, b"@" + other + own, b":80" + own),
+        *(own + b" HTTP/1.1\r\nX: y", own + b" x", own + b"#x", b" " + own, own[1:], b"*"),
+        *(b"http://" + authority + own,),
+        *(b"https://" + other + own, b"//" + other + own, own + b"\t", own + b"\x00", own + b"\xe9"),
+        *(own + b"%0d%0a", b"/../" + own),
+        *(b"\\" + own, own + b"&\"<>|^`", own + b" HTTP/1.1\r\nHost: " + other, b"?" + own, b"@" + other + own),
+        *(b":80" + own,),
     )))  # fmt: skip
 
 
 def method(rng: random.Random, stream: Stream) -> None:
     stream.put(b":method", rng.choice((
-        *(b"get", b"Post", b"GET / HTTP/1.1\r\nX:", b"GET ", b" GET", b"G T", b"", b"CONNECT", b"TRACE", b"HEAD", b"FOO", b"GET\x00"),
+        *(b"get", b"Post", b"GET / HTTP/1.1\r\nX:", b"GET ", b" GET", b"G T", b"", b"CONNECT", b"TRACE", b"HEAD"),
+        *(b"FOO", b"GET\x00"),
         *(b"GET\r\n", b"G:T", b"X" * 300, b"PRI", b"PURGE", b"\xe9", b"OPTIONS"),
     )))  # fmt: skip
 
@@ -108,7 +171,12 @@ def method(rng: random.Random, stream: Stream) -> None:
 def authority(rng: random.Random, stream: Stream) -> None:
     own, other = stream.place.authority.encode(), stream.place.other.encode()
     if rng.random() < 0.5:
-        stream.put(b":authority", rng.choice((other, b"", b"x@" + own, own + b"/x", own + b" ", own + b"\r\nX: y", own + b":80", own + b"#", b"*")))
+        stream.put(
+            b":authority",
+            rng.choice(
+                (other, b"", b"x@" + own, own + b"/x", own + b" ", own + b"\r\nX: y", own + b":80", own + b"#", b"*")
+            ),
+        )
     if rng.random() < 0.6:
         stream.fields += [(b"host", rng.choice((own, other, b"", own + b"\r\nX: y")))] * rng.choice((1, 1, 2))
     if rng.random() < 0.2:
@@ -120,7 +188,8 @@ def trailers(rng: random.Random, stream: Stream) -> None:
         stream.put(b":method", b"POST")
         with_data(rng, stream, told=rng.random() < 0.5)
     stream.trailers = [rng.choice((
-        *((b"x-t", b"1"), (b"content-length", b"5"), (b"transfer-encoding", b"chunked"), (b":path", b"/"), (b"host", b"x")),
+        *((b"x-t", b"1"), (b"content-length", b"5"), (b"transfer-encoding", b"chunked"), (b":path", b"/")),
+        *((b"host", b"x"),),
         *((b"x", b"y\r\nZ: 1"), (b"X", b"y"), (b"connection", b"close"), (b"x-id", b"r1.1-0000"), (b"cookie", b"a")),
     ))]  # fmt: skip
 
@@ -132,7 +201,14 @@ def several_cookies(rng: random.Random, stream: Stream) -> None:
 
 def harmless_frames(rng: random.Random, stream: Stream) -> None:
     stream.split, stream.padding = rng.choice((0, 2, 5)), rng.choice((0, 1, 200))
-    stream.before = rng.choice((b"", frames.frame(frames.PING, 0, 0, bytes(8)), frames.frame(0x42, 255, 0, b"x"), frames.frame(frames.SETTINGS, 0, 0)))
+    stream.before = rng.choice(
+        (
+            b"",
+            frames.frame(frames.PING, 0, 0, bytes(8)),
+            frames.frame(0x42, 255, 0, b"x"),
+            frames.frame(frames.SETTINGS, 0, 0),
+        )
+    )
 
 
 def hostile_frames(rng: random.Random, stream: Stream) -> None:
@@ -166,8 +242,10 @@ def reset(rng: random.Random, stream: Stream) -> None:
 
 def odd_fields(rng: random.Random, stream: Stream) -> None:
     stream.fields.append(rng.choice((
-        *((b"x", b"y" * 9000), (b"x", b"caf\xe9"), (b"range", b"bytes=0-3"), (b"via", b"1.1 x"), (b"te", b"trailers"), (b"if-none-match", b"*")),
-        *((b"expect", b"100-continue"), (b"max-forwards", b"0"), (b"accept-encoding", b"gzip"), (b"x-forwarded-host", b"a")),
+        *((b"x", b"y" * 9000), (b"x", b"caf\xe9"), (b"range", b"bytes=0-3"), (b"via", b"1.1 x")),
+        *((b"te", b"trailers"), (b"if-none-match", b"*")),
+        *((b"expect", b"100-continue"), (b"max-forwards", b"0"), (b"accept-encoding", b"gzip")),
+        *((b"x-forwarded-host", b"a"),),
     )))  # fmt: skip
 
 

@@ -24,14 +24,28 @@ class ProxyProcess:
         file.write_text(config)
         self.said: list[str] = []
         self.process = subprocess.Popen(
-            [COMMAND, "proxy", "--listen", "127.0.0.1:0", "--admin", "off", "--quiet", "--state", self.state, "--config", file, *options],
+            [
+                COMMAND,
+                "proxy",
+                "--listen",
+                "127.0.0.1:0",
+                "--admin",
+                "off",
+                "--quiet",
+                "--state",
+                self.state,
+                "--config",
+                file,
+                *options,
+            ],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             env={**os.environ, **(env or {})},
         )
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
-        threading.Thread(target=self._pump, args=(lines,), daemon=True).start()
+        self._reader = threading.Thread(target=self._pump, args=(lines,), daemon=True)
+        self._reader.start()
         greeting, end = "", time.monotonic() + PATIENCE_S
         while "bestbefore show" not in greeting:
             try:
@@ -67,3 +81,6 @@ class ProxyProcess:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+        self._reader.join(PATIENCE_S)
+        if self.process.stdout is not None and not self._reader.is_alive():
+            self.process.stdout.close()

@@ -42,10 +42,15 @@ class Recorder:
         self.open: set[asyncio.Transport] = set()
 
     async def listen(self, tls: ssl.SSLContext | None = None) -> int:
-        server = await asyncio.get_running_loop().create_server(lambda: _Connection(self), "127.0.0.1", 0, ssl=tls, backlog=1024)
+        server = await asyncio.get_running_loop().create_server(
+            lambda: _Connection(self), "127.0.0.1", 0, ssl=tls, backlog=1024
+        )
         self.servers.append(server)
         port: int = server.sockets[0].getsockname()[1]
         return port
+
+    def settled(self, judge: object) -> None:
+        """All has been told already."""
 
     def close(self) -> None:
         for server in self.servers:
@@ -95,7 +100,11 @@ class _Connection(asyncio.Protocol):
                 record.broken = read.reason
                 transport.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
                 transport.close()
-            elif read.head is not None and b"100-continue" in read.head.values(b"expect") and self._continued != record.read_to:
+            elif (
+                read.head is not None
+                and b"100-continue" in read.head.values(b"expect")
+                and self._continued != record.read_to
+            ):
                 self._continued = record.read_to
                 transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             return

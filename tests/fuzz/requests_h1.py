@@ -48,7 +48,7 @@ class Draft:
         host = [f"Host: {self.host or self.place.authority}".encode("latin-1")] if self.host != "none" else []
         return [self.start_line(), *host, *self.lines]
 
-    def bytes(self) -> bytes:
+    def wire(self) -> bytes:
         return self.raw or b"\r\n".join((*self.head_lines(), b"", self.body))
 
     def content(self, rng: random.Random) -> bytes:
@@ -128,9 +128,7 @@ def plain_request(rng: random.Random, case: int, number: int, place: Place) -> D
     return draft
 
 
-def script(
-    seed: int, case: int, place: Place, mutations: Sequence[tuple[str, Mutation]]
-) -> Script:
+def script(seed: int, case: int, place: Place, mutations: Sequence[tuple[str, Mutation]]) -> Script:
     """The script of a case, the same for the same seed, case and place."""
     rng = random.Random(f"{seed}:{case}")
     count = rng.choice((1, 2, 3, 4, 6, 8, 10, 12))
@@ -148,10 +146,10 @@ def script(
             revisited.add(earlier)
             draft = Draft(case, number, place, "GET", url(earlier, 0))
             draft.lines.append(f"X-Id: {name('r', case, number)}".encode())
-        out.append(draft.bytes())
+        out.append(draft.wire())
         if draft.breaks and rng.random() < 0.7:
             if rng.random() < 0.7:
-                out.append(plain_request(rng, case, number + 100, place).bytes())
+                out.append(plain_request(rng, case, number + 100, place).wire())
             break
     writes, pauses_s = _written(rng, out)
     return Script(case, writes, pauses_s, used, frozenset(revisited))

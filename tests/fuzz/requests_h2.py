@@ -45,7 +45,7 @@ class Stream:
         """Set a field that there is once."""
         self.fields = [(n, value if n == name else v) for n, v in self.fields]
 
-    def bytes(self, number: int, encoder: Encoder) -> bytes:
+    def wire(self, number: int, encoder: Encoder) -> bytes:
         head = encoder.encode([NeverIndexedHeaderTuple(n, v) for n, v in self.fields], huffman=self.number % 2 == 0)
         flags = frames.END_STREAM if self.end_with_head else 0
         out = [self.before, *_head_frames(number, head, flags, self.split, self.padding)]
@@ -63,7 +63,14 @@ class Stream:
 def _head_frames(number: int, head: bytes, flags: int, split: int, padding: int) -> list[bytes]:
     if split < 2:
         if padding:
-            return [frames.frame(frames.HEADERS, flags | frames.END_HEADERS | frames.PADDED, number, bytes((padding,)) + head + bytes(padding))]
+            return [
+                frames.frame(
+                    frames.HEADERS,
+                    flags | frames.END_HEADERS | frames.PADDED,
+                    number,
+                    bytes((padding,)) + head + bytes(padding),
+                )
+            ]
         return [frames.frame(frames.HEADERS, flags | frames.END_HEADERS, number, head)]
     size = max(1, len(head) // split)
     parts = [head[at : at + size] for at in range(0, len(head), size)]
@@ -137,7 +144,9 @@ def with_data(rng: random.Random, stream: Stream, *, told: bool) -> None:
         stream.fields.append((b"content-length", b"%d" % len(content)))
 
 
-def streams(seed: int, case: int, place: Place, mutations: Sequence[tuple[str, Mutation]]) -> tuple[list[Stream], list[str]]:
+def streams(
+    seed: int, case: int, place: Place, mutations: Sequence[tuple[str, Mutation]]
+) -> tuple[list[Stream], list[str]]:
     """The requests of a case, and the mutations in them."""
     rng = random.Random(f"{seed}:{case}:h2")
     out: list[Stream] = []

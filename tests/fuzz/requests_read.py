@@ -56,11 +56,11 @@ class Broken:
     incomplete: bool = False
 
 
-class _Malformed(Exception):
+class MalformedError(Exception):
     pass
 
 
-class _Incomplete(Exception):
+class IncompleteError(Exception):
     pass
 
 
@@ -73,7 +73,7 @@ def read_request(data: bytes | bytearray, start: int = 0, *, tolerant: bool = Fa
         line, at = _line(data, start, tolerant=tolerant)
         found = _REQUEST.fullmatch(line)
         if found is None:
-            raise _Malformed("request-line")  # noqa: TRY301
+            raise MalformedError("request-line")  # noqa: TRY301
         bad: list[str] = []
         fields, at = _fields(data, at, tolerant=tolerant, bad=bad)
         head = Request(found[1], found[2], int(found[3]), fields, refuse=next(iter(bad), ""))
@@ -86,11 +86,11 @@ def read_request(data: bytes | bytearray, start: int = 0, *, tolerant: bool = Fa
             head.content = bytes(data[at : at + length])
             at += length
             if at > len(data):
-                raise _Incomplete("content")  # noqa: TRY301
+                raise IncompleteError("content")  # noqa: TRY301
         head.end = at
-    except _Malformed as error:
+    except MalformedError as error:
         return Broken(str(error), request)
-    except _Incomplete as error:
+    except IncompleteError as error:
         return Broken(str(error), request, incomplete=True)
     return head
 
@@ -118,14 +118,14 @@ def _line(data: bytes | bytearray, start: int, *, tolerant: bool) -> tuple[bytes
     if end >= 0 and line.endswith(b"\r"):
         line = line[:-1]
     elif end >= 0 and not tolerant:
-        raise _Malformed("bare-lf")
+        raise MalformedError("bare-lf")
     if end < 0:
         if b"\r" in line[:-1] and not tolerant:
-            raise _Malformed("bare-cr")
-        raise _Incomplete("head")
+            raise MalformedError("bare-cr")
+        raise IncompleteError("head")
     if b"\r" in line:
         if not tolerant:
-            raise _Malformed("bare-cr")
+            raise MalformedError("bare-cr")
         line = line.replace(b"\r", b" ")  # RFC 9112 2.2
     return line, end + 1
 
@@ -141,7 +141,7 @@ def _fields(
             return fields, at
         if line[0] in b" \t":
             if not tolerant or not fields:
-                raise _Malformed("folded")
+                raise MalformedError("folded")
             name, value = fields[-1]
             line = name + b": " + value + b" " + line.strip(b" \t")
             del fields[-1]
@@ -149,7 +149,7 @@ def _fields(
         if found is not None:
             fields.append((found[1].lower(), found[2].rstrip(b" \t")))
         elif bad is None or re.search(rb"length|encoding|host|connection", line.lower()):
-            raise _Malformed("field-line")
+            raise MalformedError("field-line")
         else:
             bad.append("field-line")
 
@@ -189,17 +189,17 @@ def _framed(head: Request, *, tolerant: bool) -> int:
     codings, lengths = head.values(b"transfer-encoding"), head.values(b"content-length")
     if codings:
         if head.minor == 0:
-            raise _Malformed("transfer-encoding-in-1.0")
+            raise MalformedError("transfer-encoding-in-1.0")
         if len(codings) > 1 or codings[0].lower() != b"chunked":
-            raise _Malformed("transfer-encoding")
+            raise MalformedError("transfer-encoding")
         if lengths and not tolerant:
-            raise _Malformed("both-framings")
+            raise MalformedError("both-framings")
         head.framing = b"transfer-encoding"
         return 0
     if tolerant:
         lengths = sorted({part.strip(b" \t") for value in lengths for part in value.split(b",")})
     if len(lengths) > 1 or (lengths and not re.fullmatch(rb"[0-9]{1,15}", lengths[0])):
-        raise _Malformed("content-length")
+        raise MalformedError("content-length")
     if not lengths:
         return 0
     head.framing = b"content-length"
@@ -213,25 +213,25 @@ def _chunked(data: bytes | bytearray, at: int, head: Request, *, tolerant: bool)
             line, at = _line(data, at, tolerant=tolerant)
             found = _CHUNK.fullmatch(line)
             if found is None:
-                raise _Malformed("chunk-size")
+                raise MalformedError("chunk-size")  # noqa: TRY301
             size = int(found[1], 16)
             if size == 0:
                 break
             chunks.append(bytes(data[at : at + size]))
             at += size
             if at > len(data):
-                raise _Incomplete("content")
+                raise IncompleteError("content")
             end = bytes(data[at : at + 2])
             if end != b"\r\n":
                 if b"\r\n".startswith(end):
-                    raise _Incomplete("content")
+                    raise IncompleteError("content")
                 if not (tolerant and end.startswith(b"\n")):
-                    raise _Malformed("chunk-end")
+                    raise MalformedError("chunk-end")  # noqa: TRY301
                 at -= 1
             at += 2
         head.trailers, at = _fields(data, at, tolerant=tolerant)
-    except _Malformed as error:
-        raise _Malformed("trailer" if str(error) == "field-line" else str(error)) from None
+    except MalformedError as error:
+        raise MalformedError("trailer" if str(error) == "field-line" else str(error)) from None
     finally:
         head.content = b"".join(chunks)
     return at

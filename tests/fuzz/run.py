@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 from session import WAYS, Session
+from stock import SERVERS, is_installed
 
 
 def main() -> int:
@@ -23,10 +24,13 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=48)
     parser.add_argument("--mutated-answers", type=float, default=0.15, metavar="SHARE")
     parser.add_argument("--only", type=int, metavar="CASE", help="a single case, and its bytes")
+    parser.add_argument("--origin", choices=("ours", *SERVERS), default="ours", help="a stock server in place of ours")
     parser.add_argument("--first-case", type=int, default=1)
     given = parser.parse_args()
+    if given.origin != "ours" and not is_installed(given.origin):
+        parser.error(f"{given.origin} is not installed")
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
-        session = Session(Path(folder), given.seed, given.clients, given.mutated_answers)
+        session = Session(Path(folder), given.seed, given.clients, given.mutated_answers, given.origin)
         findings = asyncio.run(session.run(given.ways, given.requests, only=given.only, first_case=given.first_case))
     for finding in findings:
         print(finding)

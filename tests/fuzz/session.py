@@ -12,6 +12,7 @@ from judge import Finding, Judge
 from processes import ProxyProcess
 from recording import Recorder
 from requests_h1 import Place
+from stock import StockOrigin
 
 WAYS = ("plain", "tunnel", "h2", "parent", "reverse")
 
@@ -19,8 +20,11 @@ WAYS = ("plain", "tunnel", "h2", "parent", "reverse")
 class Session:
     """Runs campaigns; what is made for them ends with them."""
 
-    def __init__(self, folder: Path, seed: int, clients: int, mutated_share: float) -> None:
+    def __init__(self, folder: Path, seed: int, clients: int, mutated_share: float, origin: str = "ours") -> None:
+        """`origin`: ours, or a stock server."""
         self._folder, self._seed, self._clients, self._share = folder, seed, clients, mutated_share
+        self._origin = origin
+        self._stock: list[StockOrigin] = []
 
     async def run(
         self, ways: Sequence[str], requests: int, *, only: int | None = None, first_case: int = 1
@@ -32,14 +36,15 @@ class Session:
 
     async def _way(self, way: str, requests: int, only: int | None, first_case: int) -> list[Finding]:
         judge = Judge(parent=way == "parent")
-        recorder = Recorder(self._seed, self._share, judge.at_the_origin)
         secure = way in ("tunnel", "h2")
         tls = Certificates(self._folder / "authority") if secure else None
-        port, other = [await recorder.listen(tls.server if tls is not None else None) for _ in range(2)]
+        recorder, port, other = await self._listening(judge, way, tls)
         judge.only_authority = f"127.0.0.1:{port}".encode() if way == "reverse" else b""
         config = f'[proxy]\nupstream = "http://127.0.0.1:{port}"\n' if way == "parent" else ""
         options = ("--mode", f"reverse:http://127.0.0.1:{port}") if way == "reverse" else ()
-        proxy = await asyncio.to_thread(ProxyProcess, self._folder / way, *options, config=config, env=tls.env if tls is not None else {})
+        proxy = await asyncio.to_thread(
+            ProxyProcess, self._folder / way, *options, config=config, env=tls.env if tls is not None else {}
+        )
         try:
             host = "localhost" if secure else "127.0.0.1"
             authority = f"{host}:{proxy.port if way == 'reverse' else port}"
@@ -51,10 +56,25 @@ class Session:
                 print(campaign.script(only).writes, file=sys.stderr)
             await campaign.run()
         finally:
-            recorder.close()
             await asyncio.to_thread(proxy.stop)
+        judge.settle(recorder)
+        for origin in self._stock or [recorder]:
+            origin.close()
         for line in proxy.faults[:20]:
             print(f"{way}: the proxy said: {line.rstrip()}", file=sys.stderr)
         print(f"{way}: statuses {dict(judge.statuses.most_common())}", file=sys.stderr)
         print(f"{way}: notes {dict(judge.notes.most_common())}", file=sys.stderr)
         return judge.findings
+
+    async def _listening(
+        self, judge: Judge, way: str, tls: Certificates | None
+    ) -> tuple[Recorder | StockOrigin, int, int]:
+        """The origin, its port, and the port of another."""
+        if self._origin != "ours":
+            stock, other = self._stock = [
+                StockOrigin(self._origin, self._folder / f"{self._origin}-{way}-{i}", tls) for i in range(2)
+            ]
+            return stock, stock.port, other.port
+        recorder = Recorder(self._seed, self._share, judge.at_the_origin)
+        port, other_port = [await recorder.listen(tls.server if tls is not None else None) for _ in range(2)]
+        return recorder, port, other_port

@@ -23,7 +23,9 @@ def judged(at_origin: bytes, port: int = 1) -> set[str]:
     return set(judge.kinds)
 
 
-def forwarded(*, path: str = "/" + U, host: str = "a:1", asker: str = R, length: str = "Content-Length: 3", content: str = "abc") -> bytes:
+def forwarded(
+    *, path: str = "/" + U, host: str = "a:1", asker: str = R, length: str = "Content-Length: 3", content: str = "abc"
+) -> bytes:
     return f"POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Id: {asker}\r\n{length}\r\n\r\n{content}".encode()
 
 

@@ -61,7 +61,9 @@ def test_what_must_be_refused_is_read_to_its_end(rest: bytes, reason: str) -> No
     assert read.refuse == reason
 
 
-@pytest.mark.parametrize("sent", [HEAD, HEAD + b"Content-Length: 3\r\n\r\nab", HEAD + b"Transfer-Encoding: chunked\r\n\r\n3\r\nab"])
+@pytest.mark.parametrize(
+    "sent", [HEAD, HEAD + b"Content-Length: 3\r\n\r\nab", HEAD + b"Transfer-Encoding: chunked\r\n\r\n3\r\nab"]
+)
 def test_what_is_cut_is_incomplete(sent: bytes) -> None:
     read = read_request(sent)
     assert isinstance(read, Broken)

@@ -1,4 +1,4 @@
-"""No byte of one client reaches another, whatever origins answer: broken endings of answers among thousands of clients."""
+"""No byte of one client reaches another, whatever origins answer: broken endings among thousands of clients."""
 
 import asyncio
 import itertools
@@ -26,7 +26,15 @@ PATIENCE_S = 30.0
 
 ENDS = ("204", "304", "HEAD", "length", "chunked")
 AFTER = (
-    *(("whole", 0.0), ("whole", 0.005), ("whole", 0.02), ("whole", 0.05), ("whole", 0.1), ("part", 0.0), ("part", 0.02)),
+    *(
+        ("whole", 0.0),
+        ("whole", 0.005),
+        ("whole", 0.02),
+        ("whole", 0.05),
+        ("whole", 0.1),
+        ("part", 0.0),
+        ("part", 0.02),
+    ),
     *(("garbage", 0.0), ("garbage", 0.005), ("lines", 0.02), ("again", 0.0), ("again", 0.05), ("content", 0.1)),
 )
 ENDINGS = tuple((end, surplus, late_s) for end, (surplus, late_s) in itertools.product(ENDS, AFTER))
@@ -167,7 +175,14 @@ class Client:
             self._streams = await asyncio.open_connection("127.0.0.1", self._port)
         reader, writer = self._streams
         framed = [f"Content-Length: {len(content)}"] if content else []
-        head = (f"{method} http://{self._authority}{path} HTTP/1.1", f"Host: {self._authority}", *lines, *framed, "", content)
+        head = (
+            f"{method} http://{self._authority}{path} HTTP/1.1",
+            f"Host: {self._authority}",
+            *lines,
+            *framed,
+            "",
+            content,
+        )
         writer.write("\r\n".join(head).encode())
         try:
             got = await asyncio.wait_for(self._read(reader, method), PATIENCE_S)
@@ -260,7 +275,10 @@ async def test_a_surplus_is_no_answer(shared_proxy: Any, end: str, surplus: str,
     """One ending, and those who ask next: at once, and when what was late is there."""
     ending = ENDINGS.index((end, surplus, late_s))
     async with serving() as authority:
-        with closing(Client(shared_proxy.port, authority)) as first, closing(Client(shared_proxy.port, authority)) as second:
+        with (
+            closing(Client(shared_proxy.port, authority)) as first,
+            closing(Client(shared_proxy.port, authority)) as second,
+        ):
             method = "HEAD" if end == "HEAD" else "GET"
             got = await first.ask(f"/broken/{ending}/client-1", method=method)
             assert names_in(got) <= {"client-1"}

@@ -130,12 +130,25 @@ async def test_framing_that_can_be_read_in_two_ways_is_refused(
     shared_proxy: Any, lines: Sequence[str], method: str
 ) -> None:
     status, received = await refused(
-        shared_proxy.port, lambda authority: (f"{method} http://{authority}/x HTTP/1.1", f"Host: {authority}", *lines), "0\r\n\r\n"
+        shared_proxy.port,
+        lambda authority: (f"{method} http://{authority}/x HTTP/1.1", f"Host: {authority}", *lines),
+        "0\r\n\r\n",
     )
     assert (status, received) == (400, b"")
 
 
-@pytest.mark.parametrize("chunk", ["5 \r\nabcde\r\n", "+5\r\nabcde\r\n", "0x5\r\nabcde\r\n", "5\r\nabcdeXX", "5\nabcde\r\n", "g\r\n", "ffffffffffffffff\r\nabc"])
+@pytest.mark.parametrize(
+    "chunk",
+    [
+        "5 \r\nabcde\r\n",
+        "+5\r\nabcde\r\n",
+        "0x5\r\nabcde\r\n",
+        "5\r\nabcdeXX",
+        "5\nabcde\r\n",
+        "g\r\n",
+        "ffffffffffffffff\r\nabc",
+    ],
+)
 async def test_a_malformed_chunk_never_completes_a_request(shared_proxy: Any, chunk: str) -> None:
     def request(authority: str) -> Sequence[str]:
         return (f"POST http://{authority}/x HTTP/1.1", f"Host: {authority}", "Transfer-Encoding: chunked")
@@ -148,7 +161,9 @@ async def test_a_malformed_chunk_never_completes_a_request(shared_proxy: Any, ch
     ("GET", ("Expect: 100-continue",)), ("HEAD", ("Expect: 100-continue",)), ("GET", ("Content-Length: 0",)),
     ("DELETE", ("Expect: 100-continue",)), ("OPTIONS", ("Expect: 100-continue",)),
 ])  # fmt: skip
-async def test_what_announces_content_goes_where_there_is_none(shared_proxy: Any, method: str, lines: Sequence[str]) -> None:
+async def test_what_announces_content_goes_where_there_is_none(
+    shared_proxy: Any, method: str, lines: Sequence[str]
+) -> None:
     status, received = await refused(
         shared_proxy.port,
         lambda authority: (f"{method} http://{authority}/x HTTP/1.1", f"Host: {authority}", *lines),
@@ -214,7 +229,9 @@ async def _status(
                 for event in connection.receive_data(chunk):
                     if isinstance(event, h2.events.ResponseReceived):
                         status = int(dict(event.headers)[":status"])
-                    elif isinstance(event, (h2.events.StreamEnded, h2.events.StreamReset, h2.events.ConnectionTerminated)):
+                    elif isinstance(
+                        event, (h2.events.StreamEnded, h2.events.StreamReset, h2.events.ConnectionTerminated)
+                    ):
                         return status
                 writer.write(connection.data_to_send())
     return status
@@ -229,6 +246,15 @@ async def over_2(proxy: Any, authority: Any, fields: list[Line], content: bytes)
         first = await streams(proxy.port, ca_file, named, [(fields, content)])
         second = await streams(proxy.port, ca_file, named, [([(":method", "GET"), ("x-other", "1")], b"")])
         return [*first, *second], b"|".join(received)
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])
+async def test_content_without_a_length_is_framed(shared_proxy: Any, authority: Any, method: str) -> None:
+    content = b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
+    (first, second), received = await over_2(shared_proxy, authority, [(":method", method)], content)
+    assert (first, second) == (200, 200)
+    with_content = next(part for part in received.split(b"|") if b"smuggled" in part)
+    assert re.search(rb"(?i)\r\n(content-length: %d|transfer-encoding: chunked)\r\n" % len(content), with_content)
 
 
 @pytest.mark.parametrize("length", ["52", "1", "99999999999999999999"])

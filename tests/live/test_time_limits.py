@@ -112,7 +112,8 @@ def test_content_that_stops_is_given_up(port: int, start_slow_origin: StartSlowO
 
 def test_an_event_stream_may_be_silent_for_longer(port: int, start_slow_origin: StartSlowOrigin) -> None:
     head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-    answer, _ = ask(port, get(start_slow_origin(head, b"data: 1\n\n", b"data: 2\n\n", pause_s=2.6), "Connection: close"))
+    host = start_slow_origin(head, b"data: 1\n\n", b"data: 2\n\n", pause_s=2.6)
+    answer, _ = ask(port, get(host, "Connection: close"))
     assert b"data: 2" in answer
 
 

@@ -2,7 +2,7 @@
 
 import re
 
-from bestbefore.addon.proxy.origin.framing import HEAD_LIMIT_BYTES, MalformedError
+from bestbefore.addon.proxy.origin.framing import FIELD_LINE, HEAD_LIMIT_BYTES, MalformedError
 
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})([ \t]*)(?:;[\t\x20-\x7e\x80-\xff]*)?")
 LINE_LIMIT_BYTES = 4096
@@ -59,6 +59,8 @@ class ChunkedReader:
         if line is None:
             return False
         if self._in_trailer:
+            if line and not FIELD_LINE.fullmatch(line):
+                raise MalformedError("a trailer field is none")
             self.done = not line
             return True
         size = _SIZE_LINE.fullmatch(line)

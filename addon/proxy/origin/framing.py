@@ -18,7 +18,7 @@ LINES_AT_MOST = 128
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: (.*))?")
-_FIELD_LINE = re.compile(rb"(" + _TOKEN + rb")[ \t]*:[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
+FIELD_LINE = re.compile(rb"(" + _TOKEN + rb")[ \t]*:[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
 _FOLDED = re.compile(rb"[ \t]+([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
 _METHOD = re.compile(_TOKEN)
@@ -105,13 +105,24 @@ def response_head(raw: bytes) -> tuple[Head, int, bool]:
             fields[-1] = name, f"{value} {folded[1].decode('latin-1')}".strip()
             sound = False
             continue
-        field = _FIELD_LINE.fullmatch(line)
+        field = FIELD_LINE.fullmatch(line)
         if field is None:
             raise MalformedError("a line of the head is no field")
         fields.append((field[1].decode("ascii"), field[2].decode("latin-1")))
         sound = sound and line[len(field[1]) :].startswith(b":")
     reason = _CONTROL.sub(b"", status_line[3] or b"").decode("latin-1").strip()
     return Head(int(status_line[2]), Fields(fields), reason), int(status_line[1]), sound
+
+
+def framed_head(head: Head) -> Head:
+    """The head with one length at most: that which was read, however many lines told it, and none in a 204."""
+    lengths = head.fields.values("content-length")
+    if not lengths or (len(lengths) == 1 and lengths[0].isdigit() and head.status != 204):
+        return head
+    fields = head.fields.without({"content-length"})
+    if head.status != 204:
+        fields = fields.added(("Content-Length", str(_length(lengths))))
+    return Head(head.status, fields, head.reason)
 
 
 def content_frame(method: str, head: Head, minor: int) -> ContentFrame:

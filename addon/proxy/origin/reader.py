@@ -9,6 +9,7 @@ from bestbefore.addon.proxy.origin.framing import (
     ContentFrame,
     MalformedError,
     content_frame,
+    framed_head,
     response_head,
 )
 from bestbefore.addon.rfc9111.connection import connection_options, protected_in_response
@@ -102,7 +103,7 @@ class AnswerReader:
                 self._frame = content_frame(self._method, head, minor)
                 self._left = self._frame.length or 0
                 self._chunks = ChunkedReader() if self._frame.chunked else None
-                events.append(Final(head, self._frame))
+                events.append(Final(framed_head(head), self._frame))
                 rest = bytes(self._buffer)
                 self._buffer.clear()
                 return rest

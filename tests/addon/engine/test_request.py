@@ -5,12 +5,21 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request, received, unconditional
+from bestbefore.addon.engine.request import (
+    Ask,
+    Refuse,
+    Serve,
+    asked_again,
+    misframed,
+    on_request,
+    received,
+    unconditional,
+)
 from bestbefore.addon.engine.response import Relay, Times, completed, on_response
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.cache_status import Fwd
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rfc9111.vary import choose
 from bestbefore.addon.rules import Rule
 
@@ -245,3 +254,32 @@ def test_what_connection_names_leads_past_nothing(request_for: MakeRequest, rule
     assert isinstance(ask, Ask)
     assert not ask.bypass
     assert ask.sent.fields.raw == (("Via", "1.1 bestbefore-1"),)
+
+
+def sent_as(method: str = "GET", *fields: tuple[str, str], path: str = "/", has_body: bool = False) -> Request:
+    return Request(method, Target.of("http", "a.test", 80, path), Fields(fields), has_body=has_body)
+
+
+@pytest.mark.parametrize(
+    ("request_", "why"),
+    [
+        (sent_as("GET", ("Content-Length", "52")), "length-without-content"),
+        (sent_as("POST", ("Content-Length", "00001")), "length-without-content"),
+        (sent_as("POST", ("Content-Length", "9" * 19), has_body=True), "malformed-request"),
+        (sent_as("GET", ("Connection", "Content-Length")), "misused-connection"),
+        (sent_as("POST", ("Transfer-Encoding", "gzip, chunked"), has_body=True), "malformed-request"),
+        (sent_as("GET", ("Host", "a.test"), ("Host", "a.test")), "wrong-host"),
+        (sent_as("GET", ("Host", "")), "wrong-host"),
+        (sent_as("GET", ("Host", "a.test, b.test")), "wrong-host"),
+        (sent_as("GET", ("Host", "a.test/")), "wrong-host"),
+        (sent_as("GET", path="*"), "malformed-request"),
+        (sent_as("G T"), "malformed-request"),
+        (sent_as("GET", path="/ HTTP/1.1"), "malformed-request"),
+        (sent_as("GET", ("X", "a\rb")), "malformed-request"),
+        (sent_as("GET", ("Content-Length", "0"), ("Host", "a.test:80"), ("Connection", "keep-alive, X")), ""),
+        (sent_as("POST", ("Content-Length", "5"), ("Host", "[::1]:80"), has_body=True), ""),
+        (sent_as("OPTIONS", path="*"), ""),
+    ],
+)
+def test_a_request_that_could_be_read_otherwise_is_refused(request_: Request, why: str) -> None:
+    assert misframed(request_) == why
