@@ -5,7 +5,7 @@ Every label has few values: outcomes, reasons and content codings are closed set
 
 from collections.abc import Callable, Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
@@ -50,6 +50,15 @@ class Metrics:
         self._surplus = counter(
             "origin_surplus", "Connections to origins closed because more came than was asked for."
         )
+        self._in_flight = [
+            Gauge(f"bestbefore_{name}", documentation, registry=registry)
+            for name, documentation in (
+                ("in_flight_bytes", "Content on its way that is held in memory."),
+                ("in_flight_file_bytes", "Content on its way that is in files."),
+                ("requests_under_way", "Requests not answered, or whose answer is not sent, but hits from memory."),
+            )
+        ]
+        self._refused = counter("refused", "What was refused because there was too much of it.", "what")
         self._reload_failures = counter("config_reload_failures", "Changed configuration files that were refused.")
         durations = Histogram(
             "bestbefore_request_duration_seconds",
@@ -94,9 +103,20 @@ class Metrics:
         """Count a connection to an origin on which something came that belongs to no request."""
         self._surplus.inc()
 
+    def refused(self, what: str) -> None:
+        """Count what was refused because there was too much of it: connections of clients, requests."""
+        self._refused.labels(what).inc()
+
     def reload_failed(self) -> None:
         """Count a changed configuration that was refused."""
         self._reload_failures.inc()
+
+    def show_in_flight(
+        self, bytes_: Callable[[], float], file_bytes: Callable[[], float], requests: Callable[[], float]
+    ) -> None:
+        """Show what these give at each scrape."""
+        for gauge, value in zip(self._in_flight, (bytes_, file_bytes, requests), strict=True):
+            gauge.set_function(value)
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """All metrics in the format that an Accept field asks for, and its media type."""

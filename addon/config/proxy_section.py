@@ -10,6 +10,7 @@ from bestbefore.addon.config.settings import TRAFFIC_CLIENTS, Settings
 from bestbefore.addon.config.values import Reader
 
 _SMALLEST_STORE_BYTES = 1 << 20
+_SMALLEST_IN_FLIGHT_BYTES = 1 << 20
 
 
 def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
@@ -22,6 +23,7 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "admin": values.address_or_off,
         "store_max": values.size_bytes(_SMALLEST_STORE_BYTES),
         "hot_max": values.size_bytes(),
+        "in_flight_max": values.size_bytes(_SMALLEST_IN_FLIGHT_BYTES),
         "max_cached_body": values.size_bytes(),
         "keep": values.duration_s,
         "stale_if_down": values.duration_s,

@@ -66,6 +66,8 @@ class Settings:
     """Memory of the embedded store, bytes; None: the lesser of 1 GiB and a quarter of the machine's."""
     hot_max: int = 64 * MIB
     """Copies held in the process, bytes."""
+    in_flight_max: int = 64 * MIB
+    """Content on its way to clients and origins that is held in the process, bytes."""
     max_cached_body: int = 8 * MIB
     """The largest body that is stored, bytes."""
     keep: float = 7 * DAY_S

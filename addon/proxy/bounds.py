@@ -19,6 +19,10 @@ WAITING_BYTES = 1 << 20
 the origin; what an origin sends through mitmproxy, for an HTTP/2 client to open its flow-control window."""
 WINDOW_BYTES = 256 * 1024
 """How much of an answer of ours may wait for that window."""
+LEAST_BYTES = 64 * 1024
+"""What a connection may have waiting in any case, however many there are."""
+PROMPT_BYTES = 32 * 1024
+"""Of how much the window must be open for more of an answer where the connection's share is used up."""
 
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
@@ -66,3 +70,21 @@ def window_bytes(client: Layer, stream_id: int) -> int:
     if not isinstance(client, Http2Server):
         return 0
     return sum(len(part.data) for part in client.h2_conn.stream_buffers.get(stream_id, ()))
+
+
+def has_room(client: Layer, stream_id: int, share_bytes: int) -> bool:
+    """Whether a piece more of an answer may be handed over: not much of it waits, nor of all on its connection.
+
+    Where these have used up the connection's share, an answer goes on as fast as the client takes it, so that one that
+    it does not take holds up no other.
+    """
+    if not isinstance(client, Http2Server):
+        return True
+    waiting = window_bytes(client, stream_id)
+    if waiting > WINDOW_BYTES:
+        return False
+    if sum(window_bytes(client, number) for number in client.h2_conn.stream_buffers) <= share_bytes:
+        return True
+    if client.is_closed(stream_id):
+        return True  # it is of no use to wait
+    return not waiting and client.h2_conn.local_flow_control_window(stream_id) >= PROMPT_BYTES

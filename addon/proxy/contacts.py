@@ -1,18 +1,15 @@
 """Asks the origin: one contact for all who ask for the same at the same time, and what is learnt and kept of it."""
 
 import asyncio
-import hashlib
 import logging
-from collections.abc import AsyncGenerator, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
-from bestbefore.addon.engine.learning import Learnt
-from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.engine.response import (
     GONE,
@@ -22,8 +19,6 @@ from bestbefore.addon.engine.response import (
     Keep,
     Relay,
     Times,
-    completed,
-    observed,
     observed_unchanged,
     on_failure,
     on_response,
@@ -32,32 +27,25 @@ from bestbefore.addon.engine.response import (
 )
 from bestbefore.addon.engine.sharing import may_join, shared_use
 from bestbefore.addon.proxy.answer import Answer
-from bestbefore.addon.proxy.feed_answers import (
-    Kept,
-    as_copy_of_feed,
-    as_feed,
-    begun,
-    is_awaited,
-    listing_of,
-    resumed,
-    teaches_as_feed,
-)
-from bestbefore.addon.proxy.feeds import FeedReader, begins_feed
-from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool, fill
+from bestbefore.addon.proxy.budget import Budget
+from bestbefore.addon.proxy.collecting import Collected, Collecting, prospect
+from bestbefore.addon.proxy.feed_answers import as_feed, begun, is_awaited, resumed
+from bestbefore.addon.proxy.feeds import FeedReader
+from bestbefore.addon.proxy.flight import Arrived, Arriving, Crashed, Flight, Spool
 from bestbefore.addon.proxy.judge import Judge
 from bestbefore.addon.proxy.newcomers import Newcomers
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.sending import Present, Sending
+from bestbefore.addon.proxy.stored import StoredContent
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.freshness import PERMANENT
 from bestbefore.addon.rfc9111.invalidation import invalidated
-from bestbefore.addon.rfc9111.message import Request
-from bestbefore.addon.rfc9111.reuse import expiry
 from bestbefore.addon.rules import Rule
+from bestbefore.addon.store.interface import Body
 from bestbefore.addon.store.store import Store
 
 logger = logging.getLogger(__name__)
@@ -68,6 +56,17 @@ FEED_PATIENCE_S = 10.0
 """How long the content of a feed is awaited whose head is to bear what only all of it tells; real seconds."""
 WHOLE_BYTES = 16 * 1024
 """Content announced to be no larger is read whole before it is sent, which saves two turns of the event loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Coming:
+    """The content of an answer when the answer begins."""
+
+    content: bytes | AsyncGenerator[bytes]
+    release: Callable[[], object]
+    body: Body | None = None
+    """All of it, for others."""
+    is_whole: bool = False
 
 
 class Contacts:
@@ -82,6 +81,8 @@ class Contacts:
         present: Present,
         sending: Sending,
         feeds: FeedReader,
+        budget: Budget,
+        stored: StoredContent,
     ) -> None:
         self._clock = clock
         self._store = store
@@ -90,7 +91,9 @@ class Contacts:
         self._present = present
         self._sending = sending
         self._newcomers = Newcomers()
-        self._feeds = feeds
+        self._budget = budget
+        self._stored = stored
+        self._collecting = Collecting(clock, store, judge, present, feeds, budget)
         self._flights: dict[tuple[str, str], Flight] = {}
         self._background: set[asyncio.Task[None]] = set()
 
@@ -220,7 +223,7 @@ class Contacts:
 
     async def _fallback(self, tale: Tale, ask: Ask, fallback: Fallback, status: int | None) -> Answer | None:
         """Serve a copy in place of the answer that the origin did not give."""
-        body = await self._store.body(fallback.copy)
+        body = await self._stored.of(fallback.copy)
         if body is None:
             return None
         reuse = fallback.reuse
@@ -230,10 +233,10 @@ class Contacts:
 
     async def _confirmed(self, tale: Tale, ask: Ask, rule: Rule, decision: Confirmed, flight: Flight) -> Answer:
         copy = decision.copy
-        body = await self._store.body(copy)
+        body = await self._stored.of(copy)
         if body is None:
             return await self._contact(tale, unconditional(ask), rule, flight)
-        learnt = await self._learn(
+        learnt = await self._collecting.learn(
             observed_unchanged(ask.request, copy, rule, decision.reported), tale
         )
         if decision.keep is Keep.RENEWED:
@@ -244,7 +247,7 @@ class Contacts:
         elif decision.keep is Keep.DROPPED:
             self._store.drop(copy.url)
         tale.outcome = Outcome.VALIDATED
-        tale.reason, tale.ttl_s = _prospect(ask.request, copy, rule, self._clock.now())
+        tale.reason, tale.ttl_s = prospect(ask.request, copy, rule, self._clock.now())
         kept = decision.keep is Keep.RENEWED
         tale.facts.update(unnecessary=True, stored=kept)
         member = cache_status.forwarded(ask.fwd, fwd_status=304, ttl_s=tale.ttl_s, stored=kept, detail=ask.detail)
@@ -266,118 +269,67 @@ class Contacts:
         detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.why_not_stored
         member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
         head = heads.passed_on(relay.head, self._clock.now(), member, self._present.site)
-        result = Kept()
-        chunks, release = self._collected(tale, ask.request, rule, fetched, relay, result), fetched.close
-        content: bytes | AsyncGenerator[bytes]
+        collected = Collected(ask.request, rule, relay)
         try:
-            if is_awaited(ask.request, relay, rule):
-                start, awaited = await begun(chunks, relay.head)
-                chunks = resumed(start, chunks)
-            else:
-                awaited = False
-            whole = False
-            if stores or awaited:
-                spool = Spool(self._present.site.max_cached_body)
-                reader = spool.join()
-                tale.filling = self._spawn(fill(spool, chunks))
-                chunks, release = spool.read(reader), lambda: spool.leave(reader)
-                whole = awaited and await spool.settled(FEED_PATIENCE_S)
-                if stores and relay.draft is not None and not whole:
-                    flight.land(Arriving(relay.draft, spool, fits=fetched.length is not None))
-            else:
-                flight.land(None)
-            content = chunks
-            if whole or self._must_be_whole(ask, rule, fetched):
-                content = b"".join([chunk async for chunk in chunks])
+            coming = await self._coming(tale, ask, fetched, collected, flight)
         except OriginError as error:
             return await self._failed(tale, ask, rule, error)
-        except BaseException:  # no answer will be there to let go of it
-            release()
-            raise
-        if isinstance(content, bytes):
-            flight.land(None if result.copy is None or not tale.facts["stored"] else Arrived(result.copy, content))
-            head, content = as_feed(tale, head, content, result.copy)
+        content = coming.content
+        if coming.is_whole:
+            kept = collected.copy if tale.facts["stored"] else None
+            flight.land(None if kept is None or coming.body is None else Arrived(kept, coming.body))
+            size = tale.received_bytes
+            if "content-length" not in head.fields:
+                head = replace(head, fields=head.fields.replaced("Content-Length", str(size)))
+            head, content = as_feed(tale, head, content, size, collected.copy)
         # Who was asked for a part and sends the whole either has no parts or finds the client's out of date: to be seen
         # by the client. And what is not stored may be too long to make anyone wait for a part of it.
         cuttable = stores and "range" not in ask.sent.fields
         send = self._sending.arriving if cuttable else self._sending.answer
         answer = send(tale, head, content)
-        answer.release.append(release)
+        answer.release.append(coming.release)
         return answer
 
+    async def _coming(
+        self, tale: Tale, ask: Ask, fetched: Fetched, collected: Collected, flight: Flight
+    ) -> "_Coming":
+        """The content, as soon as the answer can begin; others may join from then on. Raises OriginError."""
+        rule, relay, chunks, awaited = collected.rule, collected.relay, fetched.chunks, False
+        stores = not relay.why_not_stored
+        is_short = not ask.bypass and fetched.length is not None and fetched.length <= WHOLE_BYTES
+        must_be_whole = is_short or self._must_be_whole(ask, rule, fetched)
+        release: Callable[[], object] = fetched.close
+        try:
+            if is_awaited(ask.request, relay, rule):
+                start, awaited = await begun(chunks, relay.head)
+                chunks = resumed(start, chunks)
+            if not (stores or awaited):
+                flight.land(None)
+                if is_short or not must_be_whole:
+                    content = self._collecting.passed(tale, fetched, chunks, collected)
+                    if not is_short:
+                        return _Coming(content, release)
+                    return _Coming(b"".join([chunk async for chunk in content]), release, is_whole=True)
+            spool = Spool(self._present.site.max_cached_body, self._budget)
+            reader = spool.join()
+            content, release = spool.read(reader), lambda: spool.leave(reader)
+            tale.filling = self._spawn(self._collecting.collect(tale, fetched, chunks, collected, spool))
+            whole = awaited and await spool.settled(FEED_PATIENCE_S)
+            if stores and relay.draft is not None and not whole:
+                flight.land(Arriving(relay.draft, spool, fits=fetched.length is not None))
+            whole = whole or (must_be_whole and await spool.settled())
+            if whole or must_be_whole:
+                spool.raise_error()
+        except BaseException:  # no answer will be there to let go of it
+            release()
+            raise
+        body = spool.body if whole else None
+        return _Coming(body if isinstance(body, bytes) else content, release, body, is_whole=whole)
+
     def _must_be_whole(self, ask: Ask, rule: Rule, fetched: Fetched) -> bool:
-        """Whether the content is awaited before anything is sent: it is short, or a copy would stand in for it."""
-        if ask.bypass:
-            return False
-        if fetched.length is not None and fetched.length <= WHOLE_BYTES:
-            return True
+        """Whether the content is awaited before anything is sent: a copy would stand in for it."""
         fits = fetched.length is not None and fetched.length <= self._present.site.max_cached_body
         return fits and on_failure(ask, rule, self._clock.now()) is not None
-
-    async def _collected(
-        self, tale: Tale, request: Request, rule: Rule, fetched: Fetched, relay: Relay, result: Kept
-    ) -> AsyncGenerator[bytes]:
-        """The content as it comes. Once it is complete, and before its end is passed on, the copy is stored."""
-        kept: list[bytes] | None = [] if not relay.why_not_stored or teaches_as_feed(relay) else None
-        digest, size, ended = hashlib.blake2b(digest_size=20), 0, False
-        try:
-            async for chunk in fetched.chunks:
-                size += len(chunk)
-                tale.received_bytes = size
-                if relay.draft is not None:
-                    digest.update(chunk)
-                if kept is not None:
-                    kept.append(chunk)
-                    is_first = size == len(chunk)
-                    unused = relay.why_not_stored and is_first and begins_feed(relay.head, chunk) is False
-                    if unused or size > self._present.site.max_cached_body:
-                        kept, tale.facts["stored"] = None, False
-                if size == fetched.length:
-                    # Now rather than after it has been sent: the client's next request may be here at once.
-                    ended = True
-                    await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept, result)
-                yield chunk
-            if not ended:
-                await self._keep(tale, request, rule, relay, BodyRef(digest.hexdigest(), size), kept, result)
-        finally:
-            fetched.close()
-
-    async def _keep(
-        self,
-        tale: Tale,
-        request: Request,
-        rule: Rule,
-        relay: Relay,
-        body: BodyRef,
-        kept: list[bytes] | None,
-        result: Kept,
-    ) -> None:
-        """Learn from a complete answer, and store it if it may be."""
-        if relay.draft is None:
-            return
-        copy = completed(relay, body, complete=kept is not None)
-        told = relay.draft if copy is None else copy
-        digest = "" if told.head.status == 304 else body.digest
-        content = b"" if kept is None else b"".join(kept)
-        document = await self._feeds.read(told.head, content)
-        if document is not None:
-            told = as_copy_of_feed(told, document, rule)
-        listing = None if document is None else listing_of(told, document)
-        seen = observed(request, told, digest, rule, relay.reported, listing)
-        learnt = await self._learn(seen, tale) if shows_object(told.head.status) else None
-        tale.facts["stored"] = copy is not None
-        result.copy = told
-        if copy is not None:
-            record = await self._store.record(told.url) if learnt is None else learnt.record
-            result.copy = judged = await self._judge.judged(told, record, rule)
-            self._store.put(judged, content)
-            _, tale.ttl_s = _prospect(request, judged, rule, self._clock.now())
-
-    async def _learn(self, observation: Observation, tale: Tale) -> Learnt:
-        learnt = tale.learnt = await self._store.learn(observation)
-        tale.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
-        tale.facts["unnecessary"] = tale.facts["validation"] and learnt.changed is False
-        return learnt
 
     def _spawn(self, work: Coroutine[None, None, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
@@ -399,9 +351,3 @@ def _outcome(validated: Copy, relay: Relay) -> Outcome:
     status = relay.head.status
     is_state = status < 300 or status in GONE or status == validated.head.status or not relay.why_not_stored
     return Outcome.UPDATED if is_state and shows_object(status) else Outcome.PASSED_ON
-
-
-def _prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:
-    """What will decide on the next request like this one, and for how long it will be served without contact."""
-    expiry_s, reason = expiry(request, copy, rule)
-    return reason, None if expiry_s is None else expiry_s - now_s

@@ -15,6 +15,7 @@ from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access import is_restricted, peer_of
 from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.budget import Budget
 from bestbefore.addon.proxy.contacts import Contacts
 from bestbefore.addon.proxy.deltas import Deltas
 from bestbefore.addon.proxy.feeds import FeedReader
@@ -24,6 +25,7 @@ from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.sending import Present, Sending
+from bestbefore.addon.proxy.stored import StoredContent
 from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.bypass import bypass_reason
@@ -38,8 +40,16 @@ class Exchanges:
     """Answers requests from the store and the origin."""
 
     def __init__(
-        self, clock: Clock, store: Store, origin: Source, rules: Rules, site: Site, tell: Callable[[Answered], None]
+        self,
+        clock: Clock,
+        store: Store,
+        origin: Source,
+        rules: Rules,
+        site: Site,
+        tell: Callable[[Answered], None],
+        budget: Budget | None = None,
     ) -> None:
+        """`budget`: of content in flight; None: there is no bound."""
         self._clock = clock
         self.counts_wants = False
         """Whether it is counted who asks for what, for prefetching."""
@@ -48,7 +58,11 @@ class Exchanges:
         self._judge = Judge(store, lambda: self._present.rules)
         self._sending = Sending(clock, self._present, tell)
         feeds = FeedReader()
-        self._contacts = Contacts(clock, store, origin, self._judge, self._present, self._sending, feeds)
+        budget = budget or Budget()
+        self._stored = StoredContent(store, budget)
+        self._contacts = Contacts(
+            clock, store, origin, self._judge, self._present, self._sending, feeds, budget, self._stored
+        )
         self._deltas = Deltas(store, feeds)
 
     @property
@@ -115,7 +129,7 @@ class Exchanges:
             if isinstance(decision, Ask):
                 answer = await self._contacts.ask(tale, decision, rule, upload)
                 break
-            body = await self._store.body(decision.copy)
+            body = await self._stored.of(decision.copy)
             if body is not None:
                 if decision.refresh is not None:
                     self._contacts.refresh(self._tale(request, client, now_s), decision.refresh, rule)

@@ -1,7 +1,7 @@
 """What is special about an origin's answer that is a feed: a tag of ours, and that it may be awaited whole."""
 
 from collections.abc import AsyncGenerator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from bestbefore.addon.engine import feed_delta
 from bestbefore.addon.engine.listing import Listing
@@ -16,14 +16,6 @@ from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rfc9111.storing import NoStore
 from bestbefore.addon.rfc9111.validation import is_not_modified, not_modified
 from bestbefore.addon.rules import Rule
-
-
-@dataclass(slots=True)
-class Kept:
-    """What has become of an answer once its content was complete."""
-
-    copy: Copy | None = None
-    """As it is stored or, if it may not be, as it would be; None as long as the content is not complete."""
 
 
 def teaches_as_feed(relay: Relay) -> bool:
@@ -58,7 +50,9 @@ def listing_of(copy: Copy, document: Document) -> Listing:
     return Listing.of(document, "" if copy.shown_etag is None else copy.shown_etag.opaque)
 
 
-def as_feed(tale: Tale, head: Head, content: bytes, copy: Copy | None) -> tuple[Head, bytes]:
+def as_feed[T: bytes | AsyncGenerator[bytes]](
+    tale: Tale, head: Head, content: T, size: int, copy: Copy | None
+) -> tuple[Head, T | bytes]:
     """The answer to a client, if it is a feed: with our entity tag, or a 304 if the client has it already.
 
     That may be so although the origin has sent the whole: it was asked about another document, or knows no validators.
@@ -69,7 +63,7 @@ def as_feed(tale: Tale, head: Head, content: bytes, copy: Copy | None) -> tuple[
         head = replace(head, fields=head.fields.replaced("ETag", str(copy.shown_etag)))
     has_it = is_not_modified(tale.request, copy)
     head = not_modified(head) if has_it else head
-    tale_of_feed(tale, head, len(content))
+    tale_of_feed(tale, head, size)
     return head, b"" if has_it else content
 
 

@@ -10,6 +10,7 @@ from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.document import Document, Item
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, START_BYTES, extract, looks_like_feed
 from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.store.unlinked import UnlinkedFile, whole
 
 logger = logging.getLogger(__name__)
 
@@ -58,9 +59,10 @@ class FeedReader:
     def __init__(self) -> None:
         self._reading, self._reading_large = asyncio.Semaphore(AT_A_TIME), asyncio.Semaphore(1)
 
-    async def read(self, head: Head, content: bytes) -> Document | None:
+    async def read(self, head: Head, content: bytes | UnlinkedFile) -> Document | None:
         """The feed that complete content is, as it was transferred; None if it is none."""
-        if begins_feed(head, content) is not True:
+        start = content if isinstance(content, bytes) else content.read(0, _LOOKED_AT)
+        if begins_feed(head, start) is not True:
             return None
         return await self._read(content, _document, head.fields.get("content-encoding") or "")
 
@@ -68,8 +70,8 @@ class FeedReader:
         """The feed without its coding and the items that were seen; None if it cannot be cut."""
         return await self._read(content, _less, head.fields.get("content-encoding") or "", is_seen)
 
-    async def _read[T, **P](
-        self, content: bytes, read: Callable[Concatenate[bytes, P], T], *args: P.args, **kwargs: P.kwargs
+    async def _read[C: bytes | UnlinkedFile, T, **P](
+        self, content: C, read: Callable[Concatenate[C, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
         """Read content in a thread; None if that fails by a fault of ours, for the client is to get it all the same."""
         large = len(content) > LARGE_BYTES
@@ -86,6 +88,6 @@ def _less(content: bytes, content_encoding: str, is_seen: Callable[[Item], bool]
     return None if text is None else reduced(text, is_seen)
 
 
-def _document(content: bytes, content_encoding: str) -> Document | None:
-    text = decoded(content, content_encoding, DOCUMENT_BYTES)
+def _document(content: bytes | UnlinkedFile, content_encoding: str) -> Document | None:
+    text = decoded(whole(content), content_encoding, DOCUMENT_BYTES)
     return None if text is None else extract(text)

@@ -45,6 +45,9 @@ class Gateway(Protocol):
     def hear(self, connection: Connection, client: mitmproxy.connection.Client, *, on: bool) -> None:
         """Read from the client, or from an origin for it; or leave what comes in the socket."""
 
+    def share_bytes(self) -> int:
+        """How much may wait on one connection."""
+
     def cut(self, client: mitmproxy.connection.Client) -> None:
         """Close the connection of a client at once."""
 

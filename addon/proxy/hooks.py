@@ -141,16 +141,26 @@ class BestBefore:
         """mitmproxy's hook: refuse clients that may not use the proxy."""
         if self._service is not None and client.peername and not self._service.gate.access.admits(client.peername[0]):
             client.error = f"{client.peername[0]} is not in allow_clients"
+        elif self._service is not None and self._service.admission.refuses(client):
+            client.error = "too many connections"
+        elif self._service is not None:
+            self._service.lingering.opened(client, client)
 
     def client_disconnected(self, client: connection.Client) -> None:
         """mitmproxy's hook."""
         if self._service is not None:
-            self._service.left(client, client)
+            self._service.left(client)
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """mitmproxy's hook."""
         if self._service is not None:
-            self._service.left(data.server, data.client)
+            self._service.admission.closed()
+            self._service.left(data.server)
+
+    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:  # noqa: ARG002
+        """mitmproxy's hook: it could not connect, or was told not to."""
+        if self._service is not None:
+            self._service.admission.closed()
 
     def http_connect(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: a client asks for a tunnel."""
@@ -178,6 +188,9 @@ class BestBefore:
     async def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
         """mitmproxy's hook, before it connects itself: what the client may not reach is refused."""
         service, address = self._service, data.server.address
+        if service is not None and not service.admission.opens():
+            data.server.error = "too many connections to origins"
+            return
         if service is None or address is None or not service.gate.is_barred(data.client, address):
             return
         try:
@@ -190,6 +203,8 @@ class BestBefore:
     def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """mitmproxy's hook, before anything is sent: the name may have another address than it had a moment ago."""
         service, address, peer = self._service, data.server.address, data.server.peername
+        if service is not None:
+            service.lingering.opened(data.server, data.client)
         if service is None or not address or not peer or not is_local(peer[0]):
             return
         if service.gate.is_barred(data.client, address):

@@ -10,6 +10,7 @@ from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 
 from bestbefore.addon.proxy import bounds
 from bestbefore.addon.proxy.gateway import Gateway
+from bestbefore.addon.proxy.http2 import CalmHttp2Server
 from bestbefore.addon.proxy.request_reader import StrictHttp1Server
 from bestbefore.addon.proxy.stream import CachingStream
 
@@ -33,8 +34,11 @@ class CachingHttpLayer(HttpLayer):
 
     def handle_event(self, event: events.Event) -> Commands:
         """As mitmproxy's, in fewer writes."""
-        if isinstance(event, events.Start) and self.context.client.alpn != b"h2":
-            self.connections[self.context.client] = StrictHttp1Server(self.context.fork())
+        if isinstance(event, events.Start):
+            context = self.context.fork()
+            is_http2 = self.context.client.alpn == b"h2"
+            reader = CalmHttp2Server(context, self._gateway.now) if is_http2 else StrictHttp1Server(context)
+            self.connections[self.context.client] = reader
         yield from _merged(super().handle_event(event))
         weighed = self._unheard
         if isinstance(event, events.DataReceived):
@@ -75,7 +79,7 @@ class CachingHttpLayer(HttpLayer):
 
     def _hear_less_or_more(self, connection: Connection) -> None:
         """Read no more from a peer while much of what it sent waits here, and again when it does not."""
-        waits = self._waiting_bytes(connection) > bounds.WAITING_BYTES
+        waits = self._waiting_bytes(connection) > self._gateway.share_bytes()
         if waits or connection in self._unheard:
             # Told again at each event: asyncio's StreamReader resumes reading for reasons of its own.
             self._unheard = self._unheard | {connection} if waits else self._unheard - {connection}
@@ -90,11 +94,15 @@ class CachingHttpLayer(HttpLayer):
 
     async def window(self, stream_id: int) -> bool:
         """Whether the client can take more of an answer; if not, waits until anything happens on its connection."""
-        if bounds.window_bytes(self.connections[self.context.client], stream_id) <= bounds.WINDOW_BYTES:
+        if self.has_room(stream_id):
             return True
         self._moved = self._moved or asyncio.Event()
         await self._moved.wait()
         return False
+
+    def has_room(self, stream_id: int) -> bool:
+        """Whether the client can take more of an answer."""
+        return bounds.has_room(self.connections[self.context.client], stream_id, self._gateway.share_bytes())
 
     def make_stream(self, stream_id: int) -> Commands:
         """As mitmproxy's, with our stream."""

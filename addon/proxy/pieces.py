@@ -6,11 +6,15 @@ from contextlib import aclosing
 from pathlib import Path
 
 from bestbefore.addon.rfc9111.ranges import Piece, Span
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
-FILE_CHUNK_BYTES = 256 * 1024
+FILE_CHUNK_BYTES = 64 * 1024
+"""What is read of a file at a time: each client that is slow has so much of it in memory."""
 
 
-def cut(content: bytes | Path | AsyncGenerator[bytes], pieces: Sequence[Piece]) -> bytes | AsyncGenerator[bytes]:
+def cut(
+    content: bytes | Path | UnlinkedFile | AsyncGenerator[bytes], pieces: Sequence[Piece]
+) -> bytes | AsyncGenerator[bytes]:
     """The pieces of what is in memory, in a file, or on its way; of the last, the spans must ascend.
 
     Where there is less than the pieces need, or the file cannot be read any more, reading raises ConnectionError: the
@@ -18,7 +22,9 @@ def cut(content: bytes | Path | AsyncGenerator[bytes], pieces: Sequence[Piece]) 
     """
     if isinstance(content, bytes):
         return b"".join([content[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in pieces])
-    return _from_file(content, pieces) if isinstance(content, Path) else _from_stream(content, pieces)
+    if isinstance(content, Path):
+        return _from_file(content, pieces)
+    return _from_unlinked(content, pieces) if isinstance(content, UnlinkedFile) else _from_stream(content, pieces)
 
 
 async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
@@ -42,6 +48,23 @@ async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[byte
                 yield chunk
     finally:
         file.close()
+
+
+async def _from_unlinked(file: UnlinkedFile, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+    for piece in pieces:
+        if not isinstance(piece, Span):
+            yield piece
+            continue
+        at = piece.start
+        while at < piece.end:
+            try:
+                chunk = await asyncio.to_thread(file.read, at, min(piece.end - at, FILE_CHUNK_BYTES))
+            except OSError as error:
+                raise ConnectionError(f"a temporary file cannot be read: {error.strerror}") from error
+            if not chunk:
+                raise ConnectionError("a temporary file is shorter than it was")
+            at += len(chunk)
+            yield chunk
 
 
 async def _from_stream(chunks: AsyncGenerator[bytes], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:

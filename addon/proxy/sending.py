@@ -18,6 +18,7 @@ from bestbefore.addon.rfc9111.message import Head
 from bestbefore.addon.rfc9111.ranges import Span
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.interface import Body
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 
 @dataclass(slots=True)
@@ -69,7 +70,7 @@ class Sending:
         part = ranges.part(tale.request, head)
         if part is not None:
             return self.answer(tale, part.head, cut(body, part.pieces))
-        whole = cut(body, (Span(0, copy.body.size),)) if isinstance(body, Path) else body
+        whole = cut(body, (Span(0, copy.body.size),)) if isinstance(body, (Path, UnlinkedFile)) else body
         return self.answer(tale, head, whole)
 
     def arriving(self, tale: Tale, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Self
 
 import mitmproxy.http
-from mitmproxy import ctx
 from mitmproxy.connection import Client, Connection
 
 from bestbefore.addon.admin.event import Answered, Outcome
@@ -29,24 +28,29 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.request import MISDIRECTED, misframed
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy import pages, transports
+from bestbefore.addon.proxy import bounds, pages, transports
 from bestbefore.addon.proxy.access import peer_of
+from bestbefore.addon.proxy.admission import Admission
+from bestbefore.addon.proxy.allocator import give_back_regularly
 from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.budget import Budget
 from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.companion import Companion
+from bestbefore.addon.proxy.descriptors import raised_limit
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.forwarded import Passing, asks_for_upgrade, passed_head
 from bestbefore.addon.proxy.gate import Gate
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.interim import Interim, nobody
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
+from bestbefore.addon.proxy.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.passed_through import PassedThrough
 from bestbefore.addon.proxy.translate import fields_of
+from bestbefore.addon.proxy.trust import targeted, trust
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.message import Head, Request
-from bestbefore.addon.rfc9111.targeted import CDN_CACHE_CONTROL
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.traffic.files import TrafficFiles
@@ -86,6 +90,10 @@ class Service:
         self._closing = AsyncExitStack()
         self._companion = None if companion is None else companion(self)
         self.gate = Gate(self.settings)
+        self.lingering = Lingering()
+        self.admission = Admission(
+            raised_limit(), self.settings.in_flight_max, clock.monotonic, self.metrics.refused
+        )
 
     @classmethod
     def from_options(
@@ -143,7 +151,7 @@ class Service:
             offline=settings.offline,
             via_request=settings.via_request,
             reverse=settings.mode is not None,
-            targeted=_targeted(settings),
+            targeted=targeted(settings),
         )
         self._traffic = TrafficLog(
             TrafficFiles(settings.state),
@@ -170,14 +178,22 @@ class Service:
         self._passed_through = PassedThrough(settings.state / "passthrough", self._store, settings.store)
         self._closing.push_async_callback(self._passed_through.close)
         self._passed_through.reconfigured(settings.passthrough)
-        verify, ca_file = _trust(stock=self.announce)
+        verify, ca_file = trust(stock=self.announce)
         self._origin = Origin(
-            self.clock, upstream=settings.upstream, verify=verify, ca_file=ca_file, limits=limits_of(settings)
+            self.clock,
+            upstream=settings.upstream,
+            verify=verify,
+            ca_file=ca_file,
+            limits=limits_of(settings),
+            open_at_most=self.admission.descriptors.origins,
         )
         self._origin.on_surplus = self._drop_all
         self._closing.push_async_callback(self._origin.close)
+        self.budget = Budget(settings.in_flight_max, settings.state / "bodies", self.admission.descriptors.files)
+        budget, admission = self.budget, self.admission
+        self.metrics.show_in_flight(lambda: budget.used_bytes, lambda: budget.file_bytes, lambda: admission.exchanges)
         self._exchanges = Exchanges(
-            self.clock, self._store, self._origin, self._watch.config.rules, site, self._answered
+            self.clock, self._store, self._origin, self._watch.config.rules, site, self._answered, self.budget
         )
         self._closing.push_async_callback(self._exchanges.close)
         if self._companion is not None:
@@ -197,7 +213,7 @@ class Service:
             self._writer = Writer(sys.stdout)
             if self._log_requests:
                 self._log = RequestLog(sys.stdout, self._writer)
-        for work in (self._reload(), self._sum_up()):
+        for work in (self._reload(), self._sum_up(), give_back_regularly()):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)
         self.ready = True
@@ -207,6 +223,7 @@ class Service:
 
         Returns the path of the CA bundle.
         """
+        self.admission.shortage.watch(asyncio.get_running_loop())
         ca_file = authority / CA_FILE
         bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
         self.gate.own_ports = frozenset({port} if self._admin is None else {port, self._admin.port})
@@ -226,6 +243,7 @@ class Service:
     async def _reload(self) -> None:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
+            self.admission.shortage.tell()
             outcome = self._watch.poll()
             if outcome is None:
                 continue
@@ -294,6 +312,11 @@ class Service:
             refusal = self.gate.refusal(request, client, self.site)
             if refusal is not None:
                 return self._exchanges.refused(request, client, refusal[0], "not-allowed", refusal[1])
+        if not self.admission.begins():
+            return self._exchanges.refused(request, client, 503, "too-many-requests")
+        return await self.admission.until_sent(self._answer(request, client, interim, upload))
+
+    async def _answer(self, request: Request, client: Client, interim: Interim, upload: Upload | None) -> Answer:
         try:
             if request.method == "PURGE":
                 return await self._purge(request, client)
@@ -336,19 +359,20 @@ class Service:
         """How long clients and origins are waited for."""
         return limits_of(self.settings)
 
+    def share_bytes(self) -> int:
+        """How much may wait on one connection, by how many there are."""
+        return self.budget.share_bytes(transports.connected(), bounds.LEAST_BYTES, bounds.WAITING_BYTES)
+
     def now(self) -> float:
         """Policy time, s."""
         return self.clock.now()
 
     # What the hooks ask.
 
-    def left(self, connection: Connection, client: Client) -> None:
-        """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client.
-
-        mitmproxy 12.2.3 leaves the socket open if it decided to close it while more data was at hand.
-        """
+    def left(self, connection: Connection) -> None:
+        """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client."""
         self.gate.left(connection.id)
-        transports.cut(connection, client)
+        self.lingering.left(connection)
 
     @property
     def site(self) -> Site:
@@ -396,20 +420,8 @@ class Service:
             self._log.add(answered)
 
     def _health(self) -> dict[str, object]:
-        return self._store.health()
-
-
-def _targeted(settings: Settings) -> tuple[str, ...]:
-    """The targeted fields that are obeyed: in front of an origin, one that is meant for caches there in any case."""
-    ours = (CDN_CACHE_CONTROL,) if settings.mode is not None else ()
-    return tuple(dict.fromkeys((*settings.targeted, *ours)))
-
-
-def _trust(*, stock: bool) -> tuple[bool, str | None]:
-    """Whether and by which roots origins are verified: as a stock mitmproxy was told to, else by the system's."""
-    if not stock:
-        return True, None
-    return not ctx.options.ssl_insecure, ctx.options.ssl_verify_upstream_trusted_ca
+        connections = "too many" if self.admission.shortage.holds else "ok"
+        return {**self._store.health(), "connections": connections}
 
 
 async def _cancelled(task: asyncio.Task[Any]) -> None:

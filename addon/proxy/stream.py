@@ -36,8 +36,10 @@ Commands = layer.CommandGenerator[Any]
 
 OURS = "bestbefore_answers"
 """The key of a flow's metadata that tells our own hooks to leave it alone."""
-PIECE_BYTES = 256 * 1024
-"""Content in memory is handed over in pieces of this size, each when the client has taken most of the one before."""
+WHOLE_BYTES = 256 * 1024
+"""Content in memory that is no larger is handed over at once, if there is room for it."""
+PIECE_BYTES = 64 * 1024
+"""Other content in memory is in pieces of this size, each when the client has taken most of the one before."""
 
 
 class ClientConnection(Protocol):
@@ -45,6 +47,9 @@ class ClientConnection(Protocol):
 
     async def window(self, stream_id: int) -> bool:
         """Whether the client can take more of an answer; if not, waits until anything happens on its connection."""
+
+    def has_room(self, stream_id: int) -> bool:
+        """Whether the client can take more of an answer."""
 
     def upload_moved(self) -> None:
         """Some of what the client uploads was taken."""
@@ -235,7 +240,8 @@ class CachingStream(HttpStream):
 
     def _send(self, answer: Answer, response: mitmproxy.http.Response) -> Commands:
         client, sent = self.context.client, 0
-        chunks = answer.chunks if len(answer.body) <= PIECE_BYTES else _pieces(answer.body)
+        at_once = len(answer.body) <= WHOLE_BYTES and self._connection.has_room(self.stream_id)
+        chunks = answer.chunks if at_once or not answer.body else _pieces(answer.body)
         done = not answer.body and chunks is None
         yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response, done), client)
         if chunks is not None:
@@ -277,6 +283,7 @@ class CachingStream(HttpStream):
             # left to mitmproxy, it would wait for ever.
             if not isinstance(error, ConnectionError):
                 logger.exception("an answer broke off: this is a fault in bestbefore")
+            yield from self._wait(close)
             answer.finish(sent, complete=False)
             yield layers.DropStream(self.stream_id)
             code = layers.ErrorCode.GENERIC_SERVER_ERROR

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bestbefore.addon.rfc9111.copy import BodyRef
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 FILE_FROM_BYTES = 64 * 1024
 """Bodies larger than this are files."""
@@ -67,7 +68,7 @@ class BodyFiles:
         """Where the file is; None for what cannot be a digest, such as a path."""
         return self._folder / digest[:2] / digest if _DIGEST.fullmatch(digest) else None
 
-    def write(self, ref: BodyRef, content: bytes) -> None:
+    def write(self, ref: BodyRef, content: bytes | UnlinkedFile) -> None:
         """Raises OSError, as when the disk is full."""
         path = self._path(ref.digest)
         if path is None:
@@ -81,7 +82,10 @@ class BodyFiles:
         number, temporary = tempfile.mkstemp(dir=self._folder, prefix="new-")
         try:
             with os.fdopen(number, "wb") as file:
-                file.write(content)
+                if isinstance(content, UnlinkedFile):
+                    content.copy_to(file)
+                else:
+                    file.write(content)
             Path(temporary).replace(path)
         except BaseException:
             Path(temporary).unlink(missing_ok=True)

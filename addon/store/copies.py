@@ -12,6 +12,7 @@ from bestbefore.addon.store.interface import VARIANTS_KEPT, AwayError, Backend, 
 from bestbefore.addon.store.link import Link
 from bestbefore.addon.store.notices import Notices
 from bestbefore.addon.store.tombstones import Tombstones
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 WAITING_BYTES = 64 * 1024 * 1024
 """How much may wait to be written; beyond it the copies that wait longest are not kept."""
@@ -86,7 +87,7 @@ class Copies:
         living = [copy for copy in mine if copy is not None]
         found = CopySet(
             _in_order(_latest((*living, *(put.copy for put in waiting), *now_held.copies))),
-            {**now_held.bodies, **{put.copy.body.digest: put.body for put in waiting if put.body is not None}},
+            {**now_held.bodies, **{p.copy.body.digest: p.body for p in waiting if isinstance(p.body, bytes)}},
         )
         self._hot.put(url, partition, Held(found, complete=kept is not None))
         return found
@@ -112,7 +113,7 @@ class Copies:
 
     # Writing
 
-    def put(self, copy: Copy, body: bytes | None) -> None:
+    def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
         """Hold a copy, in place of the same variant's before, and keep it; not if it was stored before a tombstone.
 
         Nor if the one before was received later: content may be long on its way, and be overtaken by newer content.
@@ -129,13 +130,13 @@ class Copies:
         now_s = self._clock.now()
         if any(_variant(c) == _variant(copy) and c.was_received_after(copy, now_s) for c in before.copies):
             return
-        bodies = before.bodies if body is None else {**before.bodies, copy.body.digest: body}
+        bodies = {**before.bodies, copy.body.digest: body} if isinstance(body, bytes) else before.bodies
         others = [c for c in before.copies if _variant(c) != _variant(copy)]
         complete = held is not None and held.complete
         self._hot.put(copy.url, copy.partition, Held(CopySet(_in_order([copy, *others]), bodies), complete))
         self._queue(copy, body)
 
-    def _queue(self, copy: Copy, body: bytes | None) -> None:
+    def _queue(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
         earlier = self._take(copy)
         if body is None and earlier is not None and earlier.copy.body == copy.body:
             body = earlier.body

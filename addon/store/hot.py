@@ -7,6 +7,7 @@ from cachetools import LRUCache
 
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.vary import Variants
+from bestbefore.addon.store.bodies import STREAM_FROM_BYTES
 from bestbefore.addon.store.interface import CopySet
 
 COPY_BYTES = 2048
@@ -31,8 +32,8 @@ class Hot:
         self.get = self._held.get  # called for every request: no frame of our own
 
     def put(self, url: str, partition: str, held: Held) -> None:
-        """Hold copies, in place of those before. Bodies that take more than an eighth of the room stay outside."""
-        room = self._held.maxsize / 8
+        """Hold copies, in place of those before. Bodies stay outside that are large or take an eighth of the room."""
+        room = min(self._held.maxsize / 8, STREAM_FROM_BYTES)
         used = {copy.body.digest for copy in held.found.copies}
         bodies = {d: body for d, body in held.found.bodies.items() if d in used and len(body) <= room}
         held = Held(CopySet(Variants(held.found.copies), bodies), held.complete)

@@ -15,11 +15,12 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.keeper import Keeper
 from bestbefore.addon.store.steady import Looked
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 VARIANTS_KEPT = 64
 """How many variants of an object are kept: a Vary on what each client sends differently must not fill the store."""
 
-type Body = bytes | Path
+type Body = bytes | Path | UnlinkedFile
 """The content of a copy; of a large one, the file that holds it."""
 
 
@@ -99,7 +100,7 @@ class Put:
     copy: Copy
     ttl_s: float
     """For how long, in real seconds."""
-    body: bytes | None
+    body: bytes | UnlinkedFile | None
     """None: it is there already."""
 
 

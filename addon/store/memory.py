@@ -25,6 +25,7 @@ from bestbefore.addon.store.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.keys import host_of, variant_of
 from bestbefore.addon.store.steady import Looked
 from bestbefore.addon.store.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.addon.store.unlinked import whole
 
 RECORDS_KEPT = 1_000_000
 
@@ -125,7 +126,7 @@ class MemoryBackend:
         copies = {name: other for name, other in before.copies.items() if name != variant}
         bodies = dict(before.bodies)
         if put.body is not None:
-            bodies[copy.body.digest] = put.body
+            bodies[copy.body.digest] = whole(put.body)
         if copy.body.digest in bodies:
             copies[variant] = copy
         if len(copies) > VARIANTS_KEPT:

@@ -34,6 +34,7 @@ from bestbefore.addon.store.redis_counts import RedisCounts
 from bestbefore.addon.store.repair import RepairingCommands
 from bestbefore.addon.store.steady import Looked
 from bestbefore.addon.store.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 PROVISIONAL_S = 7 * 86_400.0
 """How long an object that was seen once is remembered."""
@@ -214,6 +215,8 @@ class RedisBackend(RedisCounts):
                     await self._write_file(copy.body, body)
             elif body is not None:
                 where = "given"
+                if isinstance(body, UnlinkedFile):
+                    body = await asyncio.to_thread(body.read_all)
             commands.append(
                 _put(
                     self._names.of_url(copy.url, "copies", "bodies", "buried", "cut"),
@@ -234,7 +237,7 @@ class RedisBackend(RedisCounts):
             )
         await self._connection.ask_all(commands)
 
-    async def _write_file(self, ref: BodyRef, body: bytes) -> None:
+    async def _write_file(self, ref: BodyRef, body: bytes | UnlinkedFile) -> None:
         try:
             await asyncio.to_thread(self._files.write, ref, body)  # type: ignore[union-attr]
         except OSError as e:

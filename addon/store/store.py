@@ -29,6 +29,7 @@ from bestbefore.addon.store.tombstones import (
     matcher_of,
     names_one,
 )
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +213,7 @@ class Store:
         """Whether a copy, stored or on its way, was invalidated, purged or forgotten meanwhile."""
         return self._tombstones.is_buried(copy.url, copy.stored_s)
 
-    def put(self, copy: Copy, body: bytes | None) -> None:
+    def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
         """Keep a copy, in place of the same variant's before; None: only what is known of it has changed."""
         self._copies.put(copy, body)
 

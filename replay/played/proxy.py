@@ -14,6 +14,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.request import MISDIRECTED
+from bestbefore.addon.proxy import bounds
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.proxy.interim import Interim
@@ -91,6 +92,10 @@ class ReplayGateway:
 
     def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
         """The client sends one request at a time."""
+
+    def share_bytes(self) -> int:
+        """There is one connection."""
+        return bounds.WAITING_BYTES
 
     def now(self) -> float:
         """Policy time, s."""

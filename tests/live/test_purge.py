@@ -104,7 +104,7 @@ def test_a_purge_needs_no_store_and_health_tells_that_it_is_away(start_proxy: St
     admin = proxy.greeting.partition("metrics")[2].split()[0].removesuffix("/metrics")
     with urlopen(f"{admin}/healthz", timeout=60) as answer:
         told = json.load(answer)
-        assert (told["status"], told["store"]) == ("ok", "away")
+        assert (told["status"], told["store"], told["connections"]) == ("ok", "away", "ok")
     assert [proxy.get(page).is_hit for _ in range(2)] == [False, True]
     assert [proxy.get(page, method="PURGE").status for _ in range(2)] == [200, 404]
     assert not proxy.get(page).is_hit

@@ -89,6 +89,7 @@ admin = "off"
 store_max = "2GiB"
 hot_max = 1048576
 max_cached_body = "16MiB"
+in_flight_max = "128MiB"
 keep = "14d"
 stale_if_down = "1d"
 offline = true

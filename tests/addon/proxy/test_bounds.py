@@ -1,5 +1,6 @@
 """What mitmproxy's layers hold, measured on real ones; with real peers: tests/live/test_bounds.py."""
 
+import h2.connection
 from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import Layer
@@ -66,3 +67,24 @@ def test_what_waits_for_the_window_is_counted_by_stream(context: Context) -> Non
     assert [bounds.window_bytes(client, stream_id) for stream_id in (1, 3)] == [10, 0]
     assert 3 not in client.h2_conn.stream_buffers
     assert bounds.window_bytes(Http1Server(context), 1) == 0
+
+
+def test_an_answer_goes_on_as_fast_as_its_window_opens_where_the_share_is_used_up(context: Context) -> None:
+    share = 2 * bounds.LEAST_BYTES
+    client = Http2Server(context)
+    peer = h2.connection.H2Connection()
+    peer.initiate_connection()
+    for number in (1, 3):
+        pseudo = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/")]
+        peer.send_headers(number, pseudo, end_stream=True)
+    client.h2_conn.initiate_connection()
+    client.h2_conn.receive_data(peer.data_to_send())
+    assert bounds.has_room(client, 1, share)
+    client.h2_conn.stream_buffers[1].append(SendH2Data(bytes(share + 1), end_stream=False))
+    assert not bounds.has_room(client, 1, share), "much waits"
+    assert bounds.has_room(client, 3, share), "this one can be sent"
+    client.h2_conn.send_data(3, bytes(40_000))
+    client.h2_conn.data_to_send()
+    assert not bounds.has_room(client, 3, share), "the window of the connection is nearly closed"
+    assert bounds.has_room(client, 3, 2 * share + 1)
+    assert bounds.has_room(Http1Server(context), 1, 0)

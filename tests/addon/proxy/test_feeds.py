@@ -1,12 +1,14 @@
 """Which content is looked at, and that feeds are found in it."""
 
 import gzip
+from pathlib import Path
 
 import pytest
 
 from bestbefore.addon.proxy import feeds
 from bestbefore.addon.proxy.feeds import FeedReader, begins_feed, is_sent_as_feed, may_be_feed
 from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 RSS = b"<rss><channel><item><guid>1</guid></item></channel></rss>"
 
@@ -46,6 +48,14 @@ def test_a_json_feed_may_name_its_version_last_if_its_type_says_what_it_is() -> 
 
 async def test_a_feed_is_read_through_its_coding() -> None:
     document = await FeedReader().read(head(coding="gzip"), gzip.compress(RSS))
+    assert document is not None
+    assert [item.name for item in document.items] == ["1"]
+
+
+async def test_a_feed_is_read_from_a_file(tmp_path: Path) -> None:
+    file = UnlinkedFile(tmp_path)
+    file.add(gzip.compress(RSS))
+    document = await FeedReader().read(head(coding="gzip"), file)
     assert document is not None
     assert [item.name for item in document.items] == ["1"]
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from bestbefore.addon.proxy.pieces import FILE_CHUNK_BYTES, cut
 from bestbefore.addon.rfc9111.ranges import Piece, Span
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 CONTENT = bytes(range(250))
 
@@ -31,7 +32,7 @@ class Stream:
             self.closed = True
 
 
-async def collected(content: Path | AsyncGenerator[bytes], pieces: list[Piece]) -> bytes:
+async def collected(content: Path | UnlinkedFile | AsyncGenerator[bytes], pieces: list[Piece]) -> bytes:
     chunks = cut(content, pieces)
     assert not isinstance(chunks, bytes)
     return b"".join([chunk async for chunk in chunks])
@@ -79,6 +80,16 @@ async def test_a_file_that_became_shorter_is_an_error_and_no_short_answer(tmp_pa
 async def test_a_file_that_is_gone_is_an_error_of_the_same_kind(tmp_path: Path) -> None:
     with pytest.raises(ConnectionError, match="cannot be read"):
         await collected(tmp_path / "body", [Span(0, 5)])
+
+
+async def test_a_file_without_a_name_gives_its_spans_too(tmp_path: Path) -> None:
+    file = UnlinkedFile(tmp_path)
+    file.add(CONTENT * 1000)
+    pieces = [Span(240, 260), b"--", Span(0, 3 * FILE_CHUNK_BYTES)]
+    whole = CONTENT * 1000
+    assert await collected(file, pieces) == whole[240:260] + b"--" + whole[: 3 * FILE_CHUNK_BYTES]
+    with pytest.raises(ConnectionError, match="shorter"):
+        await collected(file, [Span(0, len(whole) + 1)])
 
 
 async def test_a_stream_is_read_as_far_as_needed_and_closed() -> None:

@@ -8,6 +8,7 @@ import pytest
 from bestbefore.addon.rfc9111.copy import BodyRef
 from bestbefore.addon.store import bodies
 from bestbefore.addon.store.bodies import STREAM_FROM_BYTES, BodyFiles, Reading, new_digest
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 
 def ref(content):
@@ -35,6 +36,14 @@ def test_what_was_written_is_read_whole_or_as_a_file(tmp_path):
     assert files.read(ref(SMALL)) == Reading(SMALL)
     assert files.read(ref(LARGE)) == Reading(path_of(tmp_path, LARGE))
     assert path_of(tmp_path, LARGE).read_bytes() == LARGE
+
+
+def test_a_file_without_a_name_is_written_under_its_digest(tmp_path):
+    files, content, temporary = BodyFiles(tmp_path / "bodies"), bytes(STREAM_FROM_BYTES + 1), UnlinkedFile(tmp_path)
+    temporary.add(content)
+    files.write(ref(content), temporary)
+    assert files.read(ref(content)) == Reading(path_of(tmp_path / "bodies", content))
+    assert path_of(tmp_path / "bodies", content).read_bytes() == content
 
 
 def test_what_is_not_there_or_of_another_size_is_gone(tmp_path):

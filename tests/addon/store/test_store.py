@@ -9,6 +9,7 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.learning import Update
 from bestbefore.addon.store.interface import AwayError, CopySet, Tombstone, UnwritableError
+from bestbefore.addon.store.unlinked import UnlinkedFile
 
 URL = "http://www.example.org/a"
 DOMAIN = "example.org"
@@ -84,6 +85,19 @@ async def test_a_copy_too_large_for_the_process_is_served_before_and_after_it_is
     assert (await store.copies(URL)).copies == (copy,)
     assert await store.body(copy) == body
     assert store.status().hot_bytes < 100_000
+
+
+async def test_content_in_a_file_is_served_before_and_after_it_is_written(open_a_store, where, copy_of, tmp_path):
+    store = await open_a_store(where)
+    body, file = bytes(range(256)) * 8192, UnlinkedFile(tmp_path)
+    file.add(body)
+    copy = copy_of(URL, body)
+    store.put(copy, file)
+    assert await store.body(copy) is file
+    assert store.hot(URL).bodies == {}
+    await store.flush()
+    kept = await store.body(copy)
+    assert (kept if isinstance(kept, bytes) else kept.read_bytes()) == body
 
 
 async def test_what_left_the_process_is_read_again(open_a_store, where, copy_of):

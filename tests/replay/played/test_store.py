@@ -34,7 +34,7 @@ async def test_it_is_written_when_it_has_fallen_behind(monkeypatch: pytest.Monke
 async def test_a_store_that_was_away_for_a_moment_is_no_longer_trusted() -> None:
     async with own_store(ManualClock(1.0)) as store:
         await written(store)  # nobody is just connecting, whose connection would be left over
-        await store._link.backend._connection.close()
+        await store._link.backend._connection._connection.close()
         assert await store.record("http://a.test/") is None
         await store._link.back.wait()
         for ask in (keep_up, written):

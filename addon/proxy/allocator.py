@@ -1,0 +1,47 @@
+"""Gives memory that is no longer used back to the system, which the C library would keep for later."""
+
+import asyncio
+import ctypes
+import sys
+from collections.abc import Callable
+
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+MAPPED_FROM_BYTES = 128 * 1024
+"""Blocks from this size on are mapped one by one, and so are gone when they are freed. (The C library raises this by
+itself to 32 MiB as soon as larger blocks are freed, and then keeps them.)"""
+ARENAS = 2
+EVERY_S = 10.0
+"""Real seconds."""
+
+
+def _function(name: str) -> Callable[..., int] | None:
+    """One of the C library's; None where it has none of this name."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        found: Callable[..., int] = getattr(ctypes.CDLL(None), name)
+    except (OSError, AttributeError):
+        return None
+    return found
+
+
+def keep_little() -> None:
+    """Tell the allocator to keep little of what is freed. To be called before there are threads."""
+    mallopt = _function("mallopt")
+    if mallopt is not None:
+        mallopt(_M_MMAP_THRESHOLD, MAPPED_FROM_BYTES)
+        mallopt(_M_ARENA_MAX, ARENAS)
+
+
+def give_back() -> None:
+    """Give back what is free, wherever in the heap. It takes a millisecond or a few."""
+    trim = _function("malloc_trim")
+    if trim is not None:
+        trim(0)
+
+
+async def give_back_regularly() -> None:
+    """Give back what is free every now and then, until cancelled."""
+    while True:
+        await asyncio.sleep(EVERY_S)
+        await asyncio.to_thread(give_back)

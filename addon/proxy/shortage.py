@@ -1,0 +1,66 @@
+"""What was refused because there was too much of it: counted, and told in one line a minute."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+logger = logging.getLogger(__name__)
+
+TELL_EVERY_S = 60.0
+CONNECTIONS, EXCHANGES, TUNNELS, ACCEPTS = "connections", "requests", "origin-connections", "accepts"
+"""What may run out; `ACCEPTS`: the system had no descriptor for a new connection."""
+_OUT_OF_RESOURCE = "socket.accept() out of system resource"
+"""What asyncio says of it, a hundred times in a turn of its loop."""
+
+
+class Shortage:
+    """Counts refusals by what there was too much of."""
+
+    def __init__(self, limit: int, now: Callable[[], float], count: Callable[[str], None] = lambda _: None) -> None:
+        """`limit`: of descriptors, for the message. `now`: the monotonic clock. `count`: for the metric."""
+        self._limit = limit
+        self._now = now
+        self._count = count
+        self._untold: Counter[str] = Counter()
+        self._told_s: float | None = None
+        self._last_s: float | None = None
+
+    def refused(self, what: str) -> None:
+        """One more was refused."""
+        self._untold[what] += 1
+        self._count(what)
+        self._last_s = self._now()
+        self.tell()
+
+    def tell(self) -> None:
+        """Log what was not told yet, if the line before is a minute old. To be called now and then."""
+        now_s = self._now()
+        if not self._untold or (self._told_s is not None and now_s - self._told_s < TELL_EVERY_S):
+            return
+        told = ", ".join(f"{number} {what}" for what, number in sorted(self._untold.items()))
+        logger.warning(
+            "refused since the last such line: %s; the process may have %d file descriptors", told, self._limit
+        )
+        self._untold.clear()
+        self._told_s = now_s
+
+    @property
+    def holds(self) -> bool:
+        """Whether anything was refused within the last minute."""
+        return self._last_s is not None and self._now() - self._last_s < TELL_EVERY_S
+
+    def watch(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Count what asyncio would log of connections that it cannot accept."""
+        before = loop.get_exception_handler()
+
+        def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+            if context.get("message") == _OUT_OF_RESOURCE:
+                self.refused(ACCEPTS)
+            elif before is not None:
+                before(loop, context)
+            else:
+                loop.default_exception_handler(context)
+
+        loop.set_exception_handler(handle)
