@@ -133,7 +133,7 @@ class BestBefore:
         ):
             next_layer.layer = layers.TCPLayer(context, ignore=True)
             return
-        install(next_layer, service)
+        install(next_layer, service.gateway)
 
     # Who may do what.
 
@@ -250,7 +250,7 @@ class BestBefore:
     @staticmethod
     def _deadline(flow: mitmproxy.http.HTTPFlow, service: Service) -> asyncio.TimerHandle:
         """Give the origin as long to answer as on other ways, and close its connection then."""
-        within_s = service.limits.read_s + service.limits.head_s
+        within_s = service.gateway.limits.read_s + service.gateway.limits.head_s
         return asyncio.get_running_loop().call_later(
             within_s, lambda: transports.cut(flow.server_conn, flow.client_conn)
         )

@@ -1,36 +1,13 @@
-"""What a client is told when we fail, and what is let go of when it is forgotten."""
+"""What the running proxy lets go of when it is forgotten."""
 
 from dataclasses import replace
 from pathlib import Path
-
-import pytest
-from mitmproxy.test import tflow
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.proxy.service import Service
-from bestbefore.addon.rfc9111.message import Request, Target
 from bestbefore.addon.traffic.files import TrafficFiles
-
-
-@pytest.mark.parametrize("method", ["GET", "PURGE"])
-async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str
-) -> None:
-    service = Service(ConfigWatch(None, {"state": str(tmp_path), "admin": "off"}), RealClock())
-    await service.start()
-
-    async def fails(*_: object) -> None:
-        raise KeyError
-
-    monkeypatch.setattr(service._exchanges, "answer", fails)
-    monkeypatch.setattr(service._store, "copies", fails)
-    answer = await service.answer(Request(method, Target.parse("http://example.org/")), tflow.tclient_conn())
-    assert answer.head.status == 500
-    assert answer.head.fields.get("cache-status") == "bestbefore; detail=fault"
-    assert "a fault in bestbefore" in caplog.text
-    await service.stop()
 
 
 async def test_what_is_forgotten_leaves_the_traffic_log(tmp_path: Path) -> None:

@@ -1,0 +1,144 @@
+"""What the layer asks of the running proxy: who is let in, what is refused at once, and the answers."""
+
+import logging
+from collections.abc import Callable
+
+import mitmproxy.http
+from mitmproxy.connection import Client, Connection
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.engine import heads
+from bestbefore.addon.engine.request import MISDIRECTED, misframed
+from bestbefore.addon.proxy import bounds, pages, transports
+from bestbefore.addon.proxy.access import peer_of
+from bestbefore.addon.proxy.admission import Admission
+from bestbefore.addon.proxy.answer import Answer
+from bestbefore.addon.proxy.budget import Budget
+from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.forwarded import asks_for_upgrade
+from bestbefore.addon.proxy.gate import Gate
+from bestbefore.addon.proxy.interim import Interim, nobody
+from bestbefore.addon.proxy.limits import TimeLimits, limits_of
+from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.translate import fields_of
+from bestbefore.addon.rfc9111 import cache_status
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.store.store import Store
+
+logger = logging.getLogger(__name__)
+
+
+class LiveGateway:
+    """The gateway (`gateway.Gateway`) of a proxy that runs."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        gate: Gate,
+        admission: Admission,
+        budget: Budget,
+        store: Store,
+        exchanges: Exchanges,
+        settings: Callable[[], Settings],
+        *,
+        announce: bool,
+    ) -> None:
+        """`settings`: those in force when it is called."""
+        self.announce = announce
+        self._clock = clock
+        self._gate = gate
+        self._admission = admission
+        self._budget = budget
+        self._store = store
+        self._exchanges = exchanges
+        self._settings = settings
+
+    def takes(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:
+        """Whether this request is answered here. mitmproxy has tunnels and upgrades, and asks for passwords."""
+        if request.data.method == b"CONNECT":
+            return False
+        if not has_content and "upgrade" in request.headers and asks_for_upgrade(fields_of(request.headers)):
+            return False
+        return self._gate.admitted(client, request.headers.get("Proxy-Authorization"))
+
+    def refusal(self, request: Request, client: Client) -> Answer | None:
+        """The error that answers a request, as it came, which could be read in two ways; None if it could not."""
+        why = misframed(request)
+        return self._exchanges.refused(request, client, 400, why) if why else None
+
+    def misdirected(self, request: Request, client: Client) -> Answer:
+        """The error that answers a request for another server than its connection leads to (RFC 9110 15.5.20)."""
+        return self._exchanges.refused(request, client, 421, MISDIRECTED)
+
+    def hit(self, request: Request, client: Client) -> Answer | None:
+        """See `Exchanges.hit`."""
+        if self._settings().passthrough and self._settings().is_passthrough(request.target.host):
+            return None
+        return self._exchanges.hit(request, client)
+
+    async def answer(
+        self, request: Request, client: Client, interim: Interim = nobody, upload: Upload | None = None
+    ) -> Answer:
+        """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
+        if self._gate.is_own(request.target.host, request.target.port):
+            hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
+            return self._exchanges.refused(request, client, 403, "own-address", hint)
+        if upload is not None or request.method not in ("GET", "HEAD", "PURGE"):
+            refusal = self._gate.refusal(request, client, self._exchanges.site)
+            if refusal is not None:
+                return self._exchanges.refused(request, client, refusal[0], "not-allowed", refusal[1])
+        if not self._admission.begins():
+            return self._exchanges.refused(request, client, 503, "too-many-requests")
+        return await self._admission.until_sent(self._answer(request, client, interim, upload))
+
+    async def _answer(self, request: Request, client: Client, interim: Interim, upload: Upload | None) -> Answer:
+        try:
+            if request.method == "PURGE":
+                return await self._purge(request, client)
+            untouched = self._settings().is_passthrough(request.target.host)
+            return await self._exchanges.answer(request, client, interim, upload, untouched=untouched)
+        except Exception:
+            # Left to mitmproxy, the client would wait for ever.
+            logger.exception("a request could not be answered: this is a fault in bestbefore")
+            return self._exchanges.refused(request, client, 500, "fault")
+
+    async def _purge(self, request: Request, client: Client) -> Answer:
+        """Remove the copies of the request's own target. For hosts and patterns there is a command."""
+        url = request.target.url
+        address = peer_of(client)
+        if not self._gate.access.purges(address, request.fields):
+            status, text = 403, "PURGE is for programs of this machine, and for no web page"
+        else:
+            had_copies = bool((await self._store.copies(url)).copies)
+            self._store.drop(url)  # what is on its way too, so also where there is no copy yet
+            await self._store.flush()
+            status, text = (200, f"purged {url}") if had_copies else (404, f"there is no copy of {url}")
+            logger.info("%s: %s", address, text)
+        body = f"bestbefore: {text}\n".encode()
+        return Answer(heads.of_our_own(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
+
+    async def drained(self, client: Client) -> None:
+        """See `transports.drained`."""
+        await transports.drained(client)
+
+    def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
+        """See `transports.hear`."""
+        transports.hear(connection, client, on=on)
+
+    def cut(self, client: Client) -> None:
+        """See `transports.cut`."""
+        transports.cut(client, client)
+
+    @property
+    def limits(self) -> TimeLimits:
+        """How long clients and origins are waited for."""
+        return limits_of(self._settings())
+
+    def share_bytes(self) -> int:
+        """How much may wait on one connection, by how many there are."""
+        return self._budget.share_bytes(transports.connected(), bounds.LEAST_BYTES, bounds.WAITING_BYTES)
+
+    def now(self) -> float:
+        """Policy time, s."""
+        return self._clock.now()

@@ -1,0 +1,67 @@
+"""What a client gets of the running proxy's gateway."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from mitmproxy.test import tflow
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.config.watch import ConfigWatch
+from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.rfc9111.message import Fields, Request, Target
+
+URL = Target.parse("http://example.org/")
+
+
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    made = Service(ConfigWatch(None, {"state": str(tmp_path), "admin": "off"}), RealClock())
+    await made.start()
+    yield made
+    await made.stop()
+
+
+@pytest.mark.parametrize("method", ["GET", "PURGE"])
+async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
+    service: Service, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, method: str
+) -> None:
+    async def fails(*_: object, **__: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(service._exchanges, "answer", fails)
+    monkeypatch.setattr(service._store, "copies", fails)
+    answer = await service.gateway.answer(Request(method, URL), tflow.tclient_conn())
+    assert answer.head.status == 500
+    assert answer.head.fields.get("cache-status") == "bestbefore; detail=fault"
+    assert "a fault in bestbefore" in caplog.text
+
+
+async def test_what_could_be_read_in_two_ways_is_refused_at_once(service: Service) -> None:
+    client = tflow.tclient_conn()
+    refused = service.gateway.refusal(Request("GET", URL, Fields([("Content-Length", "52")])), client)
+    assert refused is not None
+    assert (refused.head.status, refused.head.fields.get("cache-status")) == (
+        400,
+        "bestbefore; detail=length-without-content",
+    )
+    assert service.gateway.refusal(Request("GET", URL, Fields([("Host", "example.org")])), client) is None
+    assert service.gateway.misdirected(Request("GET", URL), client).head.status == 421
+
+
+@pytest.mark.parametrize(
+    ("method", "fields", "has_content", "takes"),
+    [
+        (b"GET", (), False, True),
+        (b"POST", (), True, True),
+        (b"CONNECT", (), False, False),
+        (b"GET", ((b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")), False, False),
+        (b"GET", ((b"Connection", b"Upgrade"), (b"Upgrade", b"websocket")), True, True),
+        (b"GET", ((b"Upgrade", b"websocket"),), False, True),
+    ],
+)
+def test_tunnels_and_upgrades_are_mitmproxys(
+    service: Service, method: bytes, fields: tuple[tuple[bytes, bytes], ...], has_content: bool, takes: bool
+) -> None:
+    request = tflow.treq(method=method, headers=fields)
+    assert service.gateway.takes(request, tflow.tclient_conn(), has_content=has_content) is takes
