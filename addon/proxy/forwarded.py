@@ -38,24 +38,30 @@ class Passing:
             self.deadline.cancel()
 
 
-def asks_for_upgrade(fields: Fields) -> bool:
-    """Whether a request asks its connection to change (RFC 9110 7.8)."""
-    return "upgrade" in fields and "upgrade" in connection_options(fields)
+def asked_protocols(fields: Fields) -> tuple[str, ...]:
+    """What a request asks its connection to change to (RFC 9110 7.8).
+
+    Never HTTP/2: through such a connection requests would pass that no rule of the proxy sees.
+    """
+    if "upgrade" not in fields or "upgrade" not in connection_options(fields):
+        return ()
+    asked = (name for line in fields.values("upgrade") for name in list_members(line))
+    return tuple(name for name in asked if not name.lower().startswith("h2"))
 
 
 def sent_fields(request: Request, site: Site) -> Fields:
     """The fields of a request for an upgrade as the origin gets them. Host is the target's, and nothing frames."""
     own = (("Host", request.target.authority), ("Connection", "Upgrade"))
-    upgrade = tuple(("Upgrade", value) for value in request.fields.values("upgrade"))
+    upgrade = ("Upgrade", ", ".join(asked_protocols(request.fields)))
     rest = end_to_end(request.fields).without(MADE_HERE)
-    return marked(Fields((*own, *upgrade, *rest.raw)), site)
+    return marked(Fields((*own, upgrade, *rest.raw)), site)
 
 
 def is_understood(request: Request, head: Head) -> bool:
     """Whether an answer can be passed on: its status exists, and it switches to nothing that was not asked for."""
     if head.status != 101:
         return 100 <= head.status <= 599
-    asked = {name.lower() for line in request.fields.values("upgrade") for name in list_members(line)}
+    asked = {name.lower() for name in asked_protocols(request.fields)}
     given = {name.lower() for line in head.fields.values("upgrade") for name in list_members(line)}
     return bool(given) and given <= asked
 
@@ -70,7 +76,7 @@ def passed_head(passing: Passing, head: Head, now_s: float, site: Site) -> Head:
 def _with_framing(original: Fields, fields: Fields) -> Fields:
     """mitmproxy frames what it passes on by the fields, so these stay."""
     framing = [line for line in original.raw if line[0].lower() == "transfer-encoding"]
-    if asks_for_upgrade(original):
+    if asked_protocols(original):
         framing += [*((name, value) for name, value in original.raw if name.lower() == "upgrade")]
         framing.append(("Connection", "Upgrade"))
     return fields.added(*framing)

@@ -16,7 +16,7 @@ from bestbefore.addon.proxy.admission import Admission
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.budget import Budget
 from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.forwarded import asks_for_upgrade
+from bestbefore.addon.proxy.forwarded import asked_protocols
 from bestbefore.addon.proxy.gate import Gate
 from bestbefore.addon.proxy.interim import Interim, nobody
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
@@ -58,7 +58,7 @@ class LiveGateway:
         """Whether this request is answered here. mitmproxy has tunnels and upgrades, and asks for passwords."""
         if request.data.method == b"CONNECT":
             return False
-        if not has_content and "upgrade" in request.headers and asks_for_upgrade(fields_of(request.headers)):
+        if not has_content and "upgrade" in request.headers and asked_protocols(fields_of(request.headers)):
             return False
         return self._gate.admitted(client, request.headers.get("Proxy-Authorization"))
 

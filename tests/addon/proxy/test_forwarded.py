@@ -3,7 +3,7 @@
 import pytest
 
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.forwarded import Passing, asks_for_upgrade, is_understood, passed_head, sent_fields
+from bestbefore.addon.proxy.forwarded import Passing, asked_protocols, is_understood, passed_head, sent_fields
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 SITE = Site("bestbefore-1", b"", 1)
@@ -27,14 +27,20 @@ def test_an_upgrade_is_passed_on_as_one_and_nothing_else_of_its_connection() -> 
 
 
 @pytest.mark.parametrize(
-    ("fields", "asks"),
+    ("fields", "asked"),
     [
-        (UPGRADE, True), (UPGRADE[:1], False), (UPGRADE[1:], False),
-        ((("Connection", "close, upgrade"), UPGRADE[1]), True),
+        (UPGRADE, ("websocket",)),
+        (UPGRADE[:1], ()),
+        (UPGRADE[1:], ()),
+        ((("Connection", "close, upgrade"), UPGRADE[1]), ("websocket",)),
+        ((UPGRADE[0], ("Upgrade", "h2c, websocket")), ("websocket",)),
+        ((UPGRADE[0], ("Upgrade", "H2C")), ()),
     ],
-)  # fmt: skip
-def test_an_upgrade_is_asked_for_by_both_fields(fields: tuple[tuple[str, str], ...], asks: bool) -> None:
-    assert asks_for_upgrade(Fields(fields)) is asks
+)
+def test_an_upgrade_is_asked_for_by_both_fields_and_never_to_http_2(
+    fields: tuple[tuple[str, str], ...], asked: tuple[str, ...]
+) -> None:
+    assert asked_protocols(Fields(fields)) == asked
 
 
 @pytest.mark.parametrize(
