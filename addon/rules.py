@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.policies.validation.bounds import Bounded
+from bestbefore.policies.validation.machinery.bounds import Bounded
 
 type Obey = Literal["strict", "shorten", "override"]
 """Whose lifetime rules: the origin's alone; the shorter of the two; the policy's (at the user's own risk)."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from bestbefore.policies.validation.policy import Needs, Policy
+from bestbefore.policies.validation.machinery.policy import Needs, Policy
 from bestbefore.replay import fast, fast_observed, plain
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Scenario

@@ -15,7 +15,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.validation.policy import Needs, Policy
+from bestbefore.policies.validation.machinery.policy import Needs, Policy
 from bestbefore.replay.cores import CORES, START_METHOD, evaluating
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import vectorised

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.cores import CORES
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels import interpreted_observed

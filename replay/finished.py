@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.whole_file import naming
 
 Row = Mapping[str, float | str | None]

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from itertools import product
 
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import UNIT_SECONDS, parse_duration, parse_spec
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import UNIT_SECONDS, parse_duration, parse_spec
 
 MOST_POINTS = 10_000
 """More in one sweep is a mistake in writing it."""

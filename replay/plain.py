@@ -3,8 +3,8 @@
 import math
 from dataclasses import dataclass, field
 
-from bestbefore.policies.validation.policy import Outcome, Policy
-from bestbefore.policies.validation.verdict import Verdict
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Scenario
 from bestbefore.replay.watching import Watch

@@ -16,7 +16,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, FloatArray, History, IntArray
-from bestbefore.policies.validation.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)

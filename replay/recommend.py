@@ -6,10 +6,10 @@ from functools import partial
 
 from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
 from bestbefore.addon.rules import HostPattern
-from bestbefore.policies.validation.bounds import LIVE_DEFAULTS
-from bestbefore.policies.validation.oracle import Oracle
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import make_policy
+from bestbefore.policies.validation.baselines.oracle import Oracle
+from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.replay.breakdown import DOMAIN, Breakdown
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.engines import Engines

@@ -12,8 +12,8 @@ from itertools import repeat
 from typing import Self
 
 from bestbefore.policies.models.history import DAY_S, History
-from bestbefore.policies.validation.policy import Needs, Outcome, Policy
-from bestbefore.policies.validation.verdict import Verdict
+from bestbefore.policies.validation.machinery.policy import Needs, Outcome, Policy
+from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.counts import RefreshCounts
 from bestbefore.replay.known import Known

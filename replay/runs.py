@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.breakdown import Breakdown
 from bestbefore.replay.counts import Counts, RefreshCounts
 from bestbefore.replay.engines import Engines, Through

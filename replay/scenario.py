@@ -6,7 +6,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from bestbefore.policies.validation.policy import Needs, Policy
+from bestbefore.policies.validation.machinery.policy import Needs, Policy
 from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.known import Known
 from bestbefore.replay.observed import ObservedHistories, Warm

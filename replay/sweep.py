@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from bestbefore.policies.validation.policy import Policy
+from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.cores import evaluating
 from bestbefore.replay.finished import Finished, Rows
 from bestbefore.replay.grid import Point

@@ -20,8 +20,8 @@ from bestbefore.addon.rfc9111.dates import format_http_date, parse_http_date
 from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.history import HOUR_S
-from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.policy import Needs, Policy
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.machinery.policy import Needs, Policy
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.observed import VARIANT, Warm

@@ -20,8 +20,8 @@ from bestbefore.addon.rules import OBEY, Rule
 from bestbefore.policies.models.history import BINS
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
 from bestbefore.policies.models.rates.likelihood import most_likely
-from bestbefore.policies.validation.bounds import LEAST_EXPOSURE_H
-from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.machinery.bounds import LEAST_EXPOSURE_H
+from bestbefore.policies.validation.machinery.spec import params
 
 UPDATES_REPORTED = 10
 CONFIDENCE = 0.95

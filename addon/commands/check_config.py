@@ -11,7 +11,7 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import shown
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.rules import Rule, Rules
-from bestbefore.policies.validation.spec import duration_text, params, spec_text
+from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
 
 _TOLD_APART = ("match", "policy", "obey", "stale_if_down_s", "key")
 """What of a rule has a line of its own, or is no key of it. All else is shown where it differs from the default."""

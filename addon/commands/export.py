@@ -17,7 +17,7 @@ from bestbefore.addon.errors import InputError
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, Requests, Updates
-from bestbefore.policies.validation.spec import params, spec_text
+from bestbefore.policies.validation.machinery.spec import params, spec_text
 
 _UPDATES, _REQUESTS = "updates", "requests"
 """The files, less the endings of their format."""

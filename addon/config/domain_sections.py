@@ -9,9 +9,9 @@ from bestbefore.addon.config.lines import KeyPath
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
 from bestbefore.addon.rules import OBEY, OVERRIDABLE, HostPattern, Pattern, Rule, Rules
-from bestbefore.policies.validation.bounds import LIVE_DEFAULTS, Bounded
-from bestbefore.policies.validation.policy import Needs
-from bestbefore.policies.validation.spec import make_policy, params
+from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
+from bestbefore.policies.validation.machinery.policy import Needs
+from bestbefore.policies.validation.machinery.spec import make_policy, params
 from bestbefore.policies.validation.table import POLICIES
 
 DEFAULT_POLICY = "indttl"

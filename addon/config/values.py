@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from bestbefore.addon.config.settings import Address, Network, Server
 from bestbefore.addon.rules import HostPattern
-from bestbefore.policies.validation.spec import parse_duration
+from bestbefore.policies.validation.machinery.spec import parse_duration
 
 type Reader[T] = Callable[[object], T]
 

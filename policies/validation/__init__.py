@@ -1,1 +1,4 @@
-"""When a copy expires: one file a policy, listed in table.py."""
+"""When a copy expires. `rules` learn, `baselines` are what they are measured against, `machinery` is what both share.
+
+One file a policy; `table` lists them.
+"""

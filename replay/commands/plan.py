@@ -12,7 +12,7 @@ from bestbefore.addon.admin.units import utc
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.table import OBJECTIVES
-from bestbefore.policies.validation.spec import parse_duration
+from bestbefore.policies.validation.machinery.spec import parse_duration
 from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.progress import bar, open_watched, spinner
 from bestbefore.replay.planning.drawing import drawing

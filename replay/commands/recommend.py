@@ -11,8 +11,8 @@ from bestbefore.addon.admin.units import utc
 from bestbefore.addon.config.domain_sections import LIVE_POLICIES
 from bestbefore.addon.config.problems import shown
 from bestbefore.addon.errors import InputError
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.candidates import CANDIDATES
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options

@@ -13,7 +13,7 @@ from click.core import ParameterSource
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
-from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.run_options import RunOptions, Start, run_options

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from bestbefore.addon.errors import InputError
-from bestbefore.policies.validation.spec import parse_duration
+from bestbefore.policies.validation.machinery.spec import parse_duration
 from bestbefore.replay.breakdown import DOMAIN, Breakdown
 from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.progress import bar

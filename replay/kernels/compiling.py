@@ -74,7 +74,7 @@ def cache_folder() -> Path:
     """
     digest = hashlib.sha256()
     for package in (models, validation, kernels):
-        for file in sorted(Path(package.__path__[0]).glob("*.py")):
+        for file in sorted(Path(package.__path__[0]).rglob("*.py")):
             digest.update(file.read_bytes())
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(caches) / "bestbefore" / "kernels" / digest.hexdigest()[:16]

@@ -20,16 +20,16 @@ from bestbefore.policies.models.intensity import (
     set_relative_rates,
 )
 from bestbefore.policies.models.segmentation import log_likelihood, merge, set_segments
-from bestbefore.policies.validation.aimd import aimd_interval_s
-from bestbefore.policies.validation.bounds import bounded_s
-from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
-from bestbefore.policies.validation.indagg import follows_group
-from bestbefore.policies.validation.indttl import in_burst
-from bestbefore.policies.validation.miniflux import miniflux_interval_s
-from bestbefore.policies.validation.nutch import nutch_expiry_s, nutch_interval_s
-from bestbefore.policies.validation.squid import squid_ttl_s
-from bestbefore.policies.validation.stormcrawler import stormcrawler_interval_s
-from bestbefore.policies.validation.ttl import ttl_expiry_s
+from bestbefore.policies.validation.baselines.aimd import aimd_interval_s
+from bestbefore.policies.validation.baselines.miniflux import miniflux_interval_s
+from bestbefore.policies.validation.baselines.nutch import nutch_expiry_s, nutch_interval_s
+from bestbefore.policies.validation.baselines.squid import squid_ttl_s
+from bestbefore.policies.validation.baselines.stormcrawler import stormcrawler_interval_s
+from bestbefore.policies.validation.machinery.bounds import bounded_s
+from bestbefore.policies.validation.machinery.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
+from bestbefore.policies.validation.rules.indagg import follows_group
+from bestbefore.policies.validation.rules.indttl import in_burst
+from bestbefore.policies.validation.rules.ttl import ttl_expiry_s
 from bestbefore.replay.kernels.rule import Kind, Rule
 
 FORMULAS = (

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import HOUR_S, FloatArray
 from bestbefore.policies.models.intensity import TOLERANCE
-from bestbefore.policies.validation.bounds import ENOUGH_UPDATES
-from bestbefore.policies.validation.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
-from bestbefore.policies.validation.miniflux import WEEK_S
-from bestbefore.policies.validation.ttl import ttl_expiry_s
+from bestbefore.policies.validation.baselines.miniflux import WEEK_S
+from bestbefore.policies.validation.machinery.bounds import ENOUGH_UPDATES
+from bestbefore.policies.validation.machinery.fallback import GROUP_LEAST_UPDATES, member_rate_per_hour
+from bestbefore.policies.validation.rules.ttl import ttl_expiry_s
 from bestbefore.replay.kernels import deciding, lookup
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.intensity_vectorised import (

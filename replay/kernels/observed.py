@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import HOUR_S, FloatArray
-from bestbefore.policies.validation.bounds import ENOUGH_UPDATES, bounded_s
-from bestbefore.policies.validation.indttl import in_burst
-from bestbefore.policies.validation.miniflux import WEEK_S
-from bestbefore.policies.validation.nutch import nutch_expiry_s
+from bestbefore.policies.validation.baselines.miniflux import WEEK_S
+from bestbefore.policies.validation.baselines.nutch import nutch_expiry_s
+from bestbefore.policies.validation.machinery.bounds import ENOUGH_UPDATES, bounded_s
+from bestbefore.policies.validation.rules.indttl import in_burst
 from bestbefore.replay.kernels.deciding import (
     ByBin,
     expected_after,

@@ -4,23 +4,23 @@ import math
 from enum import IntEnum
 from typing import NamedTuple
 
-from bestbefore.policies.validation.agghist import AggHist
-from bestbefore.policies.validation.aimd import Aimd
-from bestbefore.policies.validation.always import Always
-from bestbefore.policies.validation.bounds import LEAST_EXPOSURE_H, Bounded
-from bestbefore.policies.validation.fallback import Fallback, GroupMember, LastUpdate
-from bestbefore.policies.validation.fixed import Fixed
-from bestbefore.policies.validation.indagg import IndAgg
-from bestbefore.policies.validation.indhist import IndHist
-from bestbefore.policies.validation.indttl import IndTtl
-from bestbefore.policies.validation.miniflux import Miniflux
-from bestbefore.policies.validation.never import Never
-from bestbefore.policies.validation.nutch import Nutch
-from bestbefore.policies.validation.oracle import Oracle
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.squid import Squid
-from bestbefore.policies.validation.stormcrawler import StormCrawler
-from bestbefore.policies.validation.ttl import Ttl
+from bestbefore.policies.validation.baselines.aimd import Aimd
+from bestbefore.policies.validation.baselines.always import Always
+from bestbefore.policies.validation.baselines.fixed import Fixed
+from bestbefore.policies.validation.baselines.miniflux import Miniflux
+from bestbefore.policies.validation.baselines.never import Never
+from bestbefore.policies.validation.baselines.nutch import Nutch
+from bestbefore.policies.validation.baselines.oracle import Oracle
+from bestbefore.policies.validation.baselines.squid import Squid
+from bestbefore.policies.validation.baselines.stormcrawler import StormCrawler
+from bestbefore.policies.validation.machinery.bounds import LEAST_EXPOSURE_H, Bounded
+from bestbefore.policies.validation.machinery.fallback import Fallback, GroupMember, LastUpdate
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.rules.agghist import AggHist
+from bestbefore.policies.validation.rules.indagg import IndAgg
+from bestbefore.policies.validation.rules.indhist import IndHist
+from bestbefore.policies.validation.rules.indttl import IndTtl
+from bestbefore.policies.validation.rules.ttl import Ttl
 
 
 class Kind(IntEnum):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
 from bestbefore.addon.config.problems import shown
 from bestbefore.addon.rules import HostPattern
-from bestbefore.policies.validation.bounds import LIVE_DEFAULTS
-from bestbefore.policies.validation.spec import Value
+from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
+from bestbefore.policies.validation.machinery.spec import Value
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.recommend import LEAST_CACHED, LEAST_CHANGES, Choice, Recommendation, is_host, stale_rate
 from bestbefore.replay.report.words import percent

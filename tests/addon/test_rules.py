@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.rules import HostPattern, Pattern, Rule, Rules
-from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.ttl import Ttl
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.rules.ttl import Ttl
 
 
 def rule(match: str, group: str | None = None) -> Rule:

@@ -36,7 +36,7 @@ from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rfc9111.storing import copy_of, why_not_store
 from bestbefore.addon.rules import Pattern, Rule
-from bestbefore.policies.validation.spec import make_policy
+from bestbefore.policies.validation.machinery.spec import make_policy
 
 URL = "http://example.org/"
 WEEK_S = 604_800.0

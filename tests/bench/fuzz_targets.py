@@ -43,7 +43,7 @@ from bestbefore.addon.rfc9111.syntax import delta_seconds, list_members, unquote
 from bestbefore.addon.rules import Pattern, Rule
 from bestbefore.addon.store.codec import UnreadableError, decode_copy, decode_record, encode_copy, encode_record
 from bestbefore.addon.store.connection import checked_url
-from bestbefore.policies.validation.spec import make_policy, parse_duration, parse_spec
+from bestbefore.policies.validation.machinery.spec import make_policy, parse_duration, parse_spec
 from bestbefore.replay.traces import npz
 from bestbefore.replay.traces.csv import read_table
 from bestbefore.replay.traces.errors import TraceError

@@ -24,7 +24,7 @@ from generated_trace import Shape, write
 from replay_long import replayed
 from results_page import write_page
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay import plain
 from bestbefore.replay.fast import COMPILED_EACH, VECTORISED, FastReplay, Kernel
 from bestbefore.replay.fast_observed import INTERPRETED, FastObservedReplay

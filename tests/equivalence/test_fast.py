@@ -26,9 +26,9 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import FloatArray, History
-from bestbefore.policies.validation.policy import Outcome, Policy
-from bestbefore.policies.validation.spec import parse_spec
-from bestbefore.policies.validation.verdict import Verdict
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay import plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts

@@ -25,9 +25,9 @@ from hypothesis import strategies as st
 from bestbefore.addon.engine import learning as live
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.policy import Outcome, Policy
-from bestbefore.policies.validation.spec import parse_spec
-from bestbefore.policies.validation.verdict import Verdict
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay import fast_observed, plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts

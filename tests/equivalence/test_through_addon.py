@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bestbefore.addon.engine import learning
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay import plain, through_addon
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts

@@ -3,10 +3,10 @@ import pytest
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.policy import Needs, Outcome
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
 from bestbefore.policies.validation.table import POLICIES
-from bestbefore.policies.validation.verdict import Reason, Verdict
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.engines import Engines, Through
 from bestbefore.replay.observed import Warm

@@ -5,9 +5,9 @@ import os
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.fallback import LastUpdate
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.machinery.fallback import LastUpdate
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay import fast, plain
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.fast import FastReplay, Kernel

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay import fast_observed, kernels, plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.finished import Finished
 
 TTL, INDTTL = parse_spec("ttl:alpha=0.2"), parse_spec("indttl:threshold=inf,fallback=ttl+group")

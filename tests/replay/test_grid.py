@@ -2,8 +2,8 @@ import re
 
 import pytest
 
-from bestbefore.policies.validation.indttl import IndTtl
-from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.machinery.spec import params
+from bestbefore.policies.validation.rules.indttl import IndTtl
 from bestbefore.replay.grid import MOST_POINTS, points_of
 
 

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.observed import Warm

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, History
-from bestbefore.policies.validation.fixed import Fixed
-from bestbefore.policies.validation.miniflux import Miniflux
-from bestbefore.policies.validation.never import Never
-from bestbefore.policies.validation.nutch import Nutch
+from bestbefore.policies.validation.baselines.fixed import Fixed
+from bestbefore.policies.validation.baselines.miniflux import Miniflux
+from bestbefore.policies.validation.baselines.never import Never
+from bestbefore.policies.validation.baselines.nutch import Nutch
 from bestbefore.replay.polling import Listed, Measured, Postings, Recurrent, Spaced, policy_retrievals_s
 
 

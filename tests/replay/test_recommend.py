@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay import plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.policy import Outcome, Policy
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import RefreshCounts

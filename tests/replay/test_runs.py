@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.breakdown import Breakdown
 from bestbefore.replay.engines import Engines, Through
 from bestbefore.replay.observed import Warm

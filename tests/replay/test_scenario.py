@@ -3,7 +3,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates

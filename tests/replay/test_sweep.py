@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.policies.validation.policy import Policy
-from bestbefore.policies.validation.spec import params
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.finished import Finished, Rows
 from bestbefore.replay.grid import points_of
 from bestbefore.replay.sweep import sweeping

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import redis
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay import plain, through_addon
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.observed import Warm

@@ -10,8 +10,8 @@ import numpy as np
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import HOUR_S, History
 from bestbefore.policies.models.intensity import HOURLY_S, mass
-from bestbefore.policies.validation.indhist import individual_rates_per_hour
-from bestbefore.policies.validation.ttl import ttl_expiry_s
+from bestbefore.policies.validation.rules.indhist import individual_rates_per_hour
+from bestbefore.policies.validation.rules.ttl import ttl_expiry_s
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.claims import Claim, verdict

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.engines import Engines
 from bestbefore.replay.observed import Warm

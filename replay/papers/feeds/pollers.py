@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLINE, PLANNED, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S, Spans

@@ -10,8 +10,8 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.rfc9111.reuse import Action
 from bestbefore.addon.rules import Pattern, Rule
-from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.ttl import Ttl
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.rules.ttl import Ttl
 
 NOW_S = 1706227238.0  # 2024-01-26 00:00:38
 URL = "http://example.org/a"

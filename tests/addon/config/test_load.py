@@ -13,10 +13,10 @@ from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.config.prefetch_section import Budget
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import Address, Settings
-from bestbefore.policies.validation.agghist import AggHist
-from bestbefore.policies.validation.indagg import IndAgg
-from bestbefore.policies.validation.indttl import IndTtl
-from bestbefore.policies.validation.ttl import Ttl
+from bestbefore.policies.validation.rules.agghist import AggHist
+from bestbefore.policies.validation.rules.indagg import IndAgg
+from bestbefore.policies.validation.rules.indttl import IndTtl
+from bestbefore.policies.validation.rules.ttl import Ttl
 
 HOUR_S, DAY_S = 3600.0, 86400.0
 

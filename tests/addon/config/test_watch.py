@@ -5,7 +5,7 @@ import pytest
 
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.watch import ConfigWatch, Refused, Reloaded
-from bestbefore.policies.validation.ttl import Ttl
+from bestbefore.policies.validation.rules.ttl import Ttl
 
 FIRST = '[proxy]\nmax_cached_body = "1MiB"\n'
 

@@ -12,7 +12,7 @@ from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rfc9111.storing import copy_of
 from bestbefore.addon.rules import Pattern, Rule
-from bestbefore.policies.validation.spec import make_policy
+from bestbefore.policies.validation.machinery.spec import make_policy
 
 NOW_S = 1_706_300_000.0
 URL = "http://example.org/page"

@@ -1,11 +1,11 @@
 import pytest
 
-from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.fallback import LastUpdate
-from bestbefore.policies.validation.policy import Needs
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.machinery.fallback import LastUpdate
+from bestbefore.policies.validation.machinery.policy import Needs
+from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.policies.validation.rules.ttl import Ttl
 from bestbefore.policies.validation.table import POLICIES
-from bestbefore.policies.validation.ttl import Ttl
 from bestbefore.replay.kernels.rule import Kind, rule_of
 
 

@@ -1,6 +1,6 @@
 from xml.etree import ElementTree as ET
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.report.series import Series

@@ -12,8 +12,8 @@ from bestbefore.addon.proxy.exchange import Exchanges
 from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.opening import open_store
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.bounds import Bounded
-from bestbefore.policies.validation.fixed import Fixed
+from bestbefore.policies.validation.baselines.fixed import Fixed
+from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.played.errors import PlayError
 from bestbefore.replay.played.origin import Objects, PlayedOrigin

@@ -1,6 +1,6 @@
 import pytest
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.adaptive.anchors import anchored_table, held_everywhere, shown, stale_at_ttl
 from bestbefore.replay.report.series import Series

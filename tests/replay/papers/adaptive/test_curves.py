@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.agghist import AggHist
+from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.replay import plain
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST_SEGMENTS,

@@ -1,7 +1,7 @@
 import re
 from pathlib import Path
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.adaptive.drawing import add_rates_figure
 from bestbefore.replay.papers.page import Page

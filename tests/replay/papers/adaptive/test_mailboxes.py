@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.adaptive.mailboxes import write
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work

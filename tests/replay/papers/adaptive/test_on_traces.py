@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.policies.validation.spec import parse_spec
+from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.engines import Engines
 from bestbefore.replay.papers.adaptive import bursty
 from bestbefore.replay.papers.adaptive.anchors import stale_at_ttl

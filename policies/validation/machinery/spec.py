@@ -1,0 +1,168 @@
+"""Policies as text: `name` or `name:key=value,key=value`, and the same from the values of a configuration file.
+
+A policy's keys are the fields of its class, and those of `Bounded` for every policy, less their unit: the field
+`window_s` is the key `window`, whose value is a duration. `fallback` lists rules joined by `+`, or is `none`.
+"""
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any
+
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.machinery.fallback import Fallback, GroupMember, LastUpdate
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.rules.indhist import IndHist
+from bestbefore.policies.validation.rules.ttl import Ttl
+from bestbefore.policies.validation.table import POLICIES
+
+Value = str | float | Sequence[str]
+"""A parameter as a user gives it: text, a number (of seconds for a duration), or a list of names."""
+
+UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+def parse_spec(text: str) -> Policy:
+    """The policy that a SPEC such as `indttl:theta=0.1,window=1d` describes.
+
+    Without a key of `Bounded` this is the bare policy. Raises ValueError, which names the part and what was expected.
+    """
+    name, colon, rest = text.partition(":")
+    params: dict[str, Value] = {}
+    for item in rest.split(",") if colon else ():
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not (key and equals and value):
+            raise ValueError(f"{item!r} in {text!r}: expected key=value")
+        if key in params:
+            raise ValueError(f"{key!r} in {text!r} is given twice")
+        params[key] = value
+    return make_policy(name.strip(), params)
+
+
+def make_policy(name: str, params: Mapping[str, Value]) -> Policy:
+    """The policy of this name with these parameters, bounded if one of them is a key of `Bounded`.
+
+    Raises ValueError for an unknown name or key, with the nearest known one, and for a value out of range.
+    """
+    policy_class = POLICIES.get(name)
+    if policy_class is None:
+        raise ValueError(_unknown("policy", name, POLICIES))
+    own, bounds = _fields_by_key(policy_class), _fields_by_key(Bounded)
+    for key in params:
+        if key not in own and key not in bounds:
+            raise ValueError(_unknown(f"parameter of {name}", key, [*own, *bounds]))
+    policy = policy_class(**{own[key]: _number(key, own[key], value) for key, value in params.items() if key in own})
+    bounded = {key: value for key, value in params.items() if key in bounds}
+    if not bounded:
+        return policy
+    rules = _fallback_rules(bounded.pop("fallback"), policy) if "fallback" in bounded else None
+    return Bounded(policy, fallback=rules, **{bounds[k]: _number(k, bounds[k], v) for k, v in bounded.items()})
+
+
+def params(policy: Policy) -> dict[str, float | str | list[str]]:
+    """The parameters of a policy by key, durations in seconds, infinity as "inf".
+
+    `make_policy(policy.name, params(policy))` is the same policy.
+    """
+    values: dict[str, float | str | list[str]] = {}
+    if isinstance(policy, Bounded):
+        values |= params(policy.policy)
+    for key, field in _fields_by_key(type(policy)).items():
+        value = getattr(policy, field)
+        if key == "fallback":
+            if value is not None:
+                values[key] = [rule.name for rule in value]
+        else:
+            values[key] = "inf" if math.isinf(value) else float(value)
+    return values
+
+
+def spec_text(name: str, values: Mapping[str, Value]) -> str:
+    """The SPEC of a policy of this name with the values that `params` has, as people write it."""
+    written = ",".join(f"{key}={value_text(name, key, value)}" for key, value in values.items())
+    return f"{name}:{written}" if written else name
+
+
+def value_text(name: str, key: str, value: Value) -> str:
+    """The value of a parameter of a policy of this name as people write it: durations as `1d`, numbers in 12 digits."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return "+".join(value) or "none"
+    field = {**_fields_by_key(Bounded), **_fields_by_key(POLICIES[name])}[key]
+    return duration_text(value) if field.endswith("_s") else f"{value:.12g}"
+
+
+def duration_text(seconds: float) -> str:
+    """As `parse_duration` reads it, in the largest unit of which it is a whole number.
+
+    >>> duration_text(172_800), duration_text(5400), duration_text(0.5), duration_text(0), duration_text(math.inf)
+    ('2d', '90m', '0.5s', '0s', 'inf')
+    """
+    if math.isinf(seconds):
+        return "inf"
+    for unit in ("d", "h", "m"):
+        if seconds and seconds % UNIT_SECONDS[unit] == 0:
+            return f"{seconds / UNIT_SECONDS[unit]:.0f}{unit}"
+    return f"{seconds:.12g}s"
+
+
+def parse_duration(value: Value) -> float:
+    """Seconds from a number of them, or from text such as `90`, `1.5h`, `7d` or `inf`.
+
+    Raises ValueError, which names the value, for anything else and for what is negative.
+    """
+    text = str(value).strip()
+    unit_s = UNIT_SECONDS.get(text[-1:])
+    seconds = _float(text[:-1]) * unit_s if unit_s else _float(text)
+    if not seconds >= 0.0 or (unit_s and math.isinf(seconds)):
+        raise ValueError(f"{value!r} is not a duration: expected a number and s, m, h or d")
+    return seconds
+
+
+def _fields_by_key(policy_class: type[Any]) -> dict[str, str]:
+    """The names of the fields of a policy's class by the key that a user writes."""
+    return {field.name.removesuffix("_s"): field.name for field in fields(policy_class) if field.name != "policy"}
+
+
+def _number(key: str, field: str, value: Value) -> float:
+    if field.endswith("_s"):
+        try:
+            return parse_duration(value)
+        except ValueError as error:
+            raise ValueError(f"{key}: {error}") from None
+    number = _float(str(value))
+    if math.isnan(number):
+        raise ValueError(f"{key}: {value!r} is not a number")
+    return number
+
+
+def _float(text: str) -> float:
+    """The number that the text is, NaN if it is none. (`float` alone also takes `1_000`.)"""
+    try:
+        return math.nan if "_" in text else float(text)
+    except ValueError:
+        return math.nan
+
+
+def _fallback_rules(value: Value, policy: Policy) -> tuple[Fallback, ...]:
+    """The rules named, with the policy's own theta and alpha where it has them; none for one that wants none."""
+    if isinstance(value, str):
+        value = [] if value == "none" else value.split("+")
+    names = [str(name) for name in (value if isinstance(value, Sequence) else [value])]
+    rules: dict[str, Fallback] = {
+        LastUpdate.name: LastUpdate(getattr(policy, "alpha", Ttl().alpha)),
+        GroupMember.name: GroupMember(getattr(policy, "theta", IndHist().theta)),
+    }
+    for name in names:
+        if name not in rules:
+            raise ValueError(_unknown("fallback", name, rules))
+    return tuple(rules[name] for name in names) if policy.wants_fallback else ()
+
+
+def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
+    known = list(known)
+    nearest = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f", did you mean {nearest[0]!r}?" if nearest else ""
+    return f"unknown {kind} {name!r}{hint} (known: {', '.join(known)})"

@@ -1,0 +1,135 @@
+"""What holds for every validation policy."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.machinery.policy import Needs, Outcome, Policy
+from bestbefore.policies.validation.machinery.spec import make_policy
+from bestbefore.policies.validation.table import POLICIES
+
+DAY = 86400
+T = 20 * DAY
+many = settings(max_examples=60, derandomize=True, deadline=None)
+every_policy = [make_policy(name, {}) for name in sorted(POLICIES)]
+policies = st.sampled_from(every_policy)
+outcomes = st.none() | st.builds(Outcome, st.floats(0, 400 * DAY), st.booleans())
+update_times = st.lists(st.integers(0, 25 * DAY).map(float), max_size=25)
+moments = st.integers(0, T)
+starts = st.integers(0, 3 * DAY).map(float)
+
+
+def group_of(*histories: History) -> Group:
+    return Group.of_updates(np.concatenate([h.times_s for h in histories]), [h.since_s for h in histories])
+
+
+def expiry(
+    policy: Policy, times: list[float], others: list[float], since_s: float, t: float, outcome: Outcome | None = None
+) -> float:
+    history = History.of(times, since_s)
+    return policy.verdict(history, group_of(history, History.of(others, 0.0)), t, outcome).expiry_s
+
+
+@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T), outcomes)
+@many
+def test_a_copy_never_expires_before_it_was_current(
+    policy: Policy, times: list[float], others: list[float], since_s: float, t: int, outcome: Outcome | None
+) -> None:
+    assert expiry(policy, times, others, since_s, t, outcome) >= t
+
+
+@pytest.mark.parametrize("policy", every_policy, ids=sorted(POLICIES))
+def test_only_a_policy_that_needs_outcomes_keeps_a_state_and_looks_at_it(policy: Policy) -> None:
+    history, t = History.of([1.0 * DAY, 2.5 * DAY], 0.0), 3.0 * DAY
+    first = policy.verdict(history, group_of(history), t)
+    assert (first.state is not None) == (policy.needs is Needs.OUTCOMES)
+    later = {policy.verdict(history, group_of(history), t, Outcome(7200.0, changed)).expiry_s
+             for changed in (False, True)}
+    assert len(later) == (2 if policy.needs is Needs.OUTCOMES else 1)
+
+
+@given(
+    st.sampled_from([policy for policy in every_policy if policy.needs is not Needs.FUTURE]),
+    update_times,
+    update_times,
+    starts,
+    st.integers(3 * DAY, T),
+)
+@many
+def test_updates_that_are_yet_to_come_decide_nothing(
+    policy: Policy, times: list[float], others: list[float], since_s: float, t: int
+) -> None:
+    past = [[u for u in given if u <= t] for given in (times, others)]
+    assert expiry(policy, times, others, since_s, t) == expiry(policy, past[0], past[1], since_s, t)
+
+
+@given(policies, update_times.flatmap(lambda t: st.tuples(st.just(t), st.permutations(t + t[:5]))), update_times)
+@many
+def test_updates_in_any_order_or_given_twice_decide_the_same(
+    policy: Policy, times: tuple[list[float], list[float]], others: list[float]
+) -> None:
+    assert expiry(policy, times[0], others, 0.0, T) == expiry(policy, times[1], others, 0.0, T)
+
+
+@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T), st.integers(1, 20_000))
+@many
+def test_a_shift_of_everything_by_whole_days_shifts_the_expiry(
+    policy: Policy, times: list[float], others: list[float], since_s: float, t: int, days: int
+) -> None:
+    shift = days * DAY
+    history, other = History.of(times, since_s), History.of(others, 0.0)
+    later, other_later = (History(h.times_s + shift, h.since_s + shift) for h in (history, other))
+    here = policy.verdict(history, group_of(history, other), t).expiry_s
+    there = policy.verdict(later, group_of(later, other_later), t + shift).expiry_s
+    assert there - shift == pytest.approx(here, abs=1e-4)
+
+
+@given(
+    st.sampled_from([(name, key) for name in POLICIES for key in ("theta", "alpha")]).filter(
+        lambda pair: pair[1] in {field.name for field in POLICIES[pair[0]].__dataclass_fields__.values()}
+    ),
+    update_times,
+    update_times,
+    st.sampled_from([0.0, 0.05, 0.1, 0.5, 2.0]),
+    st.sampled_from([0.0, 0.05, 0.1, 0.5, 2.0]),
+)
+@many
+def test_the_expiry_grows_with_what_is_tolerated(
+    which: tuple[str, str], times: list[float], others: list[float], a: float, b: float
+) -> None:
+    name, key = which
+    less, more = (make_policy(name, {key: value}) for value in sorted((a, b)))
+    assert expiry(less, times, others, 0.0, T) <= expiry(more, times, others, 0.0, T)
+
+
+@given(policies, update_times, starts)
+@many
+def test_an_unknown_group_is_one_without_updates(policy: Policy, times: list[float], since_s: float) -> None:
+    history = History.of(times, since_s)
+    nobody = Group.of_hours({}, {})
+    assert policy.verdict(history, None, T) == policy.verdict(history, nobody, T)
+
+
+@given(policies, st.lists(st.integers(0, 15 * DAY).map(float), max_size=25))
+@many
+def test_folded_updates_count_as_those_at_the_start_of_their_hour(policy: Policy, times: list[float]) -> None:
+    """Except that they may be several at one instant, which makes no difference to rates."""
+    old = sorted({math.floor(u / 3600) for u in times if u < 10 * DAY})
+    recent = [u for u in times if u >= 10 * DAY]
+    folded = History.of(recent, 0.0, folded=[(hour, 1) for hour in old])
+    plain = History.of([*recent, *(hour * 3600.0 for hour in old)], 0.0)
+    others = History.of([1.5 * DAY, 2.75 * DAY], 0.0)
+    for t in (T, 12 * DAY):
+        assert policy.verdict(folded, group_of(plain, others), t) == policy.verdict(plain, group_of(plain, others), t)
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_a_moment_before_observation_began_is_no_error(name: str) -> None:
+    """A clock that is set back must not break the proxy."""
+    history = History.of([2000.0, 9000.0], 1000.0)
+    assert not math.isnan(make_policy(name, {}).verdict(history, group_of(history), 500.0).expiry_s)
