@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from bestbefore.policies.validation.machinery.policy import Needs, Policy
+from bestbefore.policies.validation.machinery.features import Needs
+from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay import fast, fast_observed, plain
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.scenario import Scenario
@@ -36,7 +37,7 @@ class Engines:
         match self.wanted:
             case Through.FAST:
                 if self._learns(policy):
-                    return fast_observed.obstacle(policy)
+                    return fast_observed.obstacle(self.scenario, policy)
                 return fast.obstacle(self.scenario, policy)
             case Through.PLAIN:
                 return None
@@ -91,7 +92,7 @@ class Engines:
 
     def _learns(self, policy: Policy) -> bool:
         """Whether what the policy knows comes from contacts."""
-        return self.scenario.warmup is not None and policy.needs is not Needs.FUTURE
+        return self.scenario.warmup is not None and Needs.FUTURE not in policy.needs
 
     def _fast_for(self, policy: Policy) -> fast.FastReplay | fast_observed.FastObservedReplay:
         return self._fast_observed if self._learns(policy) else self._fast

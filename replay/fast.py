@@ -5,44 +5,32 @@ cache; a kernel then jumps from each contact to the first request that is not be
 """
 
 import multiprocessing
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.validation.machinery.policy import Needs, Policy
-from bestbefore.replay.cores import CORES, START_METHOD, evaluating
+from bestbefore.policies.validation.machinery.features import ByBin, Needs
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.replay.cores import CORES
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.kernels import vectorised
+from bestbefore.replay.kernels import walk
 from bestbefore.replay.kernels.histories import Histories
-from bestbefore.replay.kernels.rule import Rule, rule_of
+from bestbefore.replay.kernels.rule import AnyRule, looks_at_groups, rule_of
 from bestbefore.replay.kernels.streams import Streams
 from bestbefore.replay.scenario import Scenario
 from bestbefore.replay.watching import Bar, Watch, no_bar
 
-
-@dataclass(frozen=True, slots=True)
-class Kernel:
-    """What replays streams."""
-
-    replay: Callable[..., int]
-    """As `kernels.walk.replay`, without its last argument."""
-    requests_each: int
-    """About how many requests it is best given at a time."""
-    keeps_lock: bool = False
-    """Whether it keeps the interpreter's lock most of the time, so that threads would wait for each other."""
-
-
-VECTORISED = Kernel(vectorised.replay, 1 << 23, keeps_lock=True)
-"""The more streams it is given together the faster it is."""
-COMPILED_FROM = 1_000_000
-"""The requests, over all policies, from which on it is worth loading numba, and once for all compiling with it."""
-COMPILED_EACH = 1 << 20
+COMPILED_FROM = 200_000
+"""The requests, over all that are replayed under one policy with some parameters or others, from which on it is worth
+loading numba, and once compiling with it."""
+MOST_EACH = 1 << 20
+"""Requests that are replayed at a time."""
 FEWEST_EACH = 1 << 16
 """Requests that are worth a thread."""
 STREAMS_EACH = 1 << 16
@@ -52,32 +40,63 @@ NO_DECISIONS = np.empty((0, 2))
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
-    """Why this engine cannot replay the scenario under the policy; None if it can."""
-    if scenario.warmup is not None and policy.needs is not Needs.FUTURE:
+    """Why this engine cannot replay the scenario under the policy; None if it can.
+
+    Where it is worth compiling for the scenario, that is tried here.
+    """
+    if scenario.warmup is not None and Needs.FUTURE not in policy.needs:
         return "what is observed depends on the contacts before"
-    return None if rule_of(policy) else f"no kernel knows {policy.name} with these parameters"
+    rule = rule_of(policy)
+    if rule is None:
+        return f"{policy.name} is not a function of features"
+    if len(scenario.requests) < COMPILED_FROM:
+        return None
+    from bestbefore.replay.kernels import compiled
+
+    return compiled.obstacle(rule)
 
 
-def kernel_for(requests: int) -> Kernel:
-    """The fastest kernel there is for so many requests."""
-    if requests < COMPILED_FROM:
-        return VECTORISED
-    try:
+class Compiling:
+    """For which policies it is worth compiling."""
+
+    def __init__(self, requests: int, wanted: bool | None = None) -> None:
+        """`wanted`: for all, or for none, however many requests there are."""
+        self._requests = requests
+        self._wanted = wanted
+        self._expected: set[type[Any]] = set()
+
+    def expect(self, policies: Iterable[Policy]) -> None:
+        """These will be replayed, each on its own."""
+        times = Counter(type(rule.own) for rule in map(rule_of, policies) if rule is not None)
+        self._expected |= {policy for policy, n in times.items() if n * self._requests >= COMPILED_FROM}
+
+    def of(self, rule: AnyRule) -> bool:
+        """Whether the policy of this rule is compiled."""
+        if self._wanted is not None:
+            return self._wanted
+        return self._requests >= COMPILED_FROM or type(rule.own) in self._expected
+
+
+def loop(rule: AnyRule, *, compiles: bool) -> tuple[Callable[..., int], AnyRule]:
+    """`walk.replay` without its last argument, and the rule as it takes it."""
+    if compiles:
         from bestbefore.replay.kernels import compiled
-    except ImportError:
-        return VECTORISED
-    return Kernel(compiled.replay, COMPILED_EACH)
+
+        return compiled.replay, compiled.prepared(rule)
+    return partial(walk.replay, by_bin=ByBin.of_lists()), rule
 
 
 class FastReplay:
     """A scenario laid out for a kernel, to be replayed under any number of policies."""
 
-    def __init__(self, scenario: Scenario, bar: Bar = no_bar, kernel: Kernel | None = None) -> None:
-        """Sort the requests. Raises OSError if they are too many to do so in memory, and there is no room on disk."""
+    def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
+        """Sort the requests. Raises OSError if they are too many to do so in memory, and there is no room on disk.
+
+        What replays is compiled if there are enough requests, or as `compiles` says; else it runs as it stands.
+        """
         self._scenario = scenario
         self._bar = bar
-        self._given = kernel
-        self._kernel = kernel or kernel_for(len(scenario.requests))
+        self._compiling = Compiling(len(scenario.requests), compiles)
         self._streams = Streams.of(scenario.requests, scenario.cache, bar)
 
     @property
@@ -90,12 +109,12 @@ class FastReplay:
         """Ranges of streams that are replayed one after another, or on different cores."""
         requests = len(self._scenario.requests)
         # Two for each core, as neither cores nor requests are equally fast.
-        requests_each = min(self._kernel.requests_each, max(requests // (2 * CORES), FEWEST_EACH))
+        requests_each = min(MOST_EACH, max(requests // (2 * CORES), FEWEST_EACH))
         return self._streams.shares(-(-requests // requests_each), STREAMS_EACH)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
         """Make ready now what replays under these policies need, so that processes forked later share it."""
-        self._kernel = self._given or kernel_for(len(self._scenario.requests) * len(policies))
+        self._compiling.expect(policies)
         with self._bar("preparing", len(policies)) as watch:
             for policy in watch(iter(policies)):
                 if (rule := rule_of(policy)) is not None:
@@ -120,32 +139,23 @@ class FastReplay:
 
     @contextmanager
     def _counted(self, policy: Policy, *, by_object: bool) -> Iterator[Iterator[tuple[int, NDArray[np.int64]]]]:
-        """What `_count` gives for each share, over the cores while the context lasts.
-
-        Raises OSError if a process ends before its work.
-        """
+        """What `_count` gives for each share, over the cores while the context lasts."""
         why = obstacle(self._scenario, policy)
         rule = rule_of(policy)
         if rule is None or why is not None:
             raise ValueError(why)
         count = partial(self._count, self._known(rule), rule, by_object=by_object)
-        if multiprocessing.parent_process() is not None:  # one of several, each of which has a core
-            yield map(count, self._shares)
-        elif self._kernel.keeps_lock and START_METHOD == "fork":  # elsewhere each would get the trace pickled
-            try:
-                with evaluating(count, self._shares, CORES) as counted:
-                    yield (counts for _, counts in counted)
-            except BrokenProcessPool:
-                raise OSError("a process ended before its work: perhaps the memory is too small") from None
-        else:
-            pool = ThreadPoolExecutor(CORES)
-            try:
-                yield pool.map(count, self._shares)
-            finally:
-                pool.shutdown(cancel_futures=True)
+        if multiprocessing.parent_process() is not None or not self._compiling.of(rule):
+            yield map(count, self._shares)  # one of several processes has one core; interpreted, threads would wait
+            return
+        pool = ThreadPoolExecutor(CORES)
+        try:
+            yield pool.map(count, self._shares)
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def _count(
-        self, known: Histories, rule: Rule, share: tuple[int, int], *, by_object: bool
+        self, known: Histories, rule: AnyRule, share: tuple[int, int], *, by_object: bool
     ) -> tuple[int, NDArray[np.int64]]:
         """The id of the first object of a share, and the counts of each from it on, or of all together."""
         streams = self._streams
@@ -154,13 +164,12 @@ class FastReplay:
         first_object = int(ids[0]) if len(ids) else 0
         rows = int(ids[-1]) - first_object + 1 if by_object else 1
         counts = np.zeros((rows, COLUMNS), dtype=np.int64)
-        self._kernel.replay(
-            streams.times_s, streams.firsts, streams.object_ids, begin, end, known, rule, counts, NO_DECISIONS
-        )
+        replay, rule = loop(rule, compiles=self._compiling.of(rule))
+        replay(streams.times_s, streams.firsts, streams.object_ids, begin, end, known, rule, counts, NO_DECISIONS)
         return first_object, counts
 
-    def _known(self, rule: Rule) -> Histories:
-        return self._grouped if rule.needs_groups else self._ungrouped
+    def _known(self, rule: AnyRule) -> Histories:
+        return self._grouped if looks_at_groups(rule) else self._ungrouped
 
     @cached_property
     def _ungrouped(self) -> Histories:

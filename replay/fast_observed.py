@@ -1,14 +1,14 @@
-"""The fast engine where histories are observed: compiled, or at least over plain lists, and request by request.
+"""The fast engine where histories are observed: request by request, in order of time.
 
-What one cache learns all others know, and what is learnt of an object all of its group: so requests are taken in order
-of time. One that finds its copy fresh costs a comparison; what is learnt at a contact is put into arrays.
+What one cache learns all others know, and what is learnt of an object all of its group. A request that finds its copy
+fresh costs a comparison; what is learnt at a contact is put into arrays.
 """
 
 import math
 import multiprocessing
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import repeat
 from typing import NamedTuple
 
@@ -16,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.cores import CORES
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.kernels import interpreted_observed
+from bestbefore.replay.fast import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
+from bestbefore.replay.kernels import learning, observed
 from bestbefore.replay.kernels.learning import Learnt
-from bestbefore.replay.kernels.observed import COUNTING, Copies
-from bestbefore.replay.kernels.rule import Rule, rule_of
+from bestbefore.replay.kernels.observed import Copies
+from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, rule_of
 from bestbefore.replay.kernels.stream_ids import stream_ids
 from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.observed import Warm
@@ -31,47 +33,64 @@ from bestbefore.replay.traces.columns import ROWS_AT_ONCE, IdArray, Requests
 from bestbefore.replay.watching import Bar, Watch, no_bar
 
 
-class Kernel(NamedTuple):
-    """The functions of one of `kernels.interpreted_observed` and `kernels.compiled_observed`."""
+class Loops(NamedTuple):
+    """What runs, compiled or as it stands."""
 
     replay: Callable[..., int]
+    """As `observed.replay`, without its last argument."""
+    prepared: Callable[[AnyRule], AnyRule]
+    """The rule as `replay` takes it."""
     learn_all: Callable[..., None]
     tell_all: Callable[..., None]
-    cores: int = 1
+    cores: int
     """How many can replay at a time."""
 
 
-INTERPRETED = Kernel(interpreted_observed.replay, interpreted_observed.learn_all, interpreted_observed.tell_all)
-COMPILED_FROM = 300_000
-"""The requests, over all policies, from which on it is worth loading numba, and once for all compiling with it."""
-COLUMNS = 5
-NO_DECISIONS = np.empty((0, 2))
+def loops(*, compiles: bool) -> Loops:
+    """Those of `kernels.observed` and `kernels.learning`."""
+    if not compiles:
+        return Loops(
+            partial(observed.replay, by_bin=ByBin.of_lists()),
+            lambda rule: rule,
+            learning.learn_all,
+            learning.tell_all,
+            1,
+        )
+    from bestbefore.replay.kernels import compiled
+
+    return Loops(compiled.replay_observed, compiled.prepared, compiled.learn_all, compiled.tell_all, CORES)
 
 
-def obstacle(policy: Policy) -> str | None:
-    """Why this engine cannot replay a scenario with observed histories under the policy; None if it can."""
-    return None if rule_of(policy) else f"no kernel knows {policy.name} with these parameters"
+def obstacle(scenario: Scenario, policy: Policy) -> str | None:
+    """Why this engine cannot replay a scenario with observed histories under the policy; None if it can.
+
+    Where it is worth compiling for the scenario, that is tried here.
+    """
+    rule = rule_of(policy)
+    if rule is None:
+        return f"{policy.name} is not a function of features"
+    if _requests(scenario) < COMPILED_FROM:
+        return None
+    from bestbefore.replay.kernels import compiled
+
+    return compiled.obstacle_observed(rule)
 
 
-def kernel_for(requests: int) -> Kernel:
-    """The fastest kernel there is for so many requests."""
-    if requests < COMPILED_FROM:
-        return INTERPRETED
-    try:
-        from bestbefore.replay.kernels import compiled_observed
-    except ImportError:
-        return INTERPRETED
-    return Kernel(compiled_observed.replay, compiled_observed.learn_all, compiled_observed.tell_all, CORES)
+def _requests(scenario: Scenario) -> int:
+    """With those that must be learnt from first."""
+    before = scenario.contacts_before
+    return len(scenario.requests) + (0 if before is None else len(before))
 
 
 class FastObservedReplay:
     """A scenario with observed histories laid out for a kernel, to be replayed under any number of policies."""
 
-    def __init__(self, scenario: Scenario, bar: Bar = no_bar, kernel: Kernel | None = None) -> None:
+    def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
+        """What replays is compiled if there are enough requests, or as `compiles` says; else it runs as it stands."""
         self._scenario = scenario
         self._bar = bar
-        self._given = kernel
-        self._kernel = kernel or kernel_for(self._before + len(scenario.requests))
+        self._compiling = Compiling(_requests(scenario), compiles)
+        self._loops: Callable[..., Loops] = loops
 
     @property
     def items(self) -> int:
@@ -80,9 +99,10 @@ class FastObservedReplay:
 
     def prepare(self, policies: Sequence[Policy]) -> None:
         """Make ready now what replays under these policies need, so that processes forked later share it."""
-        self._kernel = self._given or kernel_for(self._before + len(self._scenario.requests) * len(policies))
-        for policy in policies[:1]:  # all others are compiled with it
-            self._pass(policy, _no_counts(1), iter, self._scenario.requests.before(-math.inf))
+        self._compiling.expect(policies)
+        with self._bar("preparing", len(policies)) as watch:
+            for policy in watch(iter(policies)):
+                self._pass(policy, _no_counts(1), iter, self._scenario.requests.before(-math.inf))
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
         """As `plain.replay`. Raises ValueError where there is an obstacle."""
@@ -101,11 +121,14 @@ class FastObservedReplay:
         """Replay requests of the scenario from the first on, and add to the counts of all or of each object."""
         rule = rule_of(policy)
         if rule is None:
-            raise ValueError(obstacle(policy))
+            raise ValueError(obstacle(self._scenario, policy))
+        run = self._loops(compiles=self._compiling.of(rule))
         streams, n = self._streams
         copies = Copies.none(n, rule)
-        learnt = self._at_test_start.copy(counts=rule.kind in COUNTING, counts_groups=rule.needs_groups)
-        part_of = self._parts(rule)
+        counts_groups = looks_at_groups(rule)
+        learnt = self._at_test_start.copy(counts=looks_at_counts(rule), counts_groups=counts_groups)
+        part_of = self._parts(run.cores, by_group=counts_groups)
+        prepared = run.prepared(rule)
         parts = int(part_of.max(initial=0)) + 1
         # The parts have no object in common, and so no row but that of all.
         counted = [counts, *(counts if len(counts) > 1 else np.zeros_like(counts) for _ in range(1, parts))]
@@ -114,8 +137,8 @@ class FastObservedReplay:
             if parts > 1:
                 own = np.flatnonzero(part_of[object_ids] == part)
                 times_s, object_ids, stream_ids = times_s[own], object_ids[own], stream_ids[own]
-            self._kernel.replay(
-                times_s, object_ids, stream_ids, copies, self._truth, learnt, rule, counted[part], NO_DECISIONS
+            run.replay(
+                times_s, object_ids, stream_ids, copies, self._truth, learnt, prepared, counted[part], NO_DECISIONS
             )
 
         with ThreadPoolExecutor(parts) as pool:
@@ -125,17 +148,11 @@ class FastObservedReplay:
         if len(counts) == 1:
             counts[:] = sum(counted)
 
-    def _parts(self, rule: Rule) -> NDArray[np.int64]:
+    def _parts(self, cores: int, *, by_group: bool) -> NDArray[np.int64]:
         """(objects,) the part of each, from 0 on: no part learns anything that another asks for."""
         group_of = self._truth.group_of.astype(np.int64)
-        cores = 1 if multiprocessing.parent_process() is not None else self._kernel.cores  # of processes each has one
-        return (group_of if rule.needs_groups else np.arange(len(group_of))) % cores
-
-    @property
-    def _before(self) -> int:
-        """How many requests must be learnt from first."""
-        before = self._scenario.contacts_before
-        return 0 if before is None else len(before)
+        cores = 1 if multiprocessing.parent_process() is not None else cores  # of several processes each has one
+        return (group_of if by_group else np.arange(len(group_of))) % cores
 
     @cached_property
     def _streams(self) -> tuple[IdArray, int]:
@@ -154,16 +171,17 @@ class FastObservedReplay:
     @cached_property
     def _at_test_start(self) -> Learnt:
         """As `ObservedHistories.at_test_start`."""
+        run = self._loops(compiles=_requests(self._scenario) >= COMPILED_FROM)
         learnt = Learnt.nothing(self._truth)
         warmup = self._scenario.warmup
         if warmup is not None and warmup.warm is Warm.CONTACTS:
             with self._bar("learning", _number_of_chunks(warmup.requests)) as watch:
                 for times_s, object_ids, _ in watch(_chunks(warmup.requests)):
-                    self._kernel.learn_all(self._truth, learnt, times_s, object_ids)
+                    run.learn_all(self._truth, learnt, times_s, object_ids)
         if warmup is not None and warmup.warm is Warm.COMPLETE:
             there = set(self._scenario.objects)
             told = np.array([i for i, name in enumerate(self._objects) if name in there], dtype=np.int32)
-            self._kernel.tell_all(self._truth, learnt, told, self._scenario.origin_s, warmup.test_start_s)
+            run.tell_all(self._truth, learnt, told, self._scenario.origin_s, warmup.test_start_s)
         return learnt
 
 

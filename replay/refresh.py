@@ -12,7 +12,8 @@ from itertools import repeat
 from typing import Self
 
 from bestbefore.policies.models.history import DAY_S, History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome, Policy
+from bestbefore.policies.validation.machinery.features import Needs
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.counts import RefreshCounts
@@ -75,7 +76,7 @@ class RefreshScenario:
 
     def known_to(self, policy: Policy) -> Known:
         """What the policy knows before anything was refreshed."""
-        if self.warm is None or policy.needs is Needs.FUTURE:
+        if self.warm is None or Needs.FUTURE in policy.needs:
             return self.known
         return ObservedHistories(self.known)
 

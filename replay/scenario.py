@@ -6,7 +6,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Self
 
-from bestbefore.policies.validation.machinery.policy import Needs, Policy
+from bestbefore.policies.validation.machinery.features import Needs
+from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.known import Known
 from bestbefore.replay.observed import ObservedHistories, Warm
@@ -86,7 +87,7 @@ class Scenario:
 
     def known_to(self, policy: Policy) -> Known:
         """What the policy knows at the test start, to be told of each contact from then on."""
-        if self.observed is None or policy.needs is Needs.FUTURE:
+        if self.observed is None or Needs.FUTURE in policy.needs:
             return self.known
         return self.observed.copy()
 

@@ -21,9 +21,9 @@ from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
-from bestbefore.policies.validation.machinery.policy import Needs, Policy
+from bestbefore.policies.validation.machinery.policy import NOT_LIVE, Formula, Policy
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.kernels.rule import rule_of
+from bestbefore.replay.kernels.rule import looks_at_groups, rule_of
 from bestbefore.replay.observed import VARIANT, Warm
 from bestbefore.replay.played.ending import run_tidily
 from bestbefore.replay.played.origin import Objects, PlayedOrigin, etag
@@ -38,8 +38,9 @@ OBSERVER = "observer"
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     """Why the scenario cannot be replayed through the addon under the policy; None if it can."""
-    if policy.needs is not Needs.PAST:
-        return f"the proxy cannot run it: it needs {policy.needs.value}"
+    for need, words in NOT_LIVE.items():
+        if need in policy.needs:
+            return f"the proxy cannot run it: it needs {words}"
     last_s = float(scenario.requests.times_s[-1]) if len(scenario.requests) else scenario.origin_s
     if parse_http_date(format_http_date(last_s), last_s) != math.floor(last_s):
         return f"the trace reaches to {last_s:.17g} s, beyond the year 9999, where the dates of HTTP end"
@@ -53,7 +54,9 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str | None:
     """What keeps the proxy, which counts groups by the hour, from knowing them completely between two moments."""
     rule = rule_of(policy)
-    if rule is not None and not rule.needs_groups:
+    if rule is None:
+        return f"{policy.name} is not a function of features"
+    if not looks_at_groups(rule):
         return None
     if origin_s % HOUR_S:
         return f"the proxy counts groups by the hour: expected an origin at a full one instead of {origin_s:.17g}"
@@ -87,6 +90,7 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
     objects = Objects(scenario.truth)
     clock = ManualClock(scenario.origin_s)
     async with own_store(clock) as store:
+        assert isinstance(policy, Bounded | Formula)
         rules = Rules(Rule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
         origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None)

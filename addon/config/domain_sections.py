@@ -10,18 +10,18 @@ from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
 from bestbefore.addon.rules import OBEY, OVERRIDABLE, HostPattern, Pattern, Rule, Rules
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
-from bestbefore.policies.validation.machinery.policy import Needs
+from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.spec import make_policy, params
 from bestbefore.policies.validation.table import POLICIES
 
 DEFAULT_POLICY = "indttl"
 
 _WHY_NOT_LIVE: Mapping[Needs, str] = {
-    Needs.OUTCOMES: "it can only be replayed, since the proxy does not keep the state that it needs",
+    Needs.OUTCOME: "it can only be replayed, since the proxy does not keep the state that it needs",
     Needs.FUTURE: "it can only be replayed, since it knows the future",
 }
 
-LIVE_POLICIES = tuple(name for name in POLICIES if make_policy(name, {}).needs not in _WHY_NOT_LIVE)
+LIVE_POLICIES = tuple(name for name, policy in POLICIES.items() if not any(n in policy.needs for n in _WHY_NOT_LIVE))
 """Those that can decide while the proxy runs."""
 
 PARAMETERS = frozenset(key for name in LIVE_POLICIES for key in params(make_policy(name, {})))
@@ -37,7 +37,7 @@ def _pattern(value: object) -> Pattern:
 
 def _policy(value: object) -> str:
     if isinstance(value, str) and value in POLICIES and value not in LIVE_POLICIES:
-        raise ValueError(_WHY_NOT_LIVE[make_policy(value, {}).needs])
+        raise ValueError(next(why for need, why in _WHY_NOT_LIVE.items() if need in POLICIES[value].needs))
     return values.one_of(LIVE_POLICIES)(value)
 
 

@@ -29,6 +29,15 @@ class Tally:
         moments = sorted(counts)
         return cls(moments, [0, *accumulate(counts[moment] for moment in moments)])
 
+    def latest_s(self, after_s: float, until_s: float, most: int) -> list[float]:
+        """The moments in (after_s, until_s] at which it grew, descending: one for each added, so many at most."""
+        found: list[float] = []
+        i = bisect_right(self.moments_s, until_s)
+        while i and len(found) < most and self.moments_s[i - 1] > after_s:
+            found += [self.moments_s[i - 1]] * min(self.totals[i] - self.totals[i - 1], most - len(found))
+            i -= 1
+        return found
+
     def between(self, after_s: float, until_s: float) -> int:
         """How much happened in (after_s, until_s]; after_s <= until_s."""
         return self.totals[bisect_right(self.moments_s, until_s)] - self.totals[bisect_right(self.moments_s, after_s)]
@@ -94,6 +103,11 @@ class Group:
     def counts(self, after_s: float, until_s: float) -> list[int]:
         """N_k: the updates of all members in (after_s, until_s] for each segment; after_s <= until_s."""
         return [tally.between(after_s, until_s) for tally in self.updates]
+
+    def latest_s(self, after_s: float, until_s: float, most: int) -> list[float]:
+        """The last updates of all members in (after_s, until_s], descending, at most so many."""
+        found = [moment_s for tally in self.updates for moment_s in tally.latest_s(after_s, until_s, most)]
+        return sorted(found, reverse=True)[:most]
 
     def members(self, t: float) -> int:
         """The number of members observed at t."""

@@ -3,9 +3,8 @@
 Units: times are Unix seconds (UTC, float64, 0 or more); counts are numbers of updates.
 """
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -38,10 +37,6 @@ class History:
     """An update known to lie before t_0 (a Last-Modified). It is u_n while nothing later is known; it never counts."""
     folded: tuple[tuple[int, int], ...] = field(default=())
     """Updates older than those of `times_s`: (hours since the epoch, count), ascending."""
-    counted_after_s: float = -math.inf
-    """Updates up to this moment are not counted, nor is the time before it as time observed; u_n may still be one."""
-    least_exposure_h: float = 0.0
-    """An hour bin observed for less than this is given the mean rate (0: each bin has its own)."""
     _bins: NDArray[np.intp] = field(init=False, repr=False)
     """(n,) the hour bin of each update, since every decision counts by it."""
 
@@ -56,15 +51,6 @@ class History:
         times = np.unique(np.asarray(given, dtype=np.float64))
         return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)))
 
-    def through(self, counted_after_s: float, least_exposure_h: float) -> Self:
-        """The same history as a policy sees it that forgets, or that distrusts bins it has hardly observed."""
-        return replace(self, counted_after_s=counted_after_s, least_exposure_h=least_exposure_h)
-
-    @property
-    def observed_since_s(self) -> float:
-        """From when on updates are counted: t_0, or later where the policy forgets."""
-        return max(self.since_s, self.counted_after_s)
-
     def last_update_s(self, t: float) -> float | None:
         """u_n, the latest update up to t, counted or not; None if none is known."""
         known = int(self.times_s.searchsorted(t, side="right"))
@@ -76,6 +62,14 @@ class History:
         if self.last_modified_s is not None and self.last_modified_s <= t:
             return self.last_modified_s
         return None
+
+    def first_update_s(self, after_s: float, until_s: float) -> float | None:
+        """The first update in (after_s, until_s]; None if there is none."""
+        for hour, _ in self.folded:
+            if after_s < hour * HOUR_S <= until_s:
+                return hour * HOUR_S
+        first, last = self._between(after_s, until_s)
+        return float(self.times_s[first]) if first < last else None
 
     def count(self, after_s: float, until_s: float) -> int:
         """The number of updates in (after_s, until_s]; after_s <= until_s."""

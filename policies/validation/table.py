@@ -11,14 +11,14 @@ from bestbefore.policies.validation.baselines.nutch import Nutch
 from bestbefore.policies.validation.baselines.oracle import Oracle
 from bestbefore.policies.validation.baselines.squid import Squid
 from bestbefore.policies.validation.baselines.stormcrawler import StormCrawler
-from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indhist import IndHist
 from bestbefore.policies.validation.rules.indttl import IndTtl
 from bestbefore.policies.validation.rules.ttl import Ttl
 
-POLICIES: Mapping[str, type[Policy]] = {
+POLICIES: Mapping[str, type[Formula]] = {
     Ttl.name: Ttl,
     IndHist.name: IndHist,
     AggHist.name: AggHist,

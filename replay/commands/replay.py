@@ -83,6 +83,8 @@ def command(
         runs = _runs(options, updates, requests, Cache(cache), start)
         if through is not None:
             _refuse_obstacles(runs, points[:asked_for], through)
+        else:
+            _say_obstacles(runs, points[:asked_for])
         folders = [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
         results = [_results(run, points, jobs, into) for run, into in zip(runs, folders, strict=True)]
     except ValueError as error:
@@ -136,6 +138,12 @@ def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str
         for point in points:
             if (why := run.obstacle(point.policy)) is not None:
                 raise InputError(f"--through {through}, --policy {point.spec}: {why}")
+
+
+def _say_obstacles(runs: Sequence[Run], points: Sequence[Point]) -> None:
+    for why in dict.fromkeys(run.obstacle(point.policy) for run in runs for point in points):
+        if why is not None:
+            _say(f"{why}: replayed by the plain engine, which takes longer")
 
 
 def _warn(message: str) -> None:

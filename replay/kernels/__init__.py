@@ -1,11 +1,11 @@
-"""What `fast` and `fast_observed` run: requests and updates laid out as arrays, and kernels that decide over them.
+"""What `fast` and `fast_observed` run: requests and updates laid out as arrays, and loops that replay over them.
 
-`rule` puts a policy into numbers, and `deciding` says which of its formulas decides.
+No policy is known here. `rule` puts one into numbers; `compiled` compiles the loops, with the policy's own function, by
+means of `compilable` and `compiling`.
 
 For complete histories: `streams` sorts the requests, `packed` lays out the updates, `histories` those of all objects
-and groups. `compiled` (`walk` by numba) and `vectorised` (numpy) are twins: they take the same arguments and give the
-same counts, decision by decision those of `replay.plain`.
+and groups; `walk` replays, and `complete_features` says what is known at a contact.
 
 For observed histories: `stream_ids` numbers the streams, `truth` lays out the updates, `learning` fills `tallies` and
-`membership` with what contacts show, and `observed` replays. `compiled_observed` and `interpreted_observed` are twins.
+`membership` with what contacts show; `observed` replays, and `observed_features` says what is known.
 """

@@ -1,29 +1,116 @@
-"""`walk`, compiled by numba: twin of `vectorised`."""
+"""What the fast engines run, compiled by numba when it is first called for a policy: `walk`, `observed`, `learning`.
 
+Compiled code knows a policy by the class of its parameters (`rule.parameters_of`); asked for a decision, it runs the
+policy's own function. So each policy has code of its own, made of the same source.
+"""
+
+from collections.abc import Callable
 from typing import Any
 
-from numba.extending import register_jitable
+import numpy as np
+from numba.core.errors import NumbaError
 
-from bestbefore.replay.kernels import deciding, lookup, walk
+from bestbefore.policies.models.history import BINS
+from bestbefore.policies.models.intensity import HOURLY_S
+from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallback
+from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
+from bestbefore.policies.validation.machinery.policy import Formula
+from bestbefore.replay.complete import Grouping
+from bestbefore.replay.kernels import learning, observed, walk
+from bestbefore.replay.kernels.compilable import make_compilable, make_method_compilable, make_methods_compilable
 from bestbefore.replay.kernels.compiling import compiled
+from bestbefore.replay.kernels.complete_features import CompleteFeatures
+from bestbefore.replay.kernels.histories import Histories
+from bestbefore.replay.kernels.learning import Learnt
+from bestbefore.replay.kernels.observed import Copies
+from bestbefore.replay.kernels.observed_features import ObservedFeatures
+from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
+from bestbefore.replay.kernels.truth import Truth
+from bestbefore.replay.traces.columns import Requests, Updates
 
-for part in (
-    *deciding.FORMULAS, deciding.expected_after, deciding.fallback_kind, deciding.group_expiry_s, deciding.indagg_kind,
-    deciding.individual_expiry_s, deciding.join_bins, deciding.next_interval_s, deciding.set_rates_by_bin,
-    deciding.simple_expiry_s, lookup.first_after, lookup.first_at_or_after, lookup.first_of_owner_after,
-    lookup.row_of_hour, lookup.set_counts, lookup.updates_of, walk.follow, walk.is_in_burst,
-):
-    register_jitable(part)
-# Handing over all that is known at each contact would cost more than a simple rule does.
-register_jitable(inline="always")(walk.expiry_s)
+for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback):
+    make_methods_compilable(named)
+for loop in (walk.replay, observed.replay, learning.learn_all, learning.tell_all):
+    make_compilable(loop)
 
 _replay = compiled(walk.replay)
+_replay_observed = compiled(observed.replay)
+learn_all = compiled(learning.learn_all)
+tell_all = compiled(learning.tell_all)
+
+
+def by_bin() -> ByBin:
+    """Room for one decision at a time, as arrays."""
+    ints = [np.zeros(n, dtype=np.int64) for n in (BINS, BINS + 1, BINS + 1)]
+    floats = [np.zeros(n) for n in (BINS, BINS, BINS + 1, BINS + 1, RECENT_GAPS)]
+    hourly_s = np.array(HOURLY_S)
+    columns: list[Any] = [hourly_s, hourly_s, ints[0], *floats[:2], *ints[1:], *floats[2:]]
+    return ByBin(*columns)
+
+
+def prepared(rule: AnyRule) -> AnyRule:
+    """The rule as compiled code takes it. Raises TypeError if a parameter is not a number."""
+    policy: type[Formula] = type(rule.own)
+    if policy not in _compilable:
+        make_method_compilable(parameters_of(policy), "decide", policy.decide)
+        _compilable.add(policy)
+    return in_numbers(rule)
 
 
 def replay(*arguments: Any) -> int:
-    """As `walk.replay`, without its last argument and without the global interpreter lock.
+    """As `walk.replay`, without its last argument and without the global interpreter lock, for a rule `prepared`.
 
-    It is compiled when it is first called.
+    It is compiled when it is first called for a policy. Raises NumbaError if its function cannot be.
     """
-    decided: int = _replay(*arguments, deciding.ByBin.empty())
+    decided: int = _replay(*arguments, by_bin())
     return decided
+
+
+def replay_observed(*arguments: Any) -> int:
+    """As `observed.replay`, in the same way; so are `learn_all` and `tell_all`, which are those of `learning`."""
+    decided: int = _replay_observed(*arguments, by_bin())
+    return decided
+
+
+def obstacle(rule: AnyRule) -> str | None:
+    """Why `replay` cannot be compiled for a rule; None if it can, which then has been done."""
+    nothing = Histories.of(NO_UPDATES, NO_REQUESTS, 0.0)
+    empty, none, ids = np.empty(0), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    return _tried(rule, _replay, lambda made: (empty, none, ids, 0, 0, nothing, made, _NO_COUNTS, _NO_DECISIONS))
+
+
+def obstacle_observed(rule: AnyRule) -> str | None:
+    """The same of `replay_observed`."""
+    truth = Truth.of(NO_UPDATES, (), Grouping.ALL)
+    learnt, copies = Learnt.nothing(truth), Copies.none(0, rule)
+    empty, ids = np.empty(0), np.empty(0, dtype=np.int32)
+    return _tried(
+        rule, _replay_observed, lambda made: (empty, ids, ids, copies, truth, learnt, made, _NO_COUNTS, _NO_DECISIONS)
+    )
+
+
+def _tried(rule: AnyRule, replay: Any, arguments: Callable[[AnyRule], tuple[Any, ...]]) -> str | None:
+    key = type(rule), type(rule.own), replay
+    if key not in _obstacles:
+        try:
+            replay(*arguments(prepared(rule)), by_bin())
+        except (NumbaError, TypeError) as error:
+            _obstacles[key] = f"numba cannot compile {rule.own.name}: {_in_a_line(str(error))}"
+        else:
+            _obstacles[key] = None
+    return _obstacles[key]
+
+
+NO_UPDATES = Updates.of(np.empty(0), np.empty(0, dtype=np.int32), ())
+NO_REQUESTS = Requests.of(np.empty(0), np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32), (), ())
+
+_obstacles: dict[tuple[type[Any], type[Formula], Any], str | None] = {}
+_compilable: set[type[Formula]] = set()
+_NO_COUNTS = np.zeros((1, 5), dtype=np.int64)
+_NO_DECISIONS = np.empty((0, 2))
+
+
+def _in_a_line(message: str) -> str:
+    """The innermost cause, which comes last before the places in the source."""
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    return lines[0] if lines else "no reason given"

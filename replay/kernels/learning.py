@@ -42,8 +42,6 @@ class Learnt(NamedTuple):
     """(owners,) the first of them that is known by its moment; those before it only by their hours."""
     window: Window
     """Those that policies count."""
-    latest: Window
-    """Those of the last while, where a policy asks for them besides."""
     hours: Tallies
     """(groups) the updates learnt of members, by the hour."""
     group_window: Window
@@ -59,7 +57,7 @@ class Learnt(NamedTuple):
         updates, hours = truth.nothing_learnt(), truth.nothing_in_hours()
         return cls(
             never_s, never_s.copy(), never_s.copy(), truth.firsts[truth.owner_of], updates, DETAILED_UPDATES,
-            updates.firsts[:-1].copy(), Window.of(updates), Window.of(updates), hours, Window.of(hours),
+            updates.firsts[:-1].copy(), Window.of(updates), hours, Window.of(hours),
             Membership.of(truth.group_of, len(hours.ends)), counts=True, counts_groups=True,
         )
 
@@ -70,8 +68,7 @@ class Learnt(NamedTuple):
         updates, hours = self.updates.copy(), self.hours.copy()
         return type(self)(
             self.since_s.copy(), self.contact_s.copy(), self.last_s.copy(), self.seen.copy(), updates, self.detailed,
-            self.folded.copy(), Window.of(updates), Window.of(updates), hours, Window.of(hours), self.members.copy(),
-            counts, counts_groups,
+            self.folded.copy(), Window.of(updates), hours, Window.of(hours), self.members.copy(), counts, counts_groups,
         )
 
 
@@ -114,7 +111,6 @@ def add_update(truth: Truth, learnt: Learnt, object_: int, update: int) -> None:
     learnt.updates.bins[place] = int(truth.updates_s[update] % DAY_S // HOUR_S)
     learnt.updates.amounts[place] = 1
     count_in(learnt.window, learnt.updates, owner, place)
-    count_in(learnt.latest, learnt.updates, owner, place)
     if learnt.counts_groups:
         group, hour = truth.group_of[object_], truth.hour_of[update]
         learnt.hours.amounts[hour] += 1

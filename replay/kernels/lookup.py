@@ -1,10 +1,6 @@
-"""What is looked up in arrays of times, and counted there: plain loops, which `compiled` compiles as they are.
+"""What is looked up in arrays of times, and counted there: plain loops, which `compiled` compiles as they are."""
 
-Twin of `lookup_vectorised`.
-"""
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import MutableSequence
 
 from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
 from bestbefore.replay.kernels.packed import Packed
@@ -16,7 +12,7 @@ def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
 
 
 def set_counts(
-    counts: NDArray[np.int64], packed: Packed, owner: int, start: int, since_s: float, end: int, until_s: float
+    counts: MutableSequence[int], packed: Packed, owner: int, start: int, since_s: float, end: int, until_s: float
 ) -> None:
     """Set counts[k] to the updates of an owner in hour bin k, from `start` up to `end`: those from `since_s` (or after
     it) to `until_s`.
@@ -89,6 +85,22 @@ def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
         start += step
         step *= 2
     end = min(end, start + step)
+    while start < end:
+        middle = (start + end) // 2
+        if times_s[middle] <= t:
+            start = middle + 1
+        else:
+            end = middle
+    return start
+
+
+def first_after_near_end(times_s: FloatArray, start: int, end: int, t: float) -> int:
+    """As `first_after`; its cost grows with the logarithm of the distance from `end`."""
+    step = 1
+    while end - step > start and times_s[end - step] > t:
+        end -= step
+        step *= 2
+    start = max(start, end - step)
     while start < end:
         middle = (start + end) // 2
         if times_s[middle] <= t:

@@ -5,6 +5,7 @@ come; so the counts of an owner are kept, and what grows too old is taken from t
 as it is: see `walk`.
 """
 
+from collections.abc import MutableSequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -73,13 +74,7 @@ def keep_after(window: Window, tallies: Tallies, owner: int, after_s: float) -> 
     window.oldest[owner] = place
 
 
-def set_counts(counts: NDArray[np.int64], window: Window, owner: int) -> None:
+def set_counts(counts: MutableSequence[int], window: Window, owner: int) -> None:
     """Set counts[k] to what of an owner lies in hour bin k."""
     for k in range(BINS):
         counts[k] = window.by_bin[owner * BINS + k]
-
-
-def take_off(counts: NDArray[np.int64], window: Window, owner: int) -> None:
-    """Take the same from counts[k]."""
-    for k in range(BINS):
-        counts[k] -= window.by_bin[owner * BINS + k]

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -26,9 +26,8 @@ from results_page import write_page
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay import plain
-from bestbefore.replay.fast import COMPILED_EACH, VECTORISED, FastReplay, Kernel
-from bestbefore.replay.fast_observed import INTERPRETED, FastObservedReplay
-from bestbefore.replay.kernels import compiled
+from bestbefore.replay.fast import FastReplay
+from bestbefore.replay.fast_observed import FastObservedReplay
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
@@ -50,23 +49,18 @@ OBSERVED = (
     "indttl:theta=0.1,max_ttl=1d,fallback=ttl+group,history_window=28d",
 )
 """Replayed with observed histories."""
-KERNELS = {"numba": Kernel(compiled.replay, COMPILED_EACH), "numpy": VECTORISED}
 EXPLANATION = """In each cell, millions a second of the clock, and in brackets millions a second of *one core's time*,
 which others on the machine disturb less. Compiled code holds no lock of the interpreter, and threads share the
-requests; without numba, processes do. *By reckoning*, two idle cores come near twice the figure in brackets.
-*Expiries* are requests that were contacts, `plain` is the engine that says what is right, and libCacheSim replays the
-same requests under LRU. [Long replays](replay_long.md) have a page of their own."""
+requests. *By reckoning*, two idle cores come near twice the figure in brackets. *Expiries* are requests that were
+contacts, `plain` is the engine that says what is right, and libCacheSim replays the same requests under LRU.
+[Long replays](replay_long.md) have a page of their own."""
 TARGETS = (
-    (27, "requests", "numba", slice(0, 1), "`ttl`"),
-    (7, "requests", "numba", slice(1, 6), "the others"),
-    (3, "expiries", "numba", slice(0, 6), "where a tenth are contacts"),
-    (3, "expiries", "numba", slice(6, 9), "where each request is a contact"),
-    (9, "requests", "numpy", slice(0, 1), "`ttl`"),
-    (2.33, "requests", "numpy", slice(1, 6), "the others"),
-    (1, "expiries", "numpy", slice(0, 6), "where a tenth are contacts"),
-    (1, "expiries", "numpy", slice(6, 9), "where each request is a contact"),
+    (27, "requests", slice(0, 1), "`ttl`"),
+    (7, "requests", slice(1, 6), "the others"),
+    (3, "expiries", slice(0, 6), "where a tenth are contacts"),
+    (3, "expiries", slice(6, 9), "where each request is a contact"),
 )
-"""Millions a second on two cores, of what, by which kernel, by which of the policies measured, and in words."""
+"""Millions a second on two cores, of what, by which of the policies measured, and in words."""
 
 def timed(work: Callable[[], object]) -> tuple[float, float]:
     """The seconds of the clock and of the processor, of this process and of those that it has started and ended."""
@@ -113,7 +107,7 @@ class Measured:
 
     spec: str
     requests: int
-    engines: dict[str, FastReplay]
+    engine: FastReplay
     times: defaultdict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
     contacts: float = math.nan
 
@@ -129,11 +123,11 @@ def first(scenario: Scenario, n: int) -> Scenario:
     )
 
 
-def engines_for(scenario: Scenario) -> dict[str, FastReplay]:
-    engines = {name: FastReplay(scenario, kernel=kernel) for name, kernel in KERNELS.items()}
-    for engine in engines.values():
-        engine.prepare([parse_spec("agghist"), parse_spec("ttl")])
-    return engines
+def engine_for(scenario: Scenario, patterns: Sequence[str]) -> FastReplay:
+    """With the code of all these policies compiled."""
+    engine = FastReplay(scenario)
+    engine.prepare([parse_spec(pattern.replace("{}", "0.1")) for pattern in patterns])
+    return engine
 
 
 def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
@@ -146,8 +140,8 @@ def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
     part = first(scenario, PLAIN_REQUESTS)
     part.known  # noqa: B018  made once, for all policies
     contacts = first(scenario, CONTACT_REQUESTS)
-    engines, few = engines_for(scenario), engines_for(contacts)
-    rows = [Measured(with_contacts(engines["numba"], pattern), len(requests), engines) for pattern in SPECS]
+    engine, few = engine_for(scenario, SPECS), engine_for(contacts, EACH_A_CONTACT)
+    rows = [Measured(with_contacts(engine, pattern), len(requests), engine) for pattern in SPECS]
     rows += [Measured(spec, len(contacts.requests), few) for spec in EACH_A_CONTACT]
     lru_times = []
     if python is not None:
@@ -155,25 +149,23 @@ def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
     for _ in range(rounds):
         for row in rows:
             policy = parse_spec(row.spec)
-            for name, engine in row.engines.items():
-                row.times[name].append(timed(lambda e=engine, p=policy: e.replay(p)))
+            row.times["fast"].append(timed(lambda e=row.engine, p=policy: e.replay(p)))
             row.times["plain"].append(timed(lambda p=policy: plain.replay(part, p)))
         if python is not None:
             lru_times.append(lru(python, folder / "lru.bin"))
-    packages = ", ".join(f"{name} {version(name)}" for name in KERNELS)
+    packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy"))
     yield f"`{SHAPE}`, one cache for all; medians of {rounds} rounds; {packages}.\n"
     yield f"Reading {len(requests):,} requests from `.npz`: {load_s[0]:.1f} s ({load_s[1]:.1f} s of the processor)."
     yield f"Sorting them: {sort_s[0]:.1f} s ({sort_s[1]:.1f} s).\n"
-    yield "| policy | contacts | numba | numpy | plain | numba, expiries | numpy, expiries |"
-    yield "|---|---|---|---|---|---|---|"
+    yield "| policy | contacts | fast | plain | fast, expiries |"
+    yield "|---|---|---|---|---|"
     for row in rows:
-        row.contacts = share_of_contacts(row.engines["numba"], row.spec)
-        cells = [cell(row.times[name], row.things("requests")) for name in KERNELS]
-        cells.append(cell(row.times["plain"], len(part.requests)))
-        cells += [cell(row.times[name], row.things("expiries")) for name in KERNELS]
+        row.contacts = share_of_contacts(row.engine, row.spec)
+        cells = [cell(row.times["fast"], row.things("requests")), cell(row.times["plain"], len(part.requests))]
+        cells.append(cell(row.times["fast"], row.things("expiries")))
         yield f"| `{row.spec}` | {row.contacts:.1%} | {' | '.join(cells)} |"
     if python is not None:
-        yield f"| libCacheSim, LRU | | {cell(lru_times, len(requests))} | | | | |"
+        yield f"| libCacheSim, LRU | | {cell(lru_times, len(requests))} | | |"
     yield from targets(rows)
     yield from observed(updates, requests, rounds)
     arguments = ["--updates", str(files[0]), "--requests", str(files[1]), "--cache", "shared", "--policy", rows[1].spec]
@@ -194,24 +186,23 @@ def observed(updates: Updates, requests: Requests, rounds: int) -> Iterator[str]
     whole = Scenario.of(updates, requests, cache=Cache.SHARED, warm=Warm.NONE, warn=print)
     few = requests.before(float(requests.times_s[PLAIN_REQUESTS]))
     part = Scenario.of(updates, few, cache=Cache.SHARED, warm=Warm.NONE, warn=print)
-    engine, interpreted = FastObservedReplay(whole), FastObservedReplay(part, kernel=INTERPRETED)
-    engine.prepare([parse_spec("ttl")])
+    part.observed  # noqa: B018
+    engine = FastObservedReplay(whole)
+    engine.prepare([parse_spec(spec) for spec in OBSERVED])
     yield "\nWith observed histories, that start from nothing; cores share the objects where no rule looks at groups:\n"
-    yield "| policy | contacts | numba | without | plain | numba, expiries |"
-    yield "|---|---|---|---|---|---|"
+    yield "| policy | contacts | fast | plain | fast, expiries |"
+    yield "|---|---|---|---|---|"
     for spec in OBSERVED:
         policy = parse_spec(spec)
         counts = engine.replay(policy)
         contacts = counts.misses + counts.validations
         times: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
         for _ in range(rounds):
-            times["numba"].append(timed(lambda p=policy: engine.replay(p)))
-            times["without"].append(timed(lambda p=policy: interpreted.replay(p)))
+            times["fast"].append(timed(lambda p=policy: engine.replay(p)))
             times["plain"].append(timed(lambda p=policy: plain.replay(part, p)))
         yield (
-            f"| `{spec}` | {contacts / counts.requests:.1%} | {cell(times['numba'], counts.requests)} | "
-            f"{cell(times['without'], len(few))} | {cell(times['plain'], len(few))} | "
-            f"{cell(times['numba'], contacts)} |"
+            f"| `{spec}` | {contacts / counts.requests:.1%} | {cell(times['fast'], counts.requests)} | "
+            f"{cell(times['plain'], len(few))} | {cell(times['fast'], contacts)} |"
         )
 
 
@@ -219,12 +210,12 @@ def targets(rows: list[Measured]) -> Iterator[str]:
     """What was aimed at beside the policy that comes least near to it."""
     yield "\n| target on two cores | policies | the slowest | by the clock | twice one core's | |"
     yield "|---|---|---|---|---|---|"
-    for target, of, kernel, among, words in TARGETS:
-        found = {row.spec: rates(row.times[kernel], row.things(of)) for row in rows[among]}
+    for target, of, among, words in TARGETS:
+        found = {row.spec: rates(row.times["fast"], row.things(of)) for row in rows[among]}
         slowest = min(found, key=lambda spec: found[spec][1])
         clock, core = found[slowest]
         met = "met" if clock >= target else "met by reckoning" if 2 * core >= target else "missed"
-        yield f"| {target} M {of}/s, {kernel} | {words} | `{slowest}` | {clock:.2f} | {2 * core:.2f} | {met} |"
+        yield f"| {target} M {of}/s | {words} | `{slowest}` | {clock:.2f} | {2 * core:.2f} | {met} |"
 
 
 def rates(seconds: list[tuple[float, float]], things: float) -> tuple[float, float]:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import strategies as st
 
+from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.traces import files
 from bestbefore.replay.traces.columns import Requests, Updates
 
@@ -66,6 +67,9 @@ MORE_SPECS = [
     "stormcrawler:initial=1h,min=30m,max=2d",
     "aimd:step=10m,min=1m,max=12h",
 ]
+BOUNDED = "max_ttl=1d,min_ttl=10m,fallback=group+ttl,history_window=2d,bootstrap=7m"
+MORE_SPECS += [spec for name in POLICIES for spec in (name, f"{name}:{BOUNDED}") if spec not in SPECS + MORE_SPECS]
+"""Each policy of the table is among them, with its defaults and within bounds."""
 
 Trace = tuple[list[tuple[float, str]], list[tuple[float, str, str]]]
 """(time, object) of updates and (time, client, object) of requests, in any order."""

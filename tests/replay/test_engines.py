@@ -3,9 +3,10 @@ import pytest
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.validation.machinery.features import Needs
+from bestbefore.policies.validation.machinery.policy import Outcome
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.counts import Counts
 from bestbefore.replay.engines import Engines, Through
@@ -23,14 +24,13 @@ OBSERVED = Scenario.of(UPDATES, REQUESTS, cache=Cache.SHARED, warm=Warm.NONE, wa
 
 
 class Hasty:
-    """A policy that no kernel knows."""
+    """A policy that is not a function of features."""
 
     name = "hasty"
-    wants_fallback = False
-    needs = Needs.PAST
+    needs = Needs.NONE
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
-        return Verdict(t + 15.0, Reason.FIXED)
+        return Verdict(t + 15.0, "fixed")
 
 
 @pytest.mark.parametrize("scenario", [COMPLETE, OBSERVED])
@@ -47,7 +47,7 @@ def test_the_plain_engine_replays_what_the_fast_one_cannot(scenario: Scenario) -
     engines = Engines(scenario)
     engines.prepare([Hasty(), parse_spec("ttl")])
     assert engines.through(Hasty()) is Through.PLAIN
-    assert engines.obstacle(Hasty()) == "no kernel knows hasty with these parameters"
+    assert engines.obstacle(Hasty()) == "hasty is not a function of features"
     assert engines.replay(Hasty()) == Counts(misses=2, hits=0, stale_hits=0, validations=8, unnecessary=6)
 
 

@@ -1,17 +1,21 @@
 """The fast engine around its kernels; what these decide is held to the plain engine in tests/equivalence."""
 
-import os
+import json
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
-from bestbefore.policies.validation.machinery.bounds import Bounded
-from bestbefore.policies.validation.machinery.fallback import LastUpdate
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
 from bestbefore.replay import fast, plain
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast import FastReplay, Kernel
-from bestbefore.replay.kernels import vectorised
+from bestbefore.replay.engines import Engines, Through
+from bestbefore.replay.fast import Compiling, FastReplay
+from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
 
@@ -33,14 +37,15 @@ def scenario_of(updates: int, requests: int, objects: int = 7, **given: object) 
     )
 
 
-@pytest.mark.parametrize("keeps_lock", [False, True])
+@pytest.mark.parametrize("compiles", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_counts_do_not_depend_on_how_streams_are_shared_out(
-    policy: fast.Policy, keeps_lock: bool, monkeypatch: pytest.MonkeyPatch
+    policy: fast.Policy, compiles: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = scenario_of(60, 500)
     monkeypatch.setattr(fast, "FEWEST_EACH", 20)
-    engine = FastReplay(scenario, kernel=Kernel(vectorised.replay, 20, keeps_lock))
+    monkeypatch.setattr(fast, "MOST_EACH", 20)
+    engine = FastReplay(scenario, compiles=compiles)
     passed: list[object] = []
     counts = engine.replay(policy, lambda items: (passed.append(item) or item for item in items))
     assert counts == plain.replay(scenario, policy)
@@ -65,28 +70,42 @@ def test_requests_before_the_test_start_and_updates_before_the_origin_do_not_cou
     assert FastReplay(late).replay(POLICIES[0]) == NOTHING
 
 
+def test_many_parameters_of_one_policy_are_worth_compiling_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiling = Compiling(fast.COMPILED_FROM // 3)
+    few, many = parse_spec("ttl"), [parse_spec(f"fixed:interval={n}") for n in (1, 2, 3, 4)]
+    compiling.expect([few, *many])
+    assert [compiling.of(rule_of(policy)) for policy in (few, many[0])] == [False, True]  # type: ignore[arg-type]
+    assert Compiling(fast.COMPILED_FROM).of(rule_of(few))  # type: ignore[arg-type]
+
+
+class Hasty:
+    """A policy that is not a function of features."""
+
+    name = "hasty"
+    needs = Needs.NONE
+
+
 def test_what_cannot_be_replayed_is_refused_with_a_reason() -> None:
-    twice = Bounded(POLICIES[0], fallback=(LastUpdate(0.1),) * 3)
-    with pytest.raises(ValueError, match="no kernel knows ttl with these parameters"):
-        FastReplay(scenario_of(1, 1)).replay(twice)
+    with pytest.raises(ValueError, match="hasty is not a function of features"):
+        FastReplay(scenario_of(1, 1)).replay(Hasty())  # type: ignore[arg-type]
 
 
-@pytest.mark.skipif(fast.START_METHOD != "fork", reason="elsewhere than on Linux threads replay")
-def test_a_process_that_ends_before_its_work_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fast, "FEWEST_EACH", 20)
-    engine = FastReplay(scenario_of(60, 500), kernel=Kernel(lambda *_: os._exit(1), 20, keeps_lock=True))
-    with pytest.raises(OSError, match="a process ended before its work"):
-        engine.replay(POLICIES[0])
+@dataclass(frozen=True, slots=True)
+class Wordy(Formula):
+    """A policy that numba cannot compile."""
+
+    name: ClassVar[str] = "wordy"
+
+    def decide(self, known: Features) -> Decision:
+        return expires(known.t + float(json.loads("15.0")))
 
 
-def test_a_kernel_that_is_given_is_kept() -> None:
-    calls: list[int] = []
-
-    def counted(*arguments: object) -> int:
-        calls.append(1)
-        return vectorised.replay(*arguments)  # type: ignore[arg-type]
-
-    engine = FastReplay(scenario_of(9, 9), kernel=Kernel(counted, 9))
-    engine.prepare(POLICIES)
-    engine.replay(POLICIES[0])
-    assert len(calls) > len(POLICIES)
+def test_what_cannot_be_compiled_runs_as_it_stands_where_that_is_fast_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = scenario_of(60, 500)
+    assert fast.obstacle(scenario, Wordy()) is None
+    assert FastReplay(scenario).replay(Wordy()) == plain.replay(scenario, Wordy())
+    monkeypatch.setattr(fast, "COMPILED_FROM", 1)
+    assert str(fast.obstacle(scenario, Wordy())).startswith("numba cannot compile wordy: ")
+    engines = Engines(scenario)
+    assert engines.through(Wordy()) is Through.PLAIN
+    assert engines.replay(Wordy()) == plain.replay(scenario, Wordy())

@@ -1,6 +1,5 @@
 """The fast engine around its kernels for observed histories. Those are held to the plain engine: tests/equivalence."""
 
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +7,10 @@ import pytest
 
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay import fast_observed, kernels, plain
+from bestbefore.replay import fast_observed, plain
 from bestbefore.replay.complete import Grouping
 from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast_observed import COMPILED_FROM, INTERPRETED, FastObservedReplay, Kernel, kernel_for
+from bestbefore.replay.fast_observed import FastObservedReplay, loops
 from bestbefore.replay.observed import Warm
 from bestbefore.replay.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import Requests, Updates
@@ -52,10 +51,9 @@ def test_counts_do_not_depend_on_how_many_requests_are_taken_at_a_time(
 @pytest.mark.parametrize("grouping", [Grouping.ALL, Grouping.PREFIX])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_counts_do_not_depend_on_how_many_cores_replay(policy: Policy, grouping: Grouping) -> None:
-    compiled = pytest.importorskip("bestbefore.replay.kernels.compiled_observed")
-    kernel = Kernel(compiled.replay, compiled.learn_all, compiled.tell_all, cores=3)
     scenario = replace(scenario_of(600, 5000), grouping=grouping)
-    engine = FastObservedReplay(scenario, kernel=kernel)
+    engine = FastObservedReplay(scenario)
+    engine._loops = lambda compiles: loops(compiles=True)._replace(cores=3)
     assert engine.replay(policy) == plain.replay(scenario, policy)
     by_plain = plain.replay_objects(scenario, policy)
     assert engine.replay_objects(policy) == {name: own for name, own in by_plain.items() if own.requests}
@@ -84,8 +82,7 @@ def test_what_one_replay_learns_is_not_known_to_the_next() -> None:
     assert [engine.replay(policy) for policy in POLICIES] == [engine.replay(policy) for policy in POLICIES]
 
 
-def test_few_requests_are_not_worth_compiling_for_and_without_numba_none_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert kernel_for(COMPILED_FROM - 1) is INTERPRETED
-    monkeypatch.delattr(kernels, "compiled_observed", raising=False)
-    monkeypatch.setitem(sys.modules, "bestbefore.replay.kernels.compiled_observed", None)
-    assert kernel_for(COMPILED_FROM) is INTERPRETED
+def test_there_is_an_obstacle_only_to_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = scenario_of(60, 500)
+    monkeypatch.setattr(fast_observed, "COMPILED_FROM", 500)
+    assert [fast_observed.obstacle(scenario, policy) for policy in POLICIES] == [None] * 3

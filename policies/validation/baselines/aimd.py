@@ -4,24 +4,15 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import DAY_S, HOUR_S, History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_bounds, check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
-
-
-def aimd_interval_s(
-    interval_s: float, changed: bool, step_s: float, factor: float, min_s: float, max_s: float
-) -> float:
-    """The interval after `interval_s`, NaN for the first."""
-    if math.isnan(interval_s):
-        return min_s
-    return min(max(interval_s * factor if changed else interval_s + step_s, min_s), max_s)
+from bestbefore.policies.validation.machinery.verdict import Decision, expires_keeping
 
 
 @dataclass(frozen=True, slots=True)
-class Aimd:
+class Aimd(Formula):
     """expiry = t + I, where I is the interval of this copy: `min` at first; found changed, factor * I; found unchanged,
     I + step; kept between `min` and `max`.
 
@@ -29,8 +20,7 @@ class Aimd:
     """
 
     name: ClassVar[str] = "aimd"
-    wants_fallback: ClassVar[bool] = False
-    needs: ClassVar[Needs] = Needs.OUTCOMES
+    needs: ClassVar[Needs] = Needs.OUTCOME
 
     step_s: float = 1800.0
     factor: float = 0.5
@@ -43,7 +33,9 @@ class Aimd:
         check_range("factor", self.factor, most=1.0)
         check_bounds(self.min_s, self.max_s)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        interval_s, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
-        interval_s = aimd_interval_s(interval_s, changed, self.step_s, self.factor, self.min_s, self.max_s)
-        return Verdict(t + interval_s, Reason.AIMD, interval_s)
+    def decide(self, known: Features) -> Decision:
+        interval_s = self.min_s
+        if not math.isnan(known.state):
+            interval_s = known.state * self.factor if known.changed else known.state + self.step_s
+            interval_s = min(max(interval_s, self.min_s), self.max_s)
+        return expires_keeping(interval_s, known.t + interval_s)

@@ -3,15 +3,15 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import HOUR_S, History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.validation.machinery.features import Features
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class Fixed(Formula):
     """expiry = t + interval.
 
     Source: the polling interval of FreshRSS (one hour), and of Miniflux unless told otherwise (`SCHEDULER_ROUND_ROBIN_
@@ -19,8 +19,6 @@ class Fixed:
     """
 
     name: ClassVar[str] = "fixed"
-    wants_fallback: ClassVar[bool] = False
-    needs: ClassVar[Needs] = Needs.PAST
 
     interval_s: float = HOUR_S
     """0 or more, finite."""
@@ -28,5 +26,5 @@ class Fixed:
     def __post_init__(self) -> None:
         check_range("interval", self.interval_s)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        return Verdict(t + self.interval_s, Reason.FIXED)
+    def decide(self, known: Features) -> Decision:
+        return expires(known.t + self.interval_s)

@@ -3,24 +3,17 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import DAY_S, History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_bounds, check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 WEEK_S = 7 * DAY_S
 
 
-def miniflux_interval_s(updates: int, factor: float, min_s: float, max_s: float) -> float:
-    """The interval after a week with this many updates."""
-    polls = updates * factor
-    interval_s = max(WEEK_S / polls, min_s) if polls > 0.0 else max_s
-    return min(interval_s, max_s)
-
-
 @dataclass(frozen=True, slots=True)
-class Miniflux:
+class Miniflux(Formula):
     """expiry = t + 7 days / (n * factor), between `min` and `max`, with n the updates in the last 7 days; n = 0: `max`.
 
     Source: Miniflux, internal/model/feed.go, ScheduleNextCheck with the scheduler `entry_frequency`, and its defaults.
@@ -29,8 +22,7 @@ class Miniflux:
     """
 
     name: ClassVar[str] = "miniflux"
-    wants_fallback: ClassVar[bool] = False
-    needs: ClassVar[Needs] = Needs.PAST
+    needs: ClassVar[Needs] = Needs.COUNTS
 
     factor: float = 1.0
     """Polls per entry, 0 or more."""
@@ -41,6 +33,7 @@ class Miniflux:
         check_range("factor", self.factor)
         check_bounds(self.min_s, self.max_s)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        updates = history.count(t - WEEK_S, t)
-        return Verdict(t + miniflux_interval_s(updates, self.factor, self.min_s, self.max_s), Reason.MINIFLUX)
+    def decide(self, known: Features) -> Decision:
+        polls = known.updates_within(WEEK_S) * self.factor
+        interval_s = max(WEEK_S / polls, self.min_s) if polls > 0.0 else self.max_s
+        return expires(known.t + min(interval_s, self.max_s))

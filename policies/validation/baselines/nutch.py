@@ -4,34 +4,15 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import DAY_S, History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_bounds, check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
-
-
-def nutch_interval_s(
-    interval_s: float, changed: bool, unchanged_s: float, initial_s: float, increase: float, decrease: float,
-    min_s: float, max_s: float,
-) -> float:
-    """The interval after `interval_s`, NaN for the first; `unchanged_s` is d."""
-    if math.isnan(interval_s):
-        interval_s = initial_s
-    elif changed:
-        interval_s *= 1.0 - decrease
-    else:
-        interval_s *= 1.0 + increase
-    return min(max(interval_s, unchanged_s, min_s), max_s)
-
-
-def nutch_expiry_s(t: float, interval_s: float, unchanged_s: float, sync: float) -> float:
-    """t + I - sync * d, or t if that lies before it."""
-    return max(t, t + interval_s - sync * unchanged_s)
+from bestbefore.policies.validation.machinery.verdict import Decision, expires_keeping
 
 
 @dataclass(frozen=True, slots=True)
-class Nutch:
+class Nutch(Formula):
     """expiry = t + I - sync * d, where I is the interval of this copy and d = t - u_n, or 0 where no update is known.
 
     I starts at `initial`. Found changed it is multiplied by 1 - decrease, and d is taken to be 0; found unchanged it is
@@ -44,8 +25,7 @@ class Nutch:
     """
 
     name: ClassVar[str] = "nutch"
-    wants_fallback: ClassVar[bool] = False
-    needs: ClassVar[Needs] = Needs.OUTCOMES
+    needs: ClassVar[Needs] = Needs.OUTCOME
 
     initial_s: float = 30 * DAY_S
     increase: float = 0.4
@@ -64,11 +44,11 @@ class Nutch:
         check_range("sync", self.sync, most=1.0)
         check_bounds(self.min_s, self.max_s)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        interval_s, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
-        last_s = history.last_update_s(t)
-        unchanged_s = 0.0 if changed or last_s is None or self.sync == 0.0 else t - last_s
-        interval_s = nutch_interval_s(
-            interval_s, changed, unchanged_s, self.initial_s, self.increase, self.decrease, self.min_s, self.max_s
-        )
-        return Verdict(nutch_expiry_s(t, interval_s, unchanged_s, self.sync), Reason.NUTCH, interval_s)
+    def decide(self, known: Features) -> Decision:
+        last_s = known.last_update_s()
+        unchanged_s = 0.0 if known.changed or math.isnan(last_s) or self.sync == 0.0 else known.t - last_s
+        interval_s = self.initial_s
+        if not math.isnan(known.state):
+            interval_s = known.state * (1.0 - self.decrease if known.changed else 1.0 + self.increase)
+        interval_s = min(max(interval_s, unchanged_s, self.min_s), self.max_s)
+        return expires_keeping(interval_s, max(known.t, known.t + interval_s - self.sync * unchanged_s))

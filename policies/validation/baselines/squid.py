@@ -1,22 +1,18 @@
 """Squid's refresh_pattern: a percentage of the time since the last modification, within a maximum."""
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import DAY_S, History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.validation.machinery.features import Features
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_bounds, check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
-
-
-def squid_ttl_s(age_s: float, min_s: float, percent: float, max_s: float) -> float:
-    """The lifetime of a copy whose object last changed `age_s` ago; 0 also where it is not known to have changed."""
-    return min(min_s if age_s == 0.0 else percent / 100 * age_s, max_s)
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
 @dataclass(frozen=True, slots=True)
-class Squid:
+class Squid(Formula):
     """expiry = t + percent of (t - u_n), at most `max`; where no update is known, or the last one is at t, t + `min`.
 
     `min` does not bound what the percentage gives: Squid looks at it only where there is no Last-Modified to go by.
@@ -26,8 +22,6 @@ class Squid:
     """
 
     name: ClassVar[str] = "squid"
-    wants_fallback: ClassVar[bool] = False
-    needs: ClassVar[Needs] = Needs.PAST
 
     min_s: float = 0.0
     percent: float = 20.0
@@ -38,7 +32,8 @@ class Squid:
         check_bounds(self.min_s, self.max_s)
         check_range("percent", self.percent)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        last_s = history.last_update_s(t)
-        age_s = 0.0 if last_s is None else t - last_s
-        return Verdict(t + squid_ttl_s(age_s, self.min_s, self.percent, self.max_s), Reason.SQUID)
+    def decide(self, known: Features) -> Decision:
+        last_s = known.last_update_s()
+        age_s = 0.0 if math.isnan(last_s) else known.t - last_s
+        ttl_s = self.min_s if age_s == 0.0 else self.percent / 100 * age_s
+        return expires(known.t + min(ttl_s, self.max_s))

@@ -2,15 +2,22 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import DAY_S, History
-from bestbefore.policies.validation.machinery.fallback import Fallback
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome, Policy
+from bestbefore.policies.validation.machinery.fallback import (
+    NO_RULE,
+    Fallback,
+    GroupMember,
+    LastUpdate,
+    fallback_decision,
+)
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula, Outcome, features_of, verdict_of
 from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import MAX_TTL, MIN_TTL, Decision, Verdict
 
 ENOUGH_UPDATES = 3
 """The counted updates of an object from which on its policy decides alone."""
@@ -25,6 +32,59 @@ LIVE_DEFAULTS: Mapping[str, float | Sequence[str]] = {
     "bootstrap": 60.0,
 }
 """What a policy is given in the live proxy where its configuration says nothing else: keys and values of a SPEC."""
+
+
+class Rule(NamedTuple):
+    """A policy with what bounds it, as the loops of the engines take it."""
+
+    own: Any
+    """The policy; in compiled code, its parameters."""
+    keeps_state: bool = False
+    history_window_s: float = math.inf
+    least_exposure_h: float = 0.0
+    min_ttl_s: float = -math.inf
+    max_ttl_s: float = math.inf
+
+    def decide(self, known: Features) -> Decision:
+        """What the policy decides, within its bounds."""
+        return bounded(self.own.decide(known), known.t, self.min_ttl_s, self.max_ttl_s)
+
+
+class RuleWithFallback(NamedTuple):
+    """The same where another rule may decide in place of the policy."""
+
+    own: Any
+    keeps_state: bool
+    history_window_s: float
+    least_exposure_h: float
+    min_ttl_s: float
+    max_ttl_s: float
+    first: int
+    """The number of the rule that is tried first while hardly any update is counted."""
+    second: int
+    alpha: float
+    """Of the fallback `ttl`."""
+    theta: float
+    """Of the fallback `group`."""
+    bootstrap_s: float
+
+    def decide(self, known: Features) -> Decision:
+        """What the policy decides, or what decides in its place, within its bounds."""
+        if known.counted_updates() < ENOUGH_UPDATES:
+            decided = fallback_decision(known, self.first, self.second, self.alpha, self.theta, self.bootstrap_s)
+        else:
+            decided = self.own.decide(known)
+        return bounded(decided, known.t, self.min_ttl_s, self.max_ttl_s)
+
+
+def bounded(decided: Decision, t: float, min_ttl_s: float, max_ttl_s: float) -> Decision:
+    """The decision at t with its expiry not sooner than `min_ttl_s` and not later than `max_ttl_s` after it."""
+    expiry_s = bounded_s(decided.expiry_s, t, min_ttl_s, max_ttl_s)
+    if expiry_s < decided.expiry_s:
+        return Decision(expiry_s, MAX_TTL, decided.state)
+    if expiry_s > decided.expiry_s:
+        return Decision(expiry_s, MIN_TTL, decided.state)
+    return decided
 
 
 def bounded_s(expiry_s: float, t: float, min_ttl_s: float, max_ttl_s: float) -> float:
@@ -49,12 +109,15 @@ class Bounded:
     A replay has it None where its SPEC does not name the key, so that the bare formulas hold; live it is never None.
     """
 
-    policy: Policy
+    policy: Formula
     min_ttl_s: float = 0.0
     max_ttl_s: float = math.inf
     fallback: tuple[Fallback, ...] | None = None
     bootstrap_s: float = 60.0
     history_window_s: float = math.inf
+
+    rule: Rule | RuleWithFallback = field(init=False, repr=False, compare=False)
+    """The same as engines take it."""
 
     wants_fallback: ClassVar[bool] = False
 
@@ -65,6 +128,7 @@ class Bounded:
         check_range("history_window", self.history_window_s, least=1.0, infinite=True)
         if self.min_ttl_s > self.max_ttl_s:
             raise ValueError(f"min_ttl ({self.min_ttl_s:g} s) must not exceed max_ttl ({self.max_ttl_s:g} s)")
+        object.__setattr__(self, "rule", self._rule())
 
     @property
     def name(self) -> str:
@@ -75,20 +139,24 @@ class Bounded:
         return self.policy.needs
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
-        seen = history.through(t - self.history_window_s, 0.0 if self.fallback is None else LEAST_EXPOSURE_H)
-        if self.fallback and self.policy.wants_fallback and seen.count(seen.counted_after_s, t) < ENOUGH_UPDATES:
-            decided = self._fallback_verdict(self.fallback, seen, group, t)
-        else:
-            decided = self.policy.verdict(seen, group, t, outcome)
-        expiry_s = bounded_s(decided.expiry_s, t, self.min_ttl_s, self.max_ttl_s)
-        if expiry_s == decided.expiry_s:
-            return decided
-        reason = Reason.MAX_TTL if expiry_s < decided.expiry_s else Reason.MIN_TTL
-        return Verdict(expiry_s, reason, decided.state)
+        rule = self.rule
+        known = features_of(history, group, t, outcome, rule.history_window_s, rule.least_exposure_h)
+        return verdict_of(self.policy, rule.decide(known))
 
-    def _fallback_verdict(self, rules: tuple[Fallback, ...], seen: History, group: Group | None, t: float) -> Verdict:
-        for rule in rules:
-            verdict = rule.verdict(seen, group, t)
-            if verdict is not None:
-                return verdict
-        return Verdict(t + self.bootstrap_s, Reason.BOOTSTRAP)
+    def _rule(self) -> Rule | RuleWithFallback:
+        rule = Rule(
+            self.policy,
+            self.policy.keeps_state,
+            self.history_window_s,
+            0.0 if self.fallback is None else LEAST_EXPOSURE_H,
+            self.min_ttl_s,
+            self.max_ttl_s,
+        )
+        if not self.fallback or not self.policy.wants_fallback:
+            return rule
+        # A rule that did not apply does not apply when it is named again.
+        rules = list({rule.number: rule for rule in reversed(self.fallback)}.values())[::-1]
+        first, second, *_ = [*(rule.number for rule in rules), NO_RULE]
+        alpha = next((rule.alpha for rule in rules if isinstance(rule, LastUpdate)), 0.0)
+        theta = next((rule.theta for rule in rules if isinstance(rule, GroupMember)), 0.0)
+        return RuleWithFallback(*rule, first, second, alpha, theta, self.bootstrap_s)

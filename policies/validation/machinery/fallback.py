@@ -1,29 +1,26 @@
 """What decides in place of a policy while hardly any update of the object is known."""
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import HOUR_S, History
+from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.models.intensity import first_passage_s
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
-from bestbefore.policies.validation.rules.ttl import Ttl
+from bestbefore.policies.validation.machinery.estimates import set_group_pattern
+from bestbefore.policies.validation.machinery.features import Features
+from bestbefore.policies.validation.machinery.verdict import (
+    BOOTSTRAP,
+    FALLBACK_GROUP,
+    FALLBACK_TTL,
+    Decision,
+    expires_by,
+)
+from bestbefore.policies.validation.rules.ttl import ttl_expiry_s
 
 GROUP_LEAST_UPDATES = 10
 """The updates from which on a group says something about its members."""
-
-
-class Fallback(Protocol):
-    """A rule that may decide for an object of which little is known."""
-
-    @property
-    def name(self) -> str:
-        """Its name in SPEC and configuration."""
-        ...
-
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict | None:
-        """As `Policy.verdict`; None where the rule does not apply."""
-        ...
+NO_RULE, LAST_UPDATE, GROUP_MEMBER = range(3)
+"""The numbers of the rules below, and of none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +28,10 @@ class LastUpdate:
     """TTL, where an update is known, be it only a Last-Modified from before t_0."""
 
     name: ClassVar[str] = "ttl"
+    number: ClassVar[int] = LAST_UPDATE
 
     alpha: float
     """Share of the time since the last update, 0 or more."""
-
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict | None:
-        if history.last_update_s(t) is None:
-            return None
-        return Verdict(Ttl(self.alpha).verdict(history, group, t).expiry_s, Reason.FALLBACK_TTL)
-
-
-def member_rate_per_hour(updates: int, hours: float, group_updates: int, member_hours: float) -> float:
-    """(n_o + 1) / (h_o + 1/R): the rate of an object between its own and R, that of a mean member of its group.
-
-    The object had `updates` in `hours`; the group had `group_updates` > 0 in `member_hours`, summed over its members.
-    """
-    hours_for_one_update = member_hours / group_updates
-    return (updates + 1) / (hours + hours_for_one_update)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +44,45 @@ class GroupMember:
     """
 
     name: ClassVar[str] = "group"
+    number: ClassVar[int] = GROUP_MEMBER
 
     theta: float
     """Expected updates that are tolerated, 0 or more."""
 
-    def verdict(self, history: History, group: Group | None, t: float) -> Verdict | None:
-        after_s = history.counted_after_s
-        if group is None or (group_updates := sum(group.counts(after_s, t))) < GROUP_LEAST_UPDATES:
-            return None
-        pattern = group.pattern(after_s, t, history.least_exposure_h)
-        if pattern is None:
-            return None
-        hours = (t - history.observed_since_s) / HOUR_S
-        member_hours = group.member_hours(after_s, t)
-        own_per_hour = member_rate_per_hour(history.count(after_s, t), hours, group_updates, member_hours)
-        return Verdict(first_passage_s(group.edges_s, pattern, t, self.theta / own_per_hour), Reason.FALLBACK_GROUP)
+
+type Fallback = LastUpdate | GroupMember
+"""A rule that may decide for an object of which little is known, by its name in SPEC and configuration."""
+
+
+def fallback_decision(
+    known: Features, first: int, second: int, alpha: float, theta: float, bootstrap_s: float
+) -> Decision:
+    """By the first of two rules that applies, given by their numbers, else the bootstrap's lifetime."""
+    for number in (first, second):
+        if number == LAST_UPDATE and not math.isnan(known.last_update_s()):
+            return expires_by(FALLBACK_TTL, ttl_expiry_s(known, alpha))
+        if number == GROUP_MEMBER:
+            expiry_s = member_expiry_s(known, theta)
+            if not math.isnan(expiry_s):
+                return expires_by(FALLBACK_GROUP, expiry_s)
+    return expires_by(BOOTSTRAP, known.t + bootstrap_s)
+
+
+def member_expiry_s(known: Features, theta: float) -> float:
+    """As `GroupMember` says; NaN where the group tells too little."""
+    group_updates = known.set_group_counts()
+    if group_updates < GROUP_LEAST_UPDATES or known.group_since_s() >= known.t:
+        return math.nan
+    set_group_pattern(known, group_updates)
+    hours = (known.t - known.observed_since_s()) / HOUR_S
+    own_per_hour = member_rate_per_hour(known.counted_updates(), hours, group_updates, known.member_hours())
+    return first_passage_s(known.by_bin.group_edges_s, known.by_bin.rates, known.t, theta / own_per_hour)
+
+
+def member_rate_per_hour(updates: int, hours: float, group_updates: int, member_hours: float) -> float:
+    """(n_o + 1) / (h_o + 1/R): the rate of an object between its own and R, that of a mean member of its group.
+
+    The object had `updates` in `hours`; the group had `group_updates` > 0 in `member_hours`, summed over its members.
+    """
+    hours_for_one_update = member_hours / group_updates
+    return (updates + 1) / (hours + hours_for_one_update)

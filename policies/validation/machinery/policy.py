@@ -1,20 +1,22 @@
-"""What a validation policy is."""
+"""What a validation policy is: a scalar function of features and parameters."""
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.machinery.verdict import Verdict
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.policies.validation.machinery.verdict import Decision, Reason, Verdict
 
-
-class Needs(Enum):
-    """What a policy must be told beside the moment at which it decides."""
-
-    PAST = "the updates so far"
-    OUTCOMES = "the updates so far, and what became of its last verdict"
-    FUTURE = "the updates to come, which only a replay knows"
+NOT_LIVE: Mapping[Needs, str] = {
+    Needs.OUTCOME: "the updates so far, and what became of its last verdict",
+    Needs.FUTURE: "the updates to come, which only a replay knows",
+}
+"""What the proxy cannot tell a policy while it runs, in words."""
+_REASONS = tuple(Reason)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,8 @@ class Policy(Protocol):
         ...
 
     @property
-    def wants_fallback(self) -> bool:
-        """Whether another rule should decide while hardly any update of the object is known (see `bounds`)."""
-        ...
-
-    @property
     def needs(self) -> Needs:
-        """What it must be told."""
+        """The features it asks for."""
         ...
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
@@ -54,3 +51,63 @@ class Policy(Protocol):
         policy that keeps no state. Only one that needs outcomes looks at it.
         """
         ...
+
+
+class Formula:
+    """A policy that is one scalar function of features and parameters. All of the table are, each in its own file.
+
+    One is a frozen dataclass whose fields are the parameters, numbers all; those in seconds end in `_s`. SPEC,
+    configuration and help follow from the fields and their defaults. `decide` is compiled as it stands by the fast
+    engine: it may use numbers, the features, and functions of `policies` that do the same.
+    """
+
+    __slots__ = ()
+
+    name: ClassVar[str]
+    """Its name in SPEC, configuration and reports."""
+    needs: ClassVar[Needs] = Needs.NONE
+    """The features it asks for."""
+    wants_fallback: ClassVar[bool] = False
+    """Whether another rule should decide while hardly any update of the object is known (see `bounds`)."""
+    chosen: ClassVar[tuple[str, ...]] = ()
+    """The reasons of the rules among which it chooses; none where it decides by itself."""
+
+    def decide(self, known: Features) -> Decision:
+        """The expiry of a copy that is current at t, and what is kept for the next contact.
+
+        Compiled, `self` has the fields alone.
+        """
+        raise NotImplementedError
+
+    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+        """See `Policy.verdict`."""
+        return verdict_of(self, self.decide(features_of(history, group, t, outcome)))
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """The words for what decided, by the number that a decision bears."""
+        return self.chosen or (self.name,)
+
+    @property
+    def keeps_state(self) -> bool:
+        """Whether each decision is made from what was kept at the last one for the same copy."""
+        return Needs.OUTCOME in self.needs
+
+
+def features_of(
+    history: History,
+    group: Group | None,
+    t: float,
+    outcome: Outcome | None,
+    window_s: float = math.inf,
+    least_exposure_h: float = 0.0,
+) -> HistoryFeatures:
+    """What a record lets a policy know at t."""
+    state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
+    return HistoryFeatures(history, group, t, state, changed, window_s, least_exposure_h)
+
+
+def verdict_of(policy: Formula, decision: Decision) -> Verdict:
+    """A decision of the policy, or of what bounds it, in words."""
+    reason = _REASONS[decision.reason] if decision.reason < 0 else policy.reasons[decision.reason]
+    return Verdict(decision.expiry_s, reason, decision.state if policy.keeps_state else None)

@@ -12,7 +12,7 @@ from typing import Any
 
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.fallback import Fallback, GroupMember, LastUpdate
-from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.policies.validation.machinery.policy import Formula, Policy
 from bestbefore.policies.validation.rules.indhist import IndHist
 from bestbefore.policies.validation.rules.ttl import Ttl
 from bestbefore.policies.validation.table import POLICIES
@@ -23,7 +23,7 @@ Value = str | float | Sequence[str]
 UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
 
-def parse_spec(text: str) -> Policy:
+def parse_spec(text: str) -> Formula | Bounded:
     """The policy that a SPEC such as `indttl:theta=0.1,window=1d` describes.
 
     Without a key of `Bounded` this is the bare policy. Raises ValueError, which names the part and what was expected.
@@ -40,7 +40,7 @@ def parse_spec(text: str) -> Policy:
     return make_policy(name.strip(), params)
 
 
-def make_policy(name: str, params: Mapping[str, Value]) -> Policy:
+def make_policy(name: str, params: Mapping[str, Value]) -> Formula | Bounded:
     """The policy of this name with these parameters, bounded if one of them is a key of `Bounded`.
 
     Raises ValueError for an unknown name or key, with the nearest known one, and for a value out of range.
@@ -123,7 +123,8 @@ def parse_duration(value: Value) -> float:
 
 def _fields_by_key(policy_class: type[Any]) -> dict[str, str]:
     """The names of the fields of a policy's class by the key that a user writes."""
-    return {field.name.removesuffix("_s"): field.name for field in fields(policy_class) if field.name != "policy"}
+    own = (field.name for field in fields(policy_class) if field.init and field.name != "policy")
+    return {name.removesuffix("_s"): name for name in own}
 
 
 def _number(key: str, field: str, value: Value) -> float:
@@ -146,7 +147,7 @@ def _float(text: str) -> float:
         return math.nan
 
 
-def _fallback_rules(value: Value, policy: Policy) -> tuple[Fallback, ...]:
+def _fallback_rules(value: Value, policy: Formula) -> tuple[Fallback, ...]:
     """The rules named, with the policy's own theta and alpha where it has them; none for one that wants none."""
     if isinstance(value, str):
         value = [] if value == "none" else value.split("+")

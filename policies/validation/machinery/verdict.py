@@ -1,32 +1,55 @@
 """What a validation policy answers, and the words for why."""
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Reason(StrEnum):
-    """The rule that decided: log field, metric label, detail of Cache-Status and word of the reports."""
+    """What decided in place of the policy. Where the policy decided, its own word stands for it: see `Policy.reasons`.
 
-    TTL = "ttl"
-    INDHIST = "indhist"
-    AGGHIST = "agghist"
+    A reason is log field, metric label, detail of Cache-Status and word of the reports.
+    """
+
+    BOOTSTRAP = "bootstrap"
+    """Nothing that could decide is known."""
     FALLBACK_TTL = "fallback_ttl"
     """Too little is known for the policy; the time since the last update decided."""
     FALLBACK_GROUP = "fallback_group"
     """Too little is known for the policy; the rate of the group decided."""
-    BOOTSTRAP = "bootstrap"
-    """Nothing that could decide is known."""
     MIN_TTL = "min_ttl"
     MAX_TTL = "max_ttl"
-    ORACLE = "oracle"
-    ALWAYS = "always"
-    NEVER = "never"
-    FIXED = "fixed"
-    SQUID = "squid"
-    MINIFLUX = "miniflux"
-    NUTCH = "nutch"
-    STORMCRAWLER = "stormcrawler"
-    AIMD = "aimd"
+
+
+BOOTSTRAP, FALLBACK_TTL, FALLBACK_GROUP, MIN_TTL, MAX_TTL = range(-5, 0)
+"""The places of these reasons, from the end: what a decision says, as compiled code knows numbers alone."""
+
+
+class Decision(NamedTuple):
+    """What the function of a policy returns: numbers alone, so that it can be compiled as it is."""
+
+    expiry_s: float
+    """The first moment, in Unix seconds, at which the copy must be validated; infinite: never."""
+    reason: int
+    """The place of the word for what decided in the policy's `reasons`, or one of the numbers above."""
+    state: float
+    """What the policy is given at the next contact for this copy; NaN if it keeps no state."""
+
+
+def expires(expiry_s: float) -> Decision:
+    """The decision of a policy that has one reason and keeps no state."""
+    return Decision(expiry_s, 0, math.nan)
+
+
+def expires_by(reason: int, expiry_s: float) -> Decision:
+    """That of a policy that chooses among rules, for the reason at this place."""
+    return Decision(expiry_s, reason, math.nan)
+
+
+def expires_keeping(state: float, expiry_s: float) -> Decision:
+    """That of a policy that keeps a state for the next contact."""
+    return Decision(expiry_s, 0, state)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +58,7 @@ class Verdict:
 
     expiry_s: float
     """The first moment, in Unix seconds, at which the copy must be validated; infinite: never."""
-    reason: Reason
+    reason: str
+    """The word for what decided: one of the policy's, or a `Reason`."""
     state: float | None = None
     """What the policy is to be told at the next contact for this copy (`Outcome`); None if it keeps no state."""

@@ -1,20 +1,38 @@
 """AggHist: as IndHist, with the daily pattern of a group at the object's share of its updates."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import HOUR_S, History
+from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.models.intensity import first_passage_s
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.validation.machinery.estimates import set_group_pattern, set_joined_group_pattern
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
+
+
+def agghist_expiry_s(known: Features, theta: float, segment_penalty: float) -> float:
+    """The first t' with Lambda(t, t') >= theta under the group's pattern at the object's own rate."""
+    hours = (known.t - known.observed_since_s()) / HOUR_S
+    updates = known.counted_updates()
+    if updates == 0 or hours <= 0.0:
+        return math.inf
+    group_updates = known.set_group_counts()
+    if group_updates == 0 or known.group_since_s() >= known.t:
+        return math.inf
+    # lambda_k = (n_o / h_o) * s_k has the mass theta when the pattern s_k has the mass theta / (n_o / h_o).
+    share = theta / (updates / hours)
+    if segment_penalty == 0.0:
+        set_group_pattern(known, group_updates)
+        return first_passage_s(known.by_bin.group_edges_s, known.by_bin.rates, known.t, share)
+    segments = set_joined_group_pattern(known, group_updates, segment_penalty)
+    return first_passage_s(known.by_bin.edges_s, known.by_bin.rates[:segments], known.t, share)
 
 
 @dataclass(frozen=True, slots=True)
-class AggHist:
+class AggHist(Formula):
     """expiry = the first t' with Lambda(t, t') >= theta, where lambda_k = (n_o / h_o) * (N_k / E_k) / (N / h_g).
 
     n_o updates of the object were counted in h_o hours; N of the group in h_g hours, N_k of them in the E_k hours of
@@ -28,8 +46,7 @@ class AggHist:
     """
 
     name: ClassVar[str] = "agghist"
-    wants_fallback: ClassVar[bool] = False
-    needs: ClassVar[Needs] = Needs.PAST
+    needs: ClassVar[Needs] = Needs.COUNTS | Needs.GROUP
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -40,20 +57,5 @@ class AggHist:
         check_range("theta", self.theta)
         check_range("segment_penalty", self.segment_penalty)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        hours = (t - history.observed_since_s) / HOUR_S
-        updates = history.count(history.counted_after_s, t)
-        if group is None or updates == 0 or hours <= 0.0:
-            return Verdict(math.inf, Reason.AGGHIST)
-        edges_s, pattern = self._pattern(history, group, t)
-        if pattern is None:
-            return Verdict(math.inf, Reason.AGGHIST)
-        # lambda_k = (n_o / h_o) * s_k has the mass theta when the pattern s_k has the mass theta / (n_o / h_o).
-        return Verdict(first_passage_s(edges_s, pattern, t, self.theta / (updates / hours)), Reason.AGGHIST)
-
-    def _pattern(self, history: History, group: Group, t: float) -> tuple[Sequence[float], list[float] | None]:
-        """The edges of the segments, and s_k."""
-        after_s, least_h = history.counted_after_s, history.least_exposure_h
-        if self.segment_penalty == 0.0:
-            return group.edges_s, group.pattern(after_s, t, least_h)
-        return group.optimal_pattern(after_s, t, least_h, self.segment_penalty) or (group.edges_s, None)
+    def decide(self, known: Features) -> Decision:
+        return expires(agghist_expiry_s(known, self.theta, self.segment_penalty))

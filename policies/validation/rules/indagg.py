@@ -3,22 +3,25 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.verdict import Verdict
-from bestbefore.policies.validation.rules.agghist import AggHist
-from bestbefore.policies.validation.rules.indhist import IndHist
+from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
+from bestbefore.policies.validation.rules.agghist import AggHist, agghist_expiry_s
+from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
 
 
-def follows_group(bins_with_update: int, updates: int, threshold: float) -> bool:
-    """Whether an object takes the pattern of its group, with this many counted updates in this many hour bins."""
-    return updates == 0 or bins_with_update / updates > threshold
+def follows_group(known: Features, threshold: float) -> bool:
+    """Whether an object takes the pattern of its group: n = 0 or (distinct hour bins with an update) / n > T."""
+    updates = known.set_counts()
+    bins = 0
+    for count in known.by_bin.counts:
+        bins += count > 0
+    return updates == 0 or bins / updates > threshold
 
 
 @dataclass(frozen=True, slots=True)
-class IndAgg:
+class IndAgg(Formula):
     """AggHist if n = 0 or (distinct hour bins with an update) / n > T, else IndHist.
 
     Source: Bright, Gal, Raschid, section 6.1.1. With T = 1 it is IndHist wherever an update is known, with T = 0 it is
@@ -26,8 +29,9 @@ class IndAgg:
     """
 
     name: ClassVar[str] = "indagg"
+    needs: ClassVar[Needs] = Needs.COUNTS | Needs.GROUP
     wants_fallback: ClassVar[bool] = True
-    needs: ClassVar[Needs] = Needs.PAST
+    chosen: ClassVar[tuple[str, ...]] = (AggHist.name, IndHist.name)
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -38,8 +42,7 @@ class IndAgg:
         check_range("theta", self.theta)
         check_range("threshold", self.threshold, most=1.0)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        counts = history.counts(history.counted_after_s, t)
-        if follows_group(len(counts) - counts.count(0), sum(counts), self.threshold):
-            return AggHist(self.theta).verdict(history, group, t)
-        return IndHist(self.theta).verdict(history, group, t)
+    def decide(self, known: Features) -> Decision:
+        if follows_group(known, self.threshold):
+            return expires_by(0, agghist_expiry_s(known, self.theta, 0.0))
+        return expires_by(1, indhist_expiry_s(known, self.theta))

@@ -3,25 +3,22 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import History
-from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, first_passage_s, observed_rates_per_hour
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.models.intensity import first_passage_s
+from bestbefore.policies.validation.machinery.estimates import set_own_rates
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
-def individual_rates_per_hour(history: History, until_s: float) -> list[float]:
-    """lambda_k of the 24 hour bins from the updates of the object up to `until_s`, where t_0 <= until_s."""
-    return observed_rates_per_hour(
-        history.counts(history.counted_after_s, until_s),
-        exposure_h(HOURLY_S, history.observed_since_s, until_s),
-        history.least_exposure_h,
-    )
+def indhist_expiry_s(known: Features, theta: float) -> float:
+    """The first t' with Lambda(t, t') >= theta under the object's own hourly rates."""
+    set_own_rates(known)
+    return first_passage_s(known.by_bin.hourly_s, known.by_bin.rates, known.t, theta)
 
 
 @dataclass(frozen=True, slots=True)
-class IndHist:
+class IndHist(Formula):
     """expiry = the first t' with Lambda(t, t') >= theta under the object's own hourly rates; never, if all are 0.
 
     With theta = 0 it is t in any case.
@@ -32,8 +29,8 @@ class IndHist:
     """
 
     name: ClassVar[str] = "indhist"
+    needs: ClassVar[Needs] = Needs.COUNTS
     wants_fallback: ClassVar[bool] = True
-    needs: ClassVar[Needs] = Needs.PAST
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -41,6 +38,5 @@ class IndHist:
     def __post_init__(self) -> None:
         check_range("theta", self.theta)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        rates = individual_rates_per_hour(history, t)
-        return Verdict(first_passage_s(HOURLY_S, rates, t, self.theta), Reason.INDHIST)
+    def decide(self, known: Features) -> Decision:
+        return expires(indhist_expiry_s(known, self.theta))

@@ -4,18 +4,24 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import DAY_S, History
-from bestbefore.policies.models.intensity import HOURLY_S, TOLERANCE, mass
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome
+from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.models.intensity import TOLERANCE
+from bestbefore.policies.validation.machinery.estimates import expected_within
+from bestbefore.policies.validation.machinery.features import Features, Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range
-from bestbefore.policies.validation.machinery.verdict import Verdict
-from bestbefore.policies.validation.rules.indhist import IndHist, individual_rates_per_hour
-from bestbefore.policies.validation.rules.ttl import Ttl
+from bestbefore.policies.validation.machinery.verdict import Decision, expires_by
+from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
+from bestbefore.policies.validation.rules.ttl import Ttl, ttl_expiry_s
 
 
-def in_burst(seen: int, expected: float, threshold: float) -> bool:
+def in_burst(known: Features, window_s: float, threshold: float) -> bool:
     """Whether f >= T, with f = seen / expected; where nothing was expected, f = T if an update was seen, else 0."""
+    seen = known.updates_within(window_s)
+    expected = 0.0
+    # Of nothing seen it does not matter what was expected.
+    if seen and known.t - window_s > known.observed_since_s():
+        expected = expected_within(known, window_s, seen)
     ratio = threshold if seen else 0.0
     if expected > 0.0:
         ratio = seen / expected
@@ -23,7 +29,7 @@ def in_burst(seen: int, expected: float, threshold: float) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class IndTtl:
+class IndTtl(Formula):
     """TTL if f >= T, else IndHist on the whole history, where f compares the updates in (t-W, t] with those expected.
 
     Expected is Lambda(t-W, t) under the hourly rates of the updates up to t-W, and 0 where t-W <= t_0. Then f is
@@ -35,8 +41,9 @@ class IndTtl:
     """
 
     name: ClassVar[str] = "indttl"
+    needs: ClassVar[Needs] = Needs.COUNTS
     wants_fallback: ClassVar[bool] = True
-    needs: ClassVar[Needs] = Needs.PAST
+    chosen: ClassVar[tuple[str, ...]] = (Ttl.name, IndHist.name)
 
     theta: float = 0.1
     """Expected updates that are tolerated, 0 or more."""
@@ -53,15 +60,7 @@ class IndTtl:
         check_range("window", self.window_s, least=1.0)
         check_range("threshold", self.threshold, infinite=True)
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:  # noqa: ARG002
-        if self.threshold < math.inf and self._in_burst(history, t):
-            return Ttl(self.alpha).verdict(history, group, t)
-        return IndHist(self.theta).verdict(history, group, t)
-
-    def _in_burst(self, history: History, t: float) -> bool:
-        start_s = t - self.window_s
-        seen = history.count(start_s, t)
-        expected = 0.0
-        if start_s > history.observed_since_s:
-            expected = mass(HOURLY_S, individual_rates_per_hour(history, start_s), start_s, t)
-        return in_burst(seen, expected, self.threshold)
+    def decide(self, known: Features) -> Decision:
+        if self.threshold < math.inf and in_burst(known, self.window_s, self.threshold):
+            return expires_by(0, ttl_expiry_s(known, self.alpha))
+        return expires_by(1, indhist_expiry_s(known, self.theta))

@@ -9,9 +9,7 @@ import numpy as np
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import HOUR_S, History
-from bestbefore.policies.models.intensity import HOURLY_S, mass
-from bestbefore.policies.validation.rules.indhist import individual_rates_per_hour
-from bestbefore.policies.validation.rules.ttl import ttl_expiry_s
+from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, mass, observed_rates_per_hour
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.claims import Claim, verdict
@@ -29,8 +27,13 @@ FARTHEST = 3
 
 def ttl_estimate(last_update_s: float, cached_s: float, asked_s: float) -> float:
     """(t - t_lastmod) / (TTL - t_lastmod), section 5.3.1.1; 0 for a copy of the moment of its update."""
-    lifetime_s = ttl_expiry_s(last_update_s, cached_s, ALPHA) - last_update_s
+    lifetime_s = cached_s + ALPHA * (cached_s - last_update_s) - last_update_s
     return (asked_s - last_update_s) / lifetime_s if lifetime_s > 0.0 else 0.0
+
+
+def individual_rates_per_hour(history: History, t: float) -> list[float]:
+    """lambda_k of IndHist at t."""
+    return observed_rates_per_hour(history.counts(-math.inf, t), exposure_h(HOURLY_S, history.since_s, t), 0.0)
 
 
 def aggregate_rates_per_hour(history: History, group: Group, t: float) -> list[float]:

@@ -70,9 +70,9 @@ def test_last_modified_is_never_counted() -> None:
     assert sum(history.counts(-1.0, 1000.0)) == 0
 
 
-def test_a_history_seen_through_a_window_keeps_its_last_update() -> None:
-    history = History.of([100.0], 0.0).through(500.0, 1.0)
-    assert history.last_update_s(1000.0) == 100.0
-    assert history.since_s == 0.0
-    assert history.observed_since_s == 500.0
-    assert History.of([100.0], 700.0).through(500.0, 0.0).observed_since_s == 700.0
+def test_the_first_update_of_a_span_may_be_a_folded_hour() -> None:
+    history = History.of([90 * HOUR_S + 1.0], 0.0, folded=[(30, 2), (40, 1)])
+    assert history.first_update_s(29 * HOUR_S, 100 * HOUR_S) == 30 * HOUR_S
+    assert history.first_update_s(30 * HOUR_S, 100 * HOUR_S) == 40 * HOUR_S
+    assert history.first_update_s(40 * HOUR_S, 100 * HOUR_S) == 90 * HOUR_S + 1.0
+    assert history.first_update_s(40 * HOUR_S, 90 * HOUR_S) is None

@@ -8,13 +8,6 @@ from hypothesis import strategies as st
 
 from bestbefore.replay.kernels import lookup
 from bestbefore.replay.kernels import packed as packed_updates
-from bestbefore.replay.kernels.lookup_vectorised import (
-    count_by_bin,
-    first_after,
-    first_after_near_end,
-    first_at_or_after,
-    first_of_owner_after,
-)
 from bestbefore.replay.kernels.packed import Packed
 
 TIMES_S = np.array([0.0, 3600.0, 3700.0, 7200.0, 86400.0])
@@ -49,14 +42,10 @@ def test_updates_are_counted_by_bin_whether_rows_are_by_the_hour_or_by_the_updat
             start = first + int(own_s.searchsorted(since_s, side="right"))
             ends = np.maximum(start, first + own_s.searchsorted(moments_s, side="right"))
             until_s = np.maximum(since_s, moments_s)
-            n = len(ends)
-            together = count_by_bin(
-                packed, np.full(n, owner, dtype=np.int32), np.full(n, start), np.full(n, since_s), ends, until_s
-            )
-            for i in range(n):
+            for i in range(len(ends)):
                 expected = np.bincount((packed.times_s[start : ends[i]] % 86400 // 3600).astype(int), minlength=24)
                 lookup.set_counts(counts, packed, owner, start, since_s, int(ends[i]), float(until_s[i]))
-                assert counts.tolist() == together[:, i].tolist() == expected.tolist()
+                assert counts.tolist() == expected.tolist()
 
 
 def test_rows_are_by_the_hour_where_that_takes_less_room() -> None:
@@ -82,8 +71,6 @@ def test_an_owners_first_update_after_a_moment_is_found_by_its_slot(
     for owner in range(4):
         first, last = lookup.updates_of(packed, owner)
         expected = [first + int(packed.times_s[first:last].searchsorted(t, side="right")) for t in moments_s]
-        owners = np.full(len(moments_s), owner, dtype=np.int32)
-        assert first_of_owner_after(packed, owners, moments_s).tolist() == expected
         assert [lookup.first_of_owner_after(packed, owner, t) for t in moments_s.tolist()] == expected
 
 
@@ -97,13 +84,8 @@ def test_what_lies_near_and_what_lies_far_is_found(
     times_s = np.sort(rng.integers(0, most, n)).astype(np.float64)
     start, end = np.sort(rng.integers(0, n + 1, (2, 50)), axis=0)
     t = rng.integers(-1, most + 1, 50).astype(np.float64)
-    one, many = (
-        (lookup.first_at_or_after, first_at_or_after) if side == "left" else (lookup.first_after, first_after)
-    )
     rows = list(zip(start.tolist(), end.tolist(), t.tolist(), strict=True))
     expected = [first + int(times_s[first:last].searchsorted(moment, side=side)) for first, last, moment in rows]
-    assert [one(times_s, *row) for row in rows] == expected
-    if n:
-        assert many(times_s, start, end, t).tolist() == expected
-    if n and side == "right":
-        assert first_after_near_end(times_s, start, end, t).tolist() == expected
+    found_by = [lookup.first_at_or_after] if side == "left" else [lookup.first_after, lookup.first_after_near_end]
+    for found in found_by:
+        assert [found(times_s, *row) for row in rows] == expected

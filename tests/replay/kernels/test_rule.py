@@ -1,36 +1,71 @@
+import math
+import pickle
+
 import pytest
 
-from bestbefore.policies.validation.machinery.bounds import Bounded
-from bestbefore.policies.validation.machinery.fallback import LastUpdate
-from bestbefore.policies.validation.machinery.policy import Needs
+from bestbefore.policies.validation.machinery.bounds import Bounded, RuleWithFallback
+from bestbefore.policies.validation.machinery.fallback import GROUP_MEMBER, LAST_UPDATE, NO_RULE, LastUpdate
+from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.policies.validation.rules.ttl import Ttl
+from bestbefore.policies.validation.rules.indttl import IndTtl
 from bestbefore.policies.validation.table import POLICIES
-from bestbefore.replay.kernels.rule import Kind, rule_of
+from bestbefore.replay.kernels.rule import in_numbers, looks_at_counts, looks_at_groups, parameters_of, rule_of
 
 
 @pytest.mark.parametrize("name", POLICIES)
-def test_each_policy_is_known(name: str) -> None:
+def test_each_policy_is_put_in_numbers(name: str) -> None:
     policy = parse_spec(name)
     rule = rule_of(policy)
     assert rule is not None
-    assert rule.keeps_interval == (policy.needs is Needs.OUTCOMES)
+    assert rule.keeps_state == (Needs.OUTCOME in policy.needs)
+    parameters = in_numbers(rule).own
+    assert {key: getattr(parameters, key) for key in parameters._fields[1:]} == {
+        key: getattr(policy, key) for key in parameters._fields[1:]
+    }
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_its_parameters_are_found_again_by_their_name(name: str) -> None:
+    parameters = parameters_of(POLICIES[name])
+    assert pickle.loads(pickle.dumps(parameters)) is parameters
 
 
 def test_bounds_and_fallback_are_parts_of_the_rule() -> None:
     rule = rule_of(parse_spec("indttl:theta=0.3,max_ttl=1h,fallback=group+ttl,history_window=2d"))
-    assert rule is not None
-    assert (rule.kind, rule.theta, rule.max_ttl_s, rule.history_window_s) == (Kind.INDTTL, 0.3, 3600.0, 172800.0)
-    assert (rule.falls_back, rule.first, rule.second) == (True, Kind.FALLBACK_GROUP, Kind.FALLBACK_TTL)
+    assert isinstance(rule, RuleWithFallback)
+    assert (rule.own, rule.max_ttl_s, rule.history_window_s) == (IndTtl(0.3), 3600.0, 172800.0)
+    assert (rule.first, rule.second, rule.theta, rule.alpha) == (GROUP_MEMBER, LAST_UPDATE, 0.3, 0.1)
     assert rule.least_exposure_h == 1.0
 
 
 def test_a_policy_that_never_falls_back_does_not() -> None:
     rule = rule_of(parse_spec("ttl:alpha=0.2,fallback=group"))
     assert rule is not None
-    assert not rule.falls_back
-    assert not rule.needs_groups
+    assert not isinstance(rule, RuleWithFallback)
+    assert not looks_at_groups(rule)
+    assert not looks_at_counts(rule)
 
 
-def test_a_fallback_named_twice_is_in_no_rule() -> None:
-    assert rule_of(Bounded(Ttl(0.1), fallback=(LastUpdate(0.1),) * 3)) is None
+def test_a_fallback_named_again_is_one() -> None:
+    rule = Bounded(IndTtl(), fallback=(LastUpdate(0.1),) * 3).rule
+    assert isinstance(rule, RuleWithFallback)
+    assert (rule.first, rule.second, rule.alpha) == (LAST_UPDATE, NO_RULE, 0.1)
+    assert looks_at_counts(rule)
+    assert not looks_at_groups(rule)
+
+
+def test_a_parameter_that_is_not_a_number_is_refused() -> None:
+    policy = IndTtl()
+    object.__setattr__(policy, "theta", "much")
+    rule = rule_of(policy)
+    assert rule is not None
+    with pytest.raises(TypeError, match="a parameter of indttl is not a number"):
+        in_numbers(rule)
+
+
+def test_what_is_not_a_function_of_features_has_no_rule() -> None:
+    class Told:
+        name, needs = "told", Needs.NONE
+
+    assert rule_of(Told()) is None  # type: ignore[arg-type]
+    assert math.isinf(rule_of(IndTtl()).history_window_s)  # type: ignore[union-attr]

@@ -1,6 +1,6 @@
 import numpy as np
 
-from bestbefore.replay.kernels.tallies import Tallies, Window, count_in, keep_after, set_counts, take_off
+from bestbefore.replay.kernels.tallies import Tallies, Window, count_in, keep_after, set_counts
 
 # Of owner 0 at 10 (bin 3), 20 (bin 3, twice) and 30 (bin 7); of owner 1 at 25 (bin 3).
 TALLIES = Tallies(
@@ -42,13 +42,3 @@ def test_what_happened_before_the_window_is_not_counted_when_it_becomes_known() 
     keep_after(window, tallies, 0, 20.0)
     assert counts(window, 0) == {7: 1}
     assert TALLIES.amounts.tolist() == [1, 2, 1, 1]
-
-
-def test_the_counts_of_one_window_can_be_taken_off_those_of_another() -> None:
-    longer, shorter = Window.of(TALLIES), Window.of(TALLIES)
-    keep_after(shorter, TALLIES, 0, 10.0)
-    found = np.empty(24, dtype=np.int64)
-    set_counts(found, longer, 0)
-    take_off(found, shorter, 0)
-    assert np.flatnonzero(found).tolist() == [3]
-    assert found[3] == 1

@@ -3,7 +3,7 @@ import pytest
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.aimd import Aimd
 from bestbefore.policies.validation.machinery.policy import Outcome
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
 DAY = 86400.0
@@ -11,7 +11,7 @@ UNKNOWN = History.of([], 0.0)
 
 
 def test_the_first_interval_is_the_shortest() -> None:
-    assert Aimd().verdict(UNKNOWN, None, 5.0) == Verdict(5.0 + HOUR, Reason.AIMD, HOUR)
+    assert Aimd().verdict(UNKNOWN, None, 5.0) == Verdict(5.0 + HOUR, "aimd", HOUR)
 
 
 def test_the_interval_is_halved_at_a_change_and_else_grows_by_half_an_hour() -> None:

@@ -2,13 +2,13 @@ import pytest
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.fixed import Fixed
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HISTORY = History.of([100.0, 400.0], 0.0)
 
 
 def test_a_copy_lives_for_the_interval_whatever_is_known() -> None:
-    assert Fixed(90.0).verdict(HISTORY, None, 500.0) == Verdict(590.0, Reason.FIXED)
+    assert Fixed(90.0).verdict(HISTORY, None, 500.0) == Verdict(590.0, "fixed")
     assert Fixed(90.0).verdict(History.of([], 0.0), None, 500.0).expiry_s == 590.0
 
 

@@ -2,7 +2,7 @@ import pytest
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.miniflux import Miniflux
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
 DAY = 86400.0
@@ -15,7 +15,7 @@ def posted(n: int) -> History:
 
 
 def test_there_are_as_many_polls_in_a_week_as_there_were_entries() -> None:
-    assert Miniflux().verdict(posted(42), None, T) == Verdict(T + 4 * HOUR, Reason.MINIFLUX)
+    assert Miniflux().verdict(posted(42), None, T) == Verdict(T + 4 * HOUR, "miniflux")
     assert Miniflux(factor=2.0).verdict(posted(42), None, T).expiry_s == T + 2 * HOUR
 
 

@@ -3,7 +3,7 @@ import pytest
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.nutch import Nutch
 from bestbefore.policies.validation.machinery.policy import Outcome
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 
 DAY = 86400.0
 T = 1000 * DAY
@@ -12,7 +12,7 @@ PLAIN = Nutch(sync=0.0)
 
 
 def test_the_first_interval_is_thirty_days() -> None:
-    assert PLAIN.verdict(UNKNOWN, None, T) == Verdict(T + 30 * DAY, Reason.NUTCH, 30 * DAY)
+    assert PLAIN.verdict(UNKNOWN, None, T) == Verdict(T + 30 * DAY, "nutch", 30 * DAY)
 
 
 def test_the_interval_shrinks_by_a_fifth_at_a_change_and_else_grows_by_two_fifths() -> None:

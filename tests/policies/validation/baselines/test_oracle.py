@@ -5,12 +5,12 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.oracle import Oracle
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 
 
 def test_a_copy_expires_at_the_very_moment_of_the_next_update() -> None:
     history = History.of([100.0, 600.0, 2000.0], 0.0)
-    assert Oracle().verdict(history, None, 500.0) == Verdict(600.0, Reason.ORACLE)
+    assert Oracle().verdict(history, None, 500.0) == Verdict(600.0, "oracle")
     assert Oracle().verdict(history, None, 600.0).expiry_s == 2000.0
 
 

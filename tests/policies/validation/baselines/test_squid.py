@@ -2,14 +2,14 @@ import pytest
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.squid import Squid
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 
 DAY = 86400.0
 DEFAULT = Squid()
 
 
 def test_a_copy_lives_for_a_fifth_of_the_time_since_the_last_update() -> None:
-    assert DEFAULT.verdict(History.of([1000.0], 0.0), None, 2000.0) == Verdict(2200.0, Reason.SQUID)
+    assert DEFAULT.verdict(History.of([1000.0], 0.0), None, 2000.0) == Verdict(2200.0, "squid")
 
 
 def test_a_last_modified_from_before_observation_counts() -> None:

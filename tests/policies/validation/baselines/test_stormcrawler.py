@@ -3,7 +3,7 @@ import pytest
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.stormcrawler import StormCrawler
 from bestbefore.policies.validation.machinery.policy import Outcome
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
 DAY = 86400.0
@@ -11,12 +11,12 @@ UNKNOWN = History.of([], 0.0)
 
 
 def test_the_first_interval_is_a_day() -> None:
-    assert StormCrawler().verdict(UNKNOWN, None, 5.0) == Verdict(5.0 + DAY, Reason.STORMCRAWLER, DAY)
+    assert StormCrawler().verdict(UNKNOWN, None, 5.0) == Verdict(5.0 + DAY, "stormcrawler", DAY)
 
 
 def test_at_a_change_the_interval_goes_half_of_the_way_to_an_hour() -> None:
     verdict = StormCrawler().verdict(UNKNOWN, None, 5.0, Outcome(DAY, changed=True))
-    assert verdict == Verdict(5.0 + 12.5 * HOUR, Reason.STORMCRAWLER, 12.5 * HOUR)
+    assert verdict == Verdict(5.0 + 12.5 * HOUR, "stormcrawler", 12.5 * HOUR)
     assert StormCrawler(decrease=1.0).verdict(UNKNOWN, None, 5.0, Outcome(DAY, changed=True)).state == HOUR
 
 

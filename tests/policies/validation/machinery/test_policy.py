@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.machinery.policy import Needs, Outcome, Policy
+from bestbefore.policies.validation.machinery.features import Needs
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.policies.validation.table import POLICIES
 
@@ -47,14 +48,14 @@ def test_a_copy_never_expires_before_it_was_current(
 def test_only_a_policy_that_needs_outcomes_keeps_a_state_and_looks_at_it(policy: Policy) -> None:
     history, t = History.of([1.0 * DAY, 2.5 * DAY], 0.0), 3.0 * DAY
     first = policy.verdict(history, group_of(history), t)
-    assert (first.state is not None) == (policy.needs is Needs.OUTCOMES)
+    assert (first.state is not None) == (Needs.OUTCOME in policy.needs)
     later = {policy.verdict(history, group_of(history), t, Outcome(7200.0, changed)).expiry_s
              for changed in (False, True)}
-    assert len(later) == (2 if policy.needs is Needs.OUTCOMES else 1)
+    assert len(later) == (2 if Needs.OUTCOME in policy.needs else 1)
 
 
 @given(
-    st.sampled_from([policy for policy in every_policy if policy.needs is not Needs.FUTURE]),
+    st.sampled_from([policy for policy in every_policy if Needs.FUTURE not in policy.needs]),
     update_times,
     update_times,
     starts,

@@ -6,7 +6,7 @@ import pytest
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, first_passage_s
-from bestbefore.policies.validation.machinery.verdict import Reason
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.rules.agghist import AggHist
 
 HOUR = 3600.0
@@ -29,7 +29,7 @@ def test_the_objects_share_of_the_groups_rates_decides() -> None:
     together = group(one, other, nine, fifteen)
     verdict = AggHist(0.25).verdict(one, together, T)
     # 2/8 of (2 updates in 4 hours) is 0.125 in the hour at 9; 0.125 of the 0.25 an hour at 15 is half an hour.
-    assert verdict.reason is Reason.AGGHIST
+    assert verdict.reason == "agghist"
     assert verdict.expiry_s == pytest.approx(4 * DAY + 15.5 * HOUR, abs=0.01)
 
 
@@ -75,16 +75,16 @@ def test_where_object_or_group_has_no_rate_a_copy_never_expires(history: History
 def test_the_updates_of_object_and_group_beyond_a_window_are_forgotten() -> None:
     history, other = History.of(daily(9.5), 0.0), History.of(daily(15.5), 0.0)
     recent, other_recent = History.of(daily(9.5), 2 * DAY), History.of(daily(15.5), 2 * DAY)
-    assert AggHist(1.5).verdict(history.through(2 * DAY, 0.0), group(history, other), T) == AggHist(1.5).verdict(
-        recent, group(recent, other_recent), T
-    )
+    known = HistoryFeatures(history, group(history, other), T, window_s=T - 2 * DAY)
+    expiry_s = AggHist(1.5).verdict(recent, group(recent, other_recent), T).expiry_s
+    assert AggHist(1.5).decide(known).expiry_s == expiry_s
 
 
 def test_an_hour_in_which_the_group_was_hardly_observed_has_its_mean_rate_where_that_is_asked_for() -> None:
     history = History.of([9.25 * HOUR, 9.5 * HOUR, 9.75 * HOUR], 9 * HOUR)
     t = 13.25 * HOUR
     assert AggHist(0.5).verdict(history, group(history), t).expiry_s > t + 19 * HOUR
-    guarded = AggHist(0.5).verdict(history.through(-math.inf, 1.0), group(history), t)
+    guarded = AggHist(0.5).decide(HistoryFeatures(history, group(history), t, least_exposure_h=1.0))
     assert guarded.expiry_s == pytest.approx(t + 0.5 / (3 / 4.25) * HOUR, abs=0.01)
 
 

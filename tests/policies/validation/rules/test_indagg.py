@@ -3,7 +3,7 @@ import pytest
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.machinery.verdict import Reason
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.policies.validation.rules.agghist import AggHist
 from bestbefore.policies.validation.rules.indagg import IndAgg
 from bestbefore.policies.validation.rules.indhist import IndHist
@@ -22,11 +22,11 @@ def test_an_object_that_repeats_its_hours_has_its_own_rates() -> None:
 
 def test_an_object_whose_updates_lie_in_too_many_hours_has_the_groups() -> None:
     assert IndAgg(0.1, 0.5).verdict(SCATTERED, GROUP, T) == AggHist(0.1).verdict(SCATTERED, GROUP, T)
-    assert IndAgg(0.1, 0.75).verdict(SCATTERED, GROUP, T).reason is Reason.INDHIST
+    assert IndAgg(0.1, 0.75).verdict(SCATTERED, GROUP, T).reason == "indhist"
 
 
 def test_an_object_without_updates_has_the_groups() -> None:
-    assert IndAgg().verdict(History.of([], 0.0), GROUP, T).reason is Reason.AGGHIST
+    assert IndAgg().verdict(History.of([], 0.0), GROUP, T).reason == "agghist"
 
 
 def test_with_threshold_0_it_is_agghist_and_with_1_indhist() -> None:
@@ -36,12 +36,13 @@ def test_with_threshold_0_it_is_agghist_and_with_1_indhist() -> None:
 
 
 def test_hours_beyond_a_window_are_not_counted() -> None:
-    assert IndAgg(0.1, 0.5).verdict(SCATTERED.through(1.5 * DAY, 0.0), GROUP, T).reason is Reason.INDHIST
+    decided = IndAgg(0.1, 0.5).decide(HistoryFeatures(SCATTERED, GROUP, T, window_s=T - 1.5 * DAY))
+    assert IndAgg.chosen[decided.reason] == "indhist"
 
 
 def test_folded_hours_are_counted() -> None:
     folded = History.of([], 0.0, folded=[(1, 3), (25, 2)])
-    assert IndAgg(0.1, 0.2).verdict(folded, GROUP, T).reason is Reason.INDHIST
+    assert IndAgg(0.1, 0.2).verdict(folded, GROUP, T).reason == "indhist"
 
 
 def test_the_threshold_is_a_share() -> None:

@@ -3,14 +3,21 @@ import math
 import pytest
 
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.machinery.verdict import Reason
-from bestbefore.policies.validation.rules.indhist import IndHist, individual_rates_per_hour
+from bestbefore.policies.validation.machinery.estimates import set_own_rates
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.policies.validation.rules.indhist import IndHist
 
 HOUR = 3600.0
 DAY = 86400.0
 # The paper's object (adaptive, section 3.3.2): over eight days 4, 1, 1, 3 and 2 updates in the hours from 10 to 15.
 PER_HOUR = {10: 4, 11: 1, 12: 1, 13: 3, 14: 2}
 PAPERS_OBJECT = History.of([d * DAY + (k + 0.5) * HOUR for k, n in PER_HOUR.items() for d in range(n)], 0.0)
+
+
+def individual_rates_per_hour(history: History, t: float, **given: float) -> list[float]:
+    known = HistoryFeatures(history, None, t, **given)
+    set_own_rates(known)
+    return list(known.by_bin.rates)
 
 
 def test_the_papers_object_has_the_papers_rates() -> None:
@@ -26,7 +33,7 @@ def test_the_papers_object_cached_at_half_past_11_expires_at_14_if_0_5625_are_to
     assert rates[11] == 1 / 8.5
     assert expected == pytest.approx(0.5625, abs=0.004)
     verdict = IndHist(expected).verdict(PAPERS_OBJECT, None, t)
-    assert verdict.reason is Reason.INDHIST
+    assert verdict.reason == "indhist"
     assert verdict.expiry_s == pytest.approx(8 * DAY + 14 * HOUR, abs=0.01)
 
 
@@ -52,14 +59,14 @@ def test_an_update_at_the_first_moment_has_no_exposure_to_be_divided_by() -> Non
 def test_rates_beyond_a_window_are_forgotten_with_their_hours() -> None:
     history = History.of([9.5 * HOUR, 3 * DAY + 9.5 * HOUR], 0.0)
     assert individual_rates_per_hour(history, 4 * DAY)[9] == 2 / 4
-    assert individual_rates_per_hour(history.through(DAY, 0.0), 4 * DAY)[9] == 1 / 3
+    assert individual_rates_per_hour(history, 4 * DAY, window_s=3 * DAY)[9] == 1 / 3
 
 
 def test_a_bin_hardly_observed_has_the_mean_rate_where_that_is_asked_for() -> None:
     history = History.of([9.25 * HOUR], 9 * HOUR)
     t = 11.5 * HOUR
     assert individual_rates_per_hour(history, t)[9:13] == [1.0, 0.0, 0.0, 0.0]
-    assert individual_rates_per_hour(history.through(-math.inf, 1.0), t)[9:13] == [1.0, 0.0, 1 / 2.5, 1 / 2.5]
+    assert individual_rates_per_hour(history, t, least_exposure_h=1.0)[9:13] == [1.0, 0.0, 1 / 2.5, 1 / 2.5]
 
 
 def test_who_tolerates_nothing_validates_always_also_what_was_never_updated() -> None:

@@ -1,13 +1,14 @@
 import pytest
 
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.policies.validation.rules.ttl import Ttl
 
 
 def test_a_copy_lives_for_a_share_of_the_time_since_the_last_update() -> None:
     history = History.of([100.0, 600.0, 2000.0], 0.0)
-    assert Ttl(0.5).verdict(history, None, 1000.0) == Verdict(1200.0, Reason.TTL)
+    assert Ttl(0.5).verdict(history, None, 1000.0) == Verdict(1200.0, "ttl")
 
 
 def test_without_an_update_the_start_of_observation_stands_for_it() -> None:
@@ -19,8 +20,8 @@ def test_a_last_modified_from_before_observation_is_the_last_update() -> None:
 
 
 def test_a_window_on_history_does_not_hide_the_last_update() -> None:
-    assert Ttl(0.1).verdict(History.of([100.0], 0.0).through(900.0, 1.0), None, 1100.0).expiry_s == 1200.0
-    assert Ttl(0.1).verdict(History.of([], 100.0).through(900.0, 1.0), None, 1100.0).expiry_s == 1200.0
+    for history in (History.of([100.0], 0.0), History.of([], 100.0)):
+        assert Ttl(0.1).decide(HistoryFeatures(history, None, 1100.0, window_s=200.0)).expiry_s == 1200.0
 
 
 def test_an_update_at_this_very_moment_is_known() -> None:

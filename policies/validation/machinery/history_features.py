@@ -1,0 +1,96 @@
+"""The features of an object of which a history and its group are known: a live record, or one of a plain replay."""
+
+import math
+
+from bestbefore.policies.models.group import Group
+from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
+
+
+class HistoryFeatures:
+    """What a history and a group tell at t. See `Features`."""
+
+    __slots__ = ("_after_s", "_by_bin", "_group", "_history", "changed", "least_exposure_h", "state", "t")
+
+    def __init__(
+        self,
+        history: History,
+        group: Group | None,
+        t: float,
+        state: float = math.nan,
+        changed: bool = False,
+        window_s: float = math.inf,
+        least_exposure_h: float = 0.0,
+    ) -> None:
+        self.t = t
+        self.state = state
+        self.changed = changed
+        self.least_exposure_h = least_exposure_h
+        self._history = history
+        self._group = group
+        self._after_s = t - window_s
+        self._by_bin: ByBin | None = None
+
+    @property
+    def by_bin(self) -> ByBin:
+        if self._by_bin is None:
+            self._by_bin = ByBin.of_lists()
+        return self._by_bin
+
+    def known_since_s(self) -> float:
+        return self._history.since_s
+
+    def observed_since_s(self) -> float:
+        return max(self._history.since_s, self._after_s)
+
+    def last_update_s(self) -> float:
+        last_s = self._history.last_update_s(self.t)
+        return math.nan if last_s is None else last_s
+
+    def next_update_s(self) -> float:
+        times_s = self._history.times_s
+        later = int(times_s.searchsorted(self.t, side="right"))
+        return float(times_s[later]) if later < len(times_s) else math.inf
+
+    def counted_updates(self) -> int:
+        return self._history.count(self._after_s, self.t)
+
+    def updates_within(self, window_s: float) -> int:
+        return self._history.count(self.t - window_s, self.t)
+
+    def oldest_within_s(self, window_s: float, within: int) -> float:  # noqa: ARG002
+        oldest_s = self._history.first_update_s(self.t - window_s, self.t)
+        return math.nan if oldest_s is None else oldest_s
+
+    def set_counts(self) -> int:
+        counts = self._history.counts(self._after_s, self.t)
+        self.by_bin.counts[:] = counts
+        return sum(counts)
+
+    def set_counts_before(self, window_s: float, within: int) -> None:  # noqa: ARG002
+        self.by_bin.counts[:] = self._history.counts(self._after_s, self.t - window_s)
+
+    def group_since_s(self) -> float:
+        if self._group is None or self._group.since_s is None:
+            return math.inf
+        return max(self._group.since_s, self._after_s)
+
+    def set_group_counts(self) -> int:
+        if self._group is None:
+            return 0
+        counts = self._group.counts(self._after_s, self.t)
+        if self._group.edges_s is not self.by_bin.group_edges_s:
+            self._by_bin = ByBin.of_lists(self._group.edges_s)
+        self.by_bin.counts[:] = counts
+        return sum(counts)
+
+    def member_hours(self) -> float:
+        return 0.0 if self._group is None else self._group.member_hours(self._after_s, self.t)
+
+    def set_group_gaps(self) -> int:
+        if self._group is None:
+            return 0
+        latest_s = self._group.latest_s(self._after_s, self.t, RECENT_GAPS + 1)
+        for i in range(len(latest_s) - 1):
+            self.by_bin.gaps_s[i] = latest_s[i] - latest_s[i + 1]
+        return max(len(latest_s) - 1, 0)

@@ -1,0 +1,81 @@
+"""How plain Python functions and methods become parts of compiled code, without a word of numba in them.
+
+A function is compiled with all functions that it names, of these packages alone. A method of a named tuple is compiled
+for each class that has it; which is meant is known from the class of the tuple when the caller is compiled. So no named
+tuple that is compiled may have a field of that name.
+"""
+
+from collections.abc import Callable
+from inspect import signature
+from types import CodeType, FunctionType
+from typing import Any
+
+from numba import extending
+from numba.core import types
+
+_OURS = "bestbefore."
+_FEATURES = "known"
+"""The first argument of a function that is given features."""
+# Handing over all that is known at each contact would cost more than a simple rule does.
+_INLINE = {"forceinline": True}
+
+# Some versions of numba have types and others not; none knows of all that is used here.
+_overload_method: Any = extending.overload_method
+_register_jitable: Any = extending.register_jitable
+_made: set[FunctionType] = set()
+_methods: dict[str, dict[type[Any], FunctionType]] = {}
+"""By name, that of each class."""
+
+
+def make_compilable(function: Callable[..., Any]) -> None:
+    """Let compiled code call the function, if it is ours, and what it calls."""
+    assert isinstance(function, FunctionType)
+    if function in _made or not function.__module__.startswith(_OURS):
+        return
+    _made.add(function)
+    _make_callees_compilable(function)
+    inline = next(iter(signature(function).parameters), "") == _FEATURES
+    _register_jitable(**_INLINE)(function) if inline else _register_jitable(function)
+
+
+def make_methods_compilable(named: type[Any]) -> None:
+    """The same for all methods that a named tuple's class defines beside what such classes have."""
+    for name, method in vars(named).items():
+        if isinstance(method, FunctionType) and method.__module__ == named.__module__ and not name.startswith("_"):
+            make_method_compilable(named, name, method)
+
+
+def make_method_compilable(named: type[Any], name: str, method: Callable[..., Any]) -> None:
+    """Let compiled code call the function as a method of this name of a named tuple."""
+    assert isinstance(method, FunctionType)
+    _make_callees_compilable(method)
+    if name not in _methods:
+        _methods[name] = {}
+        _let_call(name, list(signature(method).parameters)[1:])
+    _methods[name][named] = method
+
+
+def _let_call(name: str, arguments: list[str]) -> None:
+    def chosen(self: Any) -> FunctionType | None:
+        return _methods[name].get(self.instance_class)
+
+    # numba wants the arguments by their names.
+    choose = {
+        0: lambda self: chosen(self),
+        1: lambda self, a: chosen(self),  # noqa: ARG005
+        2: lambda self, a, b: chosen(self),  # noqa: ARG005
+    }[len(arguments)]
+    for kind in (types.NamedTuple, types.NamedUniTuple):
+        _overload_method(kind, name, strict=False, jit_options=_INLINE)(choose)
+
+
+def _make_callees_compilable(function: FunctionType) -> None:
+    for name in _names(function.__code__):
+        called = function.__globals__.get(name)
+        if isinstance(called, FunctionType):
+            make_compilable(called)
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, CodeType)]
+    return set(code.co_names).union(*inner)

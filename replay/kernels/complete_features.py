@@ -1,0 +1,91 @@
+"""The features of an object whose complete history lies in a packed trace. Compiled as it is: see `compiled`."""
+
+import math
+from typing import NamedTuple
+
+from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
+from bestbefore.replay.kernels.histories import Histories
+from bestbefore.replay.kernels.lookup import first_after, first_of_owner_after, set_counts
+
+
+class CompleteFeatures(NamedTuple):
+    """What is known of an object at t. See `Features`. A number of an update is its place in `Packed`."""
+
+    t: float
+    state: float
+    changed: bool
+    least_exposure_h: float
+    by_bin: ByBin
+    known: Histories
+    owner: int
+    """Whose updates in `known.objects` those of the object are."""
+    group: int
+    first: int
+    """The first update of the object."""
+    counted: int
+    """Its first that is counted."""
+    seen: int
+    """Its first after t."""
+    last: int
+    """The first update of the next owner."""
+    after_s: float
+    """Updates after this are counted."""
+
+    def known_since_s(self) -> float:
+        return self.known.since_s
+
+    def observed_since_s(self) -> float:
+        return max(self.known.since_s, self.after_s)
+
+    def last_update_s(self) -> float:
+        if self.seen == self.first:
+            return math.nan
+        return float(self.known.objects.times_s[self.seen - 1])
+
+    def next_update_s(self) -> float:
+        if self.seen == self.last:
+            return math.inf
+        return float(self.known.objects.times_s[self.seen])
+
+    def counted_updates(self) -> int:
+        return self.seen - self.counted
+
+    def updates_within(self, window_s: float) -> int:
+        return self.seen - first_after(self.known.objects.times_s, self.first, self.seen, self.t - window_s)
+
+    def oldest_within_s(self, window_s: float, within: int) -> float:  # noqa: ARG002
+        return float(self.known.objects.times_s[self.seen - within])
+
+    def set_counts(self) -> int:
+        counts, since_s = self.by_bin.counts, self.observed_since_s()
+        set_counts(counts, self.known.objects, self.owner, self.counted, since_s, self.seen, self.t)
+        return self.seen - self.counted
+
+    def set_counts_before(self, window_s: float, within: int) -> None:
+        counts, since_s, end = self.by_bin.counts, self.observed_since_s(), self.seen - within
+        set_counts(counts, self.known.objects, self.owner, self.counted, since_s, end, self.t - window_s)
+
+    def group_since_s(self) -> float:
+        return max(self.known.since_s, self.after_s)
+
+    def set_group_counts(self) -> int:
+        groups = self.known.groups
+        start = first_of_owner_after(groups, self.group, self.after_s)
+        end = first_of_owner_after(groups, self.group, self.t)
+        if start < end:
+            set_counts(self.by_bin.counts, groups, self.group, start, self.group_since_s(), end, self.t)
+        return end - start
+
+    def member_hours(self) -> float:
+        hours: float = self.known.members[self.group] * (self.t - self.group_since_s()) / HOUR_S
+        return hours
+
+    def set_group_gaps(self) -> int:
+        times_s = self.known.groups.times_s
+        start = first_of_owner_after(self.known.groups, self.group, self.after_s)
+        end = first_of_owner_after(self.known.groups, self.group, self.t)
+        gaps = min(max(end - start - 1, 0), RECENT_GAPS)
+        for i in range(gaps):
+            self.by_bin.gaps_s[i] = times_s[end - 1 - i] - times_s[end - 2 - i]
+        return gaps
