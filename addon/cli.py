@@ -46,6 +46,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies: of a URL, a host or a pattern."),
     "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and what was learnt of their objects."),
     "export": LazyCommand("bestbefore.addon.commands.export", "Write what the proxy lived through, to be replayed."),
+    "policies": LazyCommand("bestbefore.addon.commands.policies", "List the validation policies and their parameters."),
     "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check a configuration file and sum it up."),
     "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
 }

@@ -12,6 +12,7 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.rules import OVERRIDABLE, Rule
+from bestbefore.policies.validation.machinery.spec import make_policy, params
 from bestbefore.policies.validation.table import POLICIES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
@@ -42,13 +43,20 @@ def test_the_errors_shown_are_those_that_are_printed(tmp_path: Path) -> None:
         assert f"    bestbefore: {problem.removeprefix(f'{tmp_path}/')}\n" in TEXT
 
 
+def named_policies() -> list[str]:
+    return [name for name in POLICIES if f'`"{name}"`' in section("[default] and [[domain]]")]
+
+
 def test_each_setting_is_documented() -> None:
     assert documented_keys("[proxy]") == {field.name for field in fields(Settings)}
 
 
 def test_each_key_of_a_rule_is_documented() -> None:
     of_rules = {field.name for field in fields(Rule) if field.init} - {"stale_if_down_s"}
-    assert documented_keys("[default] and [[domain]]") == of_rules | PARAMETERS | BOUNDS
+    documented = documented_keys("[default] and [[domain]]")
+    assert of_rules | BOUNDS <= documented <= of_rules | BOUNDS | PARAMETERS
+    for name in named_policies():
+        assert set(params(make_policy(name, {}))) <= documented | {"initial", "increase", "decrease", "sync", "step"}
 
 
 def test_each_key_of_prefetching_is_documented() -> None:
@@ -56,7 +64,9 @@ def test_each_key_of_prefetching_is_documented() -> None:
 
 
 def test_each_policy_directive_and_hot_key_is_named() -> None:
-    for name in (*POLICIES, *OVERRIDABLE):
+    assert len(named_policies()) > 5
+    assert "`bestbefore policies`" in section("[default] and [[domain]]")  # which lists all
+    for name in OVERRIDABLE:
         assert f'`"{name}"`' in section("[default] and [[domain]]")
     for key in HOT_KEYS:
         assert f"`{key}`" in section("Changes while the proxy runs")

@@ -1,5 +1,8 @@
+import re
 from dataclasses import fields
+from pathlib import Path
 
+from bestbefore.policies.validation.machinery.spec import params, parse_duration
 from bestbefore.policies.validation.table import POLICIES
 
 
@@ -11,3 +14,14 @@ def test_each_is_made_of_numbers_alone_and_says_what_it_is() -> None:
     for policy in POLICIES.values():
         assert all(isinstance(getattr(policy(), field.name), float) for field in fields(policy))
         assert policy.__doc__
+
+
+def test_the_defaults_in_the_documentation_are_those_of_the_code() -> None:
+    text = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
+    lines = (line.strip("| ").split(" | ") for line in text.splitlines() if line.startswith("| `"))
+    documented = {row[0].strip("`"): row for row in reversed(list(lines)) if row[0].strip("`") in POLICIES}
+    assert len(documented) > 10
+    for name, row in documented.items():
+        cell = next((cell for cell in row[1:] if re.match(r"`\w+` \(", cell)), "")
+        defaults = {key: parse_duration(value) for key, value in re.findall(r"`(\w+)` \(([^)]+)\)", cell)}
+        assert defaults == params(POLICIES[name]())

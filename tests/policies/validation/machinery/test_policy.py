@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Needs
-from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.policies.validation.machinery.policy import Formula, Outcome, Policy
 from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.policies.validation.table import POLICIES
 
@@ -75,6 +76,36 @@ def test_updates_in_any_order_or_given_twice_decide_the_same(
     policy: Policy, times: tuple[list[float], list[float]], others: list[float]
 ) -> None:
     assert expiry(policy, times[0], others, 0.0, T) == expiry(policy, times[1], others, 0.0, T)
+
+
+ASKED_FOR_BY = {
+    Needs.COUNTS: {"counted_updates", "updates_within", "oldest_within_s", "set_counts", "set_counts_before"},
+    Needs.GROUP: {"set_group_counts", "group_since_s", "member_hours", "set_group_gaps"},
+    Needs.OUTCOME: {"state", "changed"},
+    Needs.FUTURE: {"next_update_s"},
+}
+
+
+class Guarded:
+    """Features of which only those that are named may be asked for."""
+
+    def __init__(self, known: HistoryFeatures, needs: Needs) -> None:
+        self._known = known
+        self._refused = {name for need, names in ASKED_FOR_BY.items() if need not in needs for name in names}
+
+    def __getattr__(self, name: str) -> object:
+        assert name not in self._refused, f"{name} is not among its needs"
+        return getattr(self._known, name)
+
+
+@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T))
+@many
+def test_it_asks_for_no_feature_that_it_does_not_name(
+    policy: Formula, times: list[float], others: list[float], since_s: float, t: int
+) -> None:
+    history = History.of(times, since_s)
+    known = HistoryFeatures(history, group_of(history, History.of(others, 0.0)), t)
+    assert str(policy.decide(Guarded(known, policy.needs))) == str(policy.decide(known))  # type: ignore[arg-type]
 
 
 @given(policies, update_times, update_times, starts, st.integers(3 * DAY, T), st.integers(1, 20_000))

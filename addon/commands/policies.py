@@ -1,0 +1,36 @@
+"""`bestbefore policies`: the validation policies that there are, with their parameters and defaults."""
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from bestbefore.addon.config.domain_sections import LIVE_POLICIES
+from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
+from bestbefore.policies.validation.machinery.spec import params, spec_text, value_text
+from bestbefore.policies.validation.table import POLICIES
+
+
+@click.command("policies")
+def command() -> None:
+    """List the validation policies: each as a SPEC with all its parameters at their defaults, and what it does.
+
+    Durations take s, m, h or d; bare numbers are seconds. Each policy takes the keys of the last line too.
+    """
+    for line in lines():
+        click.echo(line)
+
+
+def lines() -> Iterator[str]:
+    """Two for each policy, and one for what bounds all of them while a proxy runs."""
+    for name, policy in POLICIES.items():
+        yield spec_text(name, params(policy()))
+        only = "" if name in LIVE_POLICIES else " (In replays only.)"
+        yield f"    {_first_line(policy)}{only}"
+    bounds = ",".join(f"{key}={value_text('ttl', key, value)}" for key, value in LIVE_DEFAULTS.items())
+    yield f"each, with these defaults while a proxy runs and none in a replay:\n    {bounds}"
+
+
+def _first_line(policy: type) -> str:
+    """That of its file."""
+    return (sys.modules[policy.__module__].__doc__ or "").partition("\n")[0]
