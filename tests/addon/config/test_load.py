@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from bestbefore.addon.config.domain_sections import LIVE_POLICIES
 from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.config.prefetch_section import Budget
 from bestbefore.addon.config.problems import ConfigError
@@ -270,8 +271,8 @@ alpha = "much"
         ("[default]\ntheat = 0.1", "c.toml:2: [default] theat = 0.1: there is no such key, did you mean theta?"),
         (
             '[default]\npolicy = "indtl"',
-            'c.toml:2: [default] policy = "indtl": expected one of ttl, indhist, agghist, indagg, indttl, '
-            "always, never, fixed, squid, miniflux; did you mean indttl?",
+            'c.toml:2: [default] policy = "indtl": expected one of '
+            f"{', '.join(LIVE_POLICIES)}; did you mean indttl?",
         ),
         (
             '[default]\npolicy = "oracle"',
@@ -284,8 +285,8 @@ alpha = "much"
         ),
         (
             '[default]\npolicy = "sqid"\npercent = 10',
-            'c.toml:2: [default] policy = "sqid": expected one of ttl, indhist, agghist, indagg, indttl, '
-            "always, never, fixed, squid, miniflux; did you mean squid?",
+            'c.toml:2: [default] policy = "sqid": expected one of '
+            f"{', '.join(LIVE_POLICIES)}; did you mean squid?",
         ),
         ("[domian]", "c.toml:1: domian: there is no such section, did you mean domain?"),
         ("zzz = 1", "c.toml:1: zzz: there is no such section, expected one of proxy, default, domain, prefetch"),

@@ -57,8 +57,7 @@ def test_a_spec_is_the_policy_it_describes(text: str, policy: Policy) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("indtl", "unknown policy 'indtl', did you mean 'indttl'? (known: ttl, indhist, agghist, indagg, indttl, "
-         "oracle, always, never, fixed, squid, miniflux, nutch, stormcrawler, aimd)"),
+        ("indtl", f"unknown policy 'indtl', did you mean 'indttl'? (known: {', '.join(POLICIES)})"),
         ("", "unknown policy '' (known: ttl, indhist, "),
         ("TTL", "unknown policy 'TTL', did you mean 'ttl'?"),
         ("indhist:thta=1", "unknown parameter of indhist 'thta', did you mean 'theta'?"),
