@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from bestbefore.policies.validation.baselines.aimd import Aimd
 from bestbefore.policies.validation.baselines.always import Always
+from bestbefore.policies.validation.baselines.autottl import AutoTtl
 from bestbefore.policies.validation.baselines.fixed import Fixed
 from bestbefore.policies.validation.baselines.miniflux import Miniflux
 from bestbefore.policies.validation.baselines.never import Never
@@ -33,4 +34,5 @@ POLICIES: Mapping[str, type[Formula]] = {
     Nutch.name: Nutch,
     StormCrawler.name: StormCrawler,
     Aimd.name: Aimd,
+    AutoTtl.name: AutoTtl,
 }
