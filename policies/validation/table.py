@@ -10,6 +10,7 @@ from bestbefore.policies.validation.baselines.miniflux import Miniflux
 from bestbefore.policies.validation.baselines.never import Never
 from bestbefore.policies.validation.baselines.nutch import Nutch
 from bestbefore.policies.validation.baselines.oracle import Oracle
+from bestbefore.policies.validation.baselines.pid import Pid
 from bestbefore.policies.validation.baselines.squid import Squid
 from bestbefore.policies.validation.baselines.stormcrawler import StormCrawler
 from bestbefore.policies.validation.machinery.policy import Formula
@@ -35,4 +36,5 @@ POLICIES: Mapping[str, type[Formula]] = {
     StormCrawler.name: StormCrawler,
     Aimd.name: Aimd,
     AutoTtl.name: AutoTtl,
+    Pid.name: Pid,
 }
