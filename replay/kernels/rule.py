@@ -22,8 +22,8 @@ def rule_of(policy: Policy) -> AnyRule | None:
 
 
 def looks_at_counts(rule: AnyRule) -> bool:
-    """Whether it ever asks for more of a history than its beginning and its end."""
-    return isinstance(rule, RuleWithFallback) or Needs.COUNTS in rule.own.needs
+    """Whether it ever asks for more of a history than its beginning and its end, or for what a group learns from it."""
+    return isinstance(rule, RuleWithFallback) or Needs.COUNTS in rule.own.needs or looks_at_groups(rule)
 
 
 def looks_at_groups(rule: AnyRule) -> bool:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.models.history import History
+from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.table import POLICIES
@@ -178,7 +179,7 @@ def alone(policy: Policy, times: list[float], first_s: float, min_interval_s: fl
 @given(
     st.lists(st.lists(st.integers(0, 400).map(lambda h: h * 3600.0), min_size=1, max_size=15, unique=True).map(sorted),
              min_size=1, max_size=3),
-    st.sampled_from([name for name in POLICIES if name not in ("agghist", "indagg")]),
+    st.sampled_from([name for name, policy in POLICIES.items() if Needs.GROUP not in policy.needs]),
 )
 @settings(max_examples=100, derandomize=True, deadline=None)
 def test_each_object_is_refreshed_as_if_it_were_alone(times: list[list[float]], name: str) -> None:

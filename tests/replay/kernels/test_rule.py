@@ -1,11 +1,14 @@
 import math
 import pickle
+from dataclasses import dataclass
+from typing import ClassVar
 
 import pytest
 
 from bestbefore.policies.validation.machinery.bounds import Bounded, RuleWithFallback
 from bestbefore.policies.validation.machinery.fallback import GROUP_MEMBER, LAST_UPDATE, NO_RULE, LastUpdate
 from bestbefore.policies.validation.machinery.features import Needs
+from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.rules.indttl import IndTtl
 from bestbefore.policies.validation.table import POLICIES
@@ -69,3 +72,18 @@ def test_what_is_not_a_function_of_features_has_no_rule() -> None:
 
     assert rule_of(Told()) is None  # type: ignore[arg-type]
     assert math.isinf(rule_of(IndTtl()).history_window_s)  # type: ignore[union-attr]
+
+
+@dataclass(frozen=True, slots=True)
+class OfOthers(Formula):
+    """A policy that looks at its group alone."""
+
+    name: ClassVar[str] = "of_others"
+    needs: ClassVar[Needs] = Needs.GROUP
+
+
+def test_for_who_looks_at_a_group_the_updates_of_its_members_are_counted() -> None:
+    rule = rule_of(OfOthers())
+    assert rule is not None
+    assert looks_at_groups(rule)
+    assert looks_at_counts(rule)
