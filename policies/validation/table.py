@@ -6,6 +6,7 @@ from bestbefore.policies.validation.baselines.aimd import Aimd
 from bestbefore.policies.validation.baselines.always import Always
 from bestbefore.policies.validation.baselines.autottl import AutoTtl
 from bestbefore.policies.validation.baselines.fixed import Fixed
+from bestbefore.policies.validation.baselines.groupgap import GroupGap
 from bestbefore.policies.validation.baselines.miniflux import Miniflux
 from bestbefore.policies.validation.baselines.never import Never
 from bestbefore.policies.validation.baselines.nutch import Nutch
@@ -37,4 +38,5 @@ POLICIES: Mapping[str, type[Formula]] = {
     Aimd.name: Aimd,
     AutoTtl.name: AutoTtl,
     Pid.name: Pid,
+    GroupGap.name: GroupGap,
 }
