@@ -15,7 +15,8 @@ from bestbefore.policies.validation.machinery.fallback import (
     fallback_decision,
 )
 from bestbefore.policies.validation.machinery.features import Features, Needs
-from bestbefore.policies.validation.machinery.policy import Formula, Outcome, features_of, verdict_of
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.policies.validation.machinery.policy import Formula, Outcome, verdict_of
 from bestbefore.policies.validation.machinery.ranges import check_range
 from bestbefore.policies.validation.machinery.verdict import MAX_TTL, MIN_TTL, Decision, Verdict
 
@@ -140,7 +141,8 @@ class Bounded:
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
         rule = self.rule
-        known = features_of(history, group, t, outcome, rule.history_window_s, rule.least_exposure_h)
+        state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
+        known = HistoryFeatures(history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h)
         return verdict_of(self.policy, rule.decide(known))
 
     def _rule(self) -> Rule | RuleWithFallback:

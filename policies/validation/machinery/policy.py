@@ -1,6 +1,5 @@
 """What a validation policy is: a scalar function of features and parameters."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
@@ -71,6 +70,14 @@ class Formula:
     """Whether another rule should decide while hardly any update of the object is known (see `bounds`)."""
     chosen: ClassVar[tuple[str, ...]] = ()
     """The reasons of the rules among which it chooses; none where it decides by itself."""
+    reasons: ClassVar[tuple[str, ...]]
+    """The words for what decided, by the number that a decision bears. They follow from the above."""
+    keeps_state: ClassVar[bool]
+    """Whether each decision is made from what was kept at the last one for the same copy. It follows from `needs`."""
+
+    def __init_subclass__(cls) -> None:
+        cls.reasons = cls.chosen or (cls.name,)
+        cls.keeps_state = Needs.OUTCOME in cls.needs
 
     def decide(self, known: Features) -> Decision:
         """The expiry of a copy that is current at t, and what is kept for the next contact.
@@ -81,30 +88,11 @@ class Formula:
 
     def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
         """See `Policy.verdict`."""
-        return verdict_of(self, self.decide(features_of(history, group, t, outcome)))
-
-    @property
-    def reasons(self) -> tuple[str, ...]:
-        """The words for what decided, by the number that a decision bears."""
-        return self.chosen or (self.name,)
-
-    @property
-    def keeps_state(self) -> bool:
-        """Whether each decision is made from what was kept at the last one for the same copy."""
-        return Needs.OUTCOME in self.needs
-
-
-def features_of(
-    history: History,
-    group: Group | None,
-    t: float,
-    outcome: Outcome | None,
-    window_s: float = math.inf,
-    least_exposure_h: float = 0.0,
-) -> HistoryFeatures:
-    """What a record lets a policy know at t."""
-    state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
-    return HistoryFeatures(history, group, t, state, changed, window_s, least_exposure_h)
+        if outcome is None:
+            known = HistoryFeatures(history, group, t)
+        else:
+            known = HistoryFeatures(history, group, t, outcome.state, outcome.changed)
+        return verdict_of(self, self.decide(known))
 
 
 def verdict_of(policy: Formula, decision: Decision) -> Verdict:

@@ -1,7 +1,6 @@
 """What a validation policy answers, and the words for why."""
 
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -52,8 +51,7 @@ def expires_keeping(state: float, expiry_s: float) -> Decision:
     return Decision(expiry_s, 0, state)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(NamedTuple):
     """Until when a copy may be served without asking the origin."""
 
     expiry_s: float
