@@ -108,9 +108,15 @@ _obstacles: dict[tuple[type[Any], type[Formula], Any], str | None] = {}
 _compilable: set[type[Formula]] = set()
 _NO_COUNTS = np.zeros((1, 5), dtype=np.int64)
 _NO_DECISIONS = np.empty((0, 2))
+_PIPELINE = "Failed in nopython mode pipeline"
+LONGEST = 200
+"""Of a cause, so many letters are told at most."""
 
 
 def _in_a_line(message: str) -> str:
-    """The innermost cause, which comes last before the places in the source."""
+    """The cause and its place, which numba tells after all the calls that led there, and before where those stand."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    return lines[0] if lines else "no reason given"
+    started = [i for i, line in enumerate(lines) if _PIPELINE in line]
+    cause = lines[started[-1] + 1 :] if started else lines
+    place = next((f" ({line.rstrip(':')})" for line in cause if line.startswith("File ")), "")
+    return f"{cause[0][:LONGEST]}{place}" if cause else "no reason given"
