@@ -49,8 +49,11 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     rule = rule_of(policy)
     if rule is None:
         return f"{policy.name} is not a function of features"
-    if len(scenario.requests) < COMPILED_FROM:
-        return None
+    return None if len(scenario.requests) < COMPILED_FROM else compiling_obstacle(rule)
+
+
+def compiling_obstacle(rule: AnyRule) -> str | None:
+    """Why what replays cannot be compiled for a rule; None if it can, which then has been done."""
     from bestbefore.replay.kernels import compiled
 
     return compiled.obstacle(rule)
@@ -59,16 +62,21 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 class Compiling:
     """For which policies it is worth compiling."""
 
-    def __init__(self, requests: int, wanted: bool | None = None) -> None:
-        """`wanted`: for all, or for none, however many requests there are."""
+    def __init__(
+        self, requests: int, obstacle: Callable[[AnyRule], str | None], wanted: bool | None = None
+    ) -> None:
+        """`obstacle` says why a rule cannot be compiled. `wanted`: for all, or for none, however many requests."""
         self._requests = requests
+        self._obstacle = obstacle
         self._wanted = wanted
         self._expected: set[type[Any]] = set()
 
     def expect(self, policies: Iterable[Policy]) -> None:
         """These will be replayed, each on its own."""
-        times = Counter(type(rule.own) for rule in map(rule_of, policies) if rule is not None)
-        self._expected |= {policy for policy, n in times.items() if n * self._requests >= COMPILED_FROM}
+        rules = [rule for rule in map(rule_of, policies) if rule is not None]
+        times = Counter(type(rule.own) for rule in rules)
+        worth = [rule for rule in rules if times[type(rule.own)] * self._requests >= COMPILED_FROM]
+        self._expected |= {type(rule.own) for rule in worth if self._wanted or self._obstacle(rule) is None}
 
     def of(self, rule: AnyRule) -> bool:
         """Whether the policy of this rule is compiled."""
@@ -96,7 +104,7 @@ class FastReplay:
         """
         self._scenario = scenario
         self._bar = bar
-        self._compiling = Compiling(len(scenario.requests), compiles)
+        self._compiling = Compiling(len(scenario.requests), compiling_obstacle, compiles)
         self._streams = Streams.of(scenario.requests, scenario.cache, bar)
 
     @property

@@ -69,8 +69,11 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
     rule = rule_of(policy)
     if rule is None:
         return f"{policy.name} is not a function of features"
-    if _requests(scenario) < COMPILED_FROM:
-        return None
+    return None if _requests(scenario) < COMPILED_FROM else compiling_obstacle(rule)
+
+
+def compiling_obstacle(rule: AnyRule) -> str | None:
+    """Why what replays cannot be compiled for a rule; None if it can, which then has been done."""
     from bestbefore.replay.kernels import compiled
 
     return compiled.obstacle_observed(rule)
@@ -89,7 +92,7 @@ class FastObservedReplay:
         """What replays is compiled if there are enough requests, or as `compiles` says; else it runs as it stands."""
         self._scenario = scenario
         self._bar = bar
-        self._compiling = Compiling(_requests(scenario), compiles)
+        self._compiling = Compiling(_requests(scenario), compiling_obstacle, compiles)
         self._loops: Callable[..., Loops] = loops
 
     @property

@@ -74,19 +74,25 @@ def replay_observed(*arguments: Any) -> int:
 
 def obstacle(rule: AnyRule) -> str | None:
     """Why `replay` cannot be compiled for a rule; None if it can, which then has been done."""
-    nothing = Histories.of(NO_UPDATES, NO_REQUESTS, 0.0)
-    empty, none, ids = np.empty(0), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
-    return _tried(rule, _replay, lambda made: (empty, none, ids, 0, 0, nothing, made, _NO_COUNTS, _NO_DECISIONS))
+    return _tried(rule, _replay, _nothing)
 
 
 def obstacle_observed(rule: AnyRule) -> str | None:
     """The same of `replay_observed`."""
-    truth = Truth.of(NO_UPDATES, (), Grouping.ALL)
+    return _tried(rule, _replay_observed, _nothing_observed)
+
+
+def _nothing(rule: AnyRule) -> tuple[Any, ...]:
+    """What `replay` takes where there is nothing to replay."""
+    known = Histories.of(NO_UPDATES, NO_REQUESTS, 0.0)
+    firsts, ids = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    return np.empty(0), firsts, ids, 0, 0, known, rule, _NO_COUNTS, _NO_DECISIONS
+
+
+def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
+    truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
     learnt, copies = Learnt.nothing(truth), Copies.none(0, rule)
-    empty, ids = np.empty(0), np.empty(0, dtype=np.int32)
-    return _tried(
-        rule, _replay_observed, lambda made: (empty, ids, ids, copies, truth, learnt, made, _NO_COUNTS, _NO_DECISIONS)
-    )
+    return np.empty(0), ids, ids, copies, truth, learnt, rule, _NO_COUNTS, _NO_DECISIONS
 
 
 def _tried(rule: AnyRule, replay: Any, arguments: Callable[[AnyRule], tuple[Any, ...]]) -> str | None:

@@ -71,12 +71,12 @@ def test_requests_before_the_test_start_and_updates_before_the_origin_do_not_cou
     assert FastReplay(late).replay(POLICIES[0]) == NOTHING
 
 
-def test_many_parameters_of_one_policy_are_worth_compiling_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    compiling = Compiling(fast.COMPILED_FROM // 3)
+def test_many_parameters_of_one_policy_are_worth_compiling_for() -> None:
+    compiling = Compiling(fast.COMPILED_FROM // 3, lambda rule: None)
     few, many = parse_spec("ttl"), [parse_spec(f"fixed:interval={n}") for n in (1, 2, 3, 4)]
     compiling.expect([few, *many])
     assert [compiling.of(rule_of(policy)) for policy in (few, many[0])] == [False, True]  # type: ignore[arg-type]
-    assert Compiling(fast.COMPILED_FROM).of(rule_of(few))  # type: ignore[arg-type]
+    assert Compiling(fast.COMPILED_FROM, lambda rule: None).of(rule_of(few))  # type: ignore[arg-type]
 
 
 class Hasty:
@@ -105,6 +105,10 @@ def test_what_cannot_be_compiled_runs_as_it_stands_where_that_is_fast_enough(mon
     scenario = scenario_of(60, 500)
     assert fast.obstacle(scenario, Wordy()) is None
     assert FastReplay(scenario).replay(Wordy()) == plain.replay(scenario, Wordy())
+    monkeypatch.setattr(fast, "COMPILED_FROM", 600)
+    engine = FastReplay(scenario)
+    engine.prepare([Wordy(), Wordy()])  # which together would be worth it
+    assert engine.replay(Wordy()) == plain.replay(scenario, Wordy())
     monkeypatch.setattr(fast, "COMPILED_FROM", 1)
     why = str(fast.obstacle(scenario, Wordy()))
     assert why.startswith("numba cannot compile wordy: Unknown attribute 'loads' of type Module")
