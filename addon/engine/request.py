@@ -100,14 +100,18 @@ def misframed(request: Request) -> str:
         return LENGTH_WITHOUT_CONTENT  # RFC 9113 8.1.1
     if protected_in_request(fields):
         return MISUSED_CONNECTION
-    hosts = fields.values("host")
-    if len(hosts) > 1 or not all(map(_HOST.fullmatch, hosts)):
+    if not is_one_host(fields.values("host")):
         return WRONG_HOST  # RFC 9112 3.2
     framed = all(coding.lower() == "chunked" for coding in fields.values("transfer-encoding"))
     if not framed or any(len(length) > LENGTH_DIGITS for length in lengths):
         return MALFORMED_REQUEST
     asks_for_all = request.target.path == "*" and method != "OPTIONS"  # RFC 9112 3.2.4
     return MALFORMED_REQUEST if asks_for_all or not is_token(method) or is_malformed(request) else ""
+
+
+def is_one_host(hosts: Sequence[str]) -> bool:
+    """Whether these Host lines name one server; none at all do, where the target does."""
+    return len(hosts) <= 1 and all(map(_HOST.fullmatch, hosts))
 
 
 def received(request: Request) -> Request:

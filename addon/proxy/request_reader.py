@@ -11,7 +11,7 @@ import h11
 from h11._readers import ChunkedReader as MitmproxysReader
 from mitmproxy.connection import ConnectionState
 from mitmproxy.proxy import commands, events, layer
-from mitmproxy.proxy.layers.http import Http1Server
+from mitmproxy.proxy.layers.http import Http1Server, HttpEvent, ResponseProtocolError
 
 from bestbefore.addon.proxy.origin.chunked import ChunkedReader
 from bestbefore.addon.proxy.origin.framing import MalformedError
@@ -47,7 +47,20 @@ class StrictHttp1Server(Http1Server):
             if not _is_wellformed(waiting[: end.end()]):
                 yield from self._refuse()
                 return
-        yield from super().read_headers(event)
+        for command in super().read_headers(event):
+            # What mitmproxy says of a head that it refuses has content, which the answer to a HEAD cannot have.
+            yield commands.SendData(self.conn, MALFORMED) if isinstance(command, commands.SendData) else command
+
+    def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
+        """As mitmproxy's, whose errors have no content where the request was a HEAD."""
+        is_head = self.request is not None and self.request.method == "HEAD"
+        bodiless = is_head and isinstance(event, ResponseProtocolError)
+        for command in super().send(event):
+            if bodiless and isinstance(command, commands.SendData):
+                head = command.data.partition(b"\r\n\r\n")[0]
+                yield commands.SendData(self.conn, head + b"\r\n\r\n")
+            else:
+                yield command
 
     def _refuse(self) -> layer.CommandGenerator[None]:
         self.buf.maybe_extract_at_most(len(self.buf))

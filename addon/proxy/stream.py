@@ -8,6 +8,7 @@ upgrade takes mitmproxy's way, where `hooks` sees it.
 """
 
 import logging
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from bestbefore.addon.engine.request import received
+from bestbefore.addon.engine.request import is_one_host, received
 from bestbefore.addon.proxy.answer import Answer
 from bestbefore.addon.proxy.gateway import Gateway
 from bestbefore.addon.proxy.interim import Asking, nobody
@@ -40,6 +41,9 @@ WHOLE_BYTES = 256 * 1024
 """Content in memory that is no larger is handed over at once, if there is room for it."""
 PIECE_BYTES = 64 * 1024
 """Other content in memory is in pieces of this size, each when the client has taken most of the one before."""
+
+
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
 
 
 class ClientConnection(Protocol):
@@ -87,6 +91,7 @@ class CachingStream(HttpStream):
     def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
         """Decide who answers: we do, or mitmproxy."""
         request, has_content = event.request, not event.end_stream
+        request.data.path = _encoded(request.data.path)
         if event.replay_flow or not self._gateway.takes(request, self.context.client, has_content=has_content):
             yield from super().state_wait_for_request_headers(event)
             return
@@ -96,8 +101,8 @@ class CachingStream(HttpStream):
             self._request, self.client_state = request, self.state_errored
             return
         misdirected = self._is_misdirected(request)
-        if request.is_http2 and not request.path.startswith("/") and request.path != "*":
-            request.path = "/\x00"  # no target (RFC 9113 8.3.1): refused as malformed
+        if request.is_http2 and not self._has_target(request):
+            request.path = "/\x00"  # refused as malformed
         if (
             layers.validate_request(self.mode, request, self.context.options.validate_inbound_headers) is not None
             or not self._settle_destination(request)
@@ -119,6 +124,13 @@ class CachingStream(HttpStream):
         else:
             self.client_state = self.state_answer
 
+    def _has_target(self, request: mitmproxy.http.Request) -> bool:
+        """Whether the pseudo-header fields of a request name a target (RFC 9113 8.3.1)."""
+        hosts = [request.authority, *request.headers.get_all("host")]
+        in_tunnel = self.mode is HTTPMode.transparent and not isinstance(self.context.client.proxy_mode, ReverseMode)
+        schemes = ("https",) if in_tunnel and self.context.client.tls else ("http", "https")
+        return (request.path.startswith("/") or request.path == "*") and request.scheme in schemes and any(hosts)
+
     def _is_misdirected(self, request: mitmproxy.http.Request) -> bool:
         """Whether a request in a tunnel is for another server than the tunnel leads to."""
         address = self.context.server.address
@@ -137,7 +149,8 @@ class CachingStream(HttpStream):
                 return False
             request.data.host, request.data.port = self.context.server.address[:2]
             request.scheme = "https" if self.context.server.tls else "http"
-            if isinstance(self.context.client.proxy_mode, ReverseMode):
+            is_reverse = isinstance(self.context.client.proxy_mode, ReverseMode)
+            if is_reverse and is_one_host(request.headers.get_all("host")):  # else it stays, and is refused for it
                 # Clients name the proxy; the origin behind it has a name of its own.
                 request.host_header = http_url.hostport(request.scheme, request.host, request.port)
         elif not request.host:
@@ -305,6 +318,14 @@ class CachingStream(HttpStream):
             yield from super().handle_protocol_error(event)
         else:
             yield layers.DropStream(self.stream_id)
+
+
+def _encoded(target: bytes) -> bytes:
+    """The target with what is not ASCII percent-encoded, as browsers send it.
+
+    Some servers read such a byte as white space, where a target ends.
+    """
+    return target if target.isascii() else _NOT_ASCII.sub(lambda found: b"%%%02X" % found[0][0], target)
 
 
 def _announced_length(request: mitmproxy.http.Request) -> int | None:

@@ -5,7 +5,7 @@ import ssl
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
 import mutations_h2
@@ -16,10 +16,13 @@ from mutations_h1 import MUTATIONS, WITH_CONNECT
 from requests_h1 import Mutation, Place, Script, script
 from requests_h2 import read_stream, streams
 
-ROUND = 1200
-ROUND_H2 = 300
+ROUND = 600
+ROUND_H2 = 150
 """Cases between two moments of quiet. One of HTTP/2 has more requests."""
-QUIET_S = 0.25
+HOSTILE_ROUNDS = 3
+"""In every so many rounds the origin's answers are mutated, and it is another origin: connections to one that once said
+what it should not are used once only, so that on these nothing could be found any more."""
+QUIET_S, QUIET_AFTER_SURPLUS_S = 0.03, 0.25
 
 
 @dataclass(slots=True)
@@ -33,7 +36,9 @@ class Plan:
     port: int
     clients: int = 48
     mutated_share: float = 0.15
-    """Of the origin's answers."""
+    """Of a hostile origin's answers."""
+    hostile_from: int | None = None
+    """From which case on the origin is hostile, where it is always the same."""
     first_case: int = 1
     only: int | None = None
     """A single case, to see it again."""
@@ -47,6 +52,8 @@ class Campaign:
     recorder: AnyOrigin
     judge: Judge
     place: Place
+    hostile: Callable[[], Awaitable[Place]]
+    """Makes a hostile origin of the one that there is, or another."""
     client_tls: ssl.SSLContext | None = None
     alive: Callable[[], bool] = lambda: True
     report: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
@@ -55,12 +62,12 @@ class Campaign:
 
     async def run(self) -> None:
         """All rounds."""
-        size = ROUND_H2 if self.plan.way == "h2" else ROUND
+        size = self._size
         case, start, told = self.plan.first_case, time.monotonic(), 0.0
         while self.sent < self.plan.requests and self.alive():
-            cases = [self.plan.only] if self.plan.only is not None else list(range(case, case + size))
+            cases = [self.plan.only] if self.plan.only is not None else list(range(case, case - case % size + size))
             await self._round(cases)
-            case += size
+            case += len(cases)
             if self.plan.only is not None:
                 break
             spent = time.monotonic() - start
@@ -76,6 +83,9 @@ class Campaign:
         return f"{self.plan.way}: {self.sent} requests, {self.sent / spent_s:.0f}/s; findings: {kinds}"
 
     async def _round(self, cases: Sequence[int]) -> None:
+        sound, is_hostile = self.place, self._is_hostile(cases[0])
+        if is_hostile:
+            self.place = await self.hostile()
         waiting = list(reversed(cases))
 
         async def work() -> None:
@@ -83,9 +93,19 @@ class Campaign:
                 await self._case(waiting.pop())
 
         await asyncio.gather(*(work() for _ in range(min(self.plan.clients, len(waiting)))))
-        await asyncio.sleep(QUIET_S)
+        await asyncio.sleep(QUIET_AFTER_SURPLUS_S if is_hostile else QUIET_S)
         self.judge.settle(self.recorder)
         self.judge.forget()
+        self.place = sound
+
+    @property
+    def _size(self) -> int:
+        return ROUND_H2 if self.plan.way == "h2" else ROUND
+
+    def _is_hostile(self, case: int) -> bool:
+        if self.plan.hostile_from is not None:
+            return case >= self.plan.hostile_from
+        return case // self._size % HOSTILE_ROUNDS == HOSTILE_ROUNDS - 1
 
     def script(self, case: int) -> Script:
         """What a case sends."""
@@ -137,7 +157,7 @@ class Campaign:
 
     def _check(self, made: Script, outcome: Outcome, reading: Reading) -> None:
         received, asked = bytes(outcome.received), reading.requests
-        complete, broken = len(asked), reading.broken is not None
+        complete = len(asked)
         if outcome.malformed and not (outcome.closed and len(outcome.got) >= complete):
             self.judge.find(f"malformed-answer:{outcome.malformed}", made.case, "", received)
         elif len(outcome.got) < complete:
@@ -146,5 +166,5 @@ class Campaign:
             else:
                 detail, evidence = f"{len(outcome.got)} of {complete}", made.sent + b" -> " + received
                 self.judge.unanswered(made.case, asked[len(outcome.got)], self.recorder, detail, evidence)
-        elif broken and len(outcome.got) == complete and not outcome.closed:
-            self.judge.notes["what is no request was not refused in time"] += 1
+        elif reading.broken is not None and len(outcome.got) == complete and not outcome.closed:
+            self.judge.notes[f"not refused in time, not judged: {reading.broken.reason}"] += 1

@@ -111,8 +111,11 @@ class Judge:
     def at_the_origin(self, record: Record, request: Request, answer: Answer) -> None:
         """A complete request was read there."""
         self.at_origin += 1
-        if request.refuse or b"#" in request.target:
-            self.find(f"malformed-at-origin:{request.refuse or 'fragment'}", 0, "", bytes(record.data))
+        if self.parent and request.method == b"CONNECT" and not request.refuse and not request.framing:
+            self.notes["tunnels that the parent was asked for"] += 1  # for a client's https target
+            return
+        if request.refuse or request.encoded or b"#" in request.target:
+            self.find(f"malformed-at-origin:{request.refuse or 'target'}", 0, "", bytes(record.data))
         wanted = self._expected.get(request.path)
         if not wanted:
             self._unexpected(record, request)
@@ -233,7 +236,7 @@ class Judge:
 
     def answered(self, case: int, request: Request, answer: Got, recorder: "AnyOrigin", received: bytes) -> None:
         """One request got this answer."""
-        told = answer.value(b"x-answer")
+        told = (answer.value(b"x-answer") or b"").partition(b" ")[0] or None  # a folded line may follow in it
         self.statuses[f"{answer.status}{'' if told is not None else ' of its own'}"] += 1
         if told is None:
             if answer.status < 300 and request.method not in (b"OPTIONS", b"TRACE", b"CONNECT"):
@@ -256,7 +259,9 @@ class Judge:
         """A request was not answered in time. Where the origin's answer was mutated, it may still be waited for."""
         named = [(c, n) for kind, c, n in names_in(request.target) if kind == "u"]
         answer = recorder.answers.get(named[0]) if named else None
-        if answer is not None and answer.contents is None:
+        if request.method.upper() == b"PURGE":
+            self.notes["unanswered PURGE"] += 1  # answered when nothing waits to be written to the store
+        elif answer is not None and answer.contents is None:
             self.notes[f"unanswered after {answer.mutation}"] += 1
         else:
             self.find("no-answer", case, detail, evidence)
@@ -283,6 +288,9 @@ class Judge:
         self._refused.clear()
 
     def _rest_is_malformed(self, record: Record) -> None:
+        if record.rest().startswith(b"\x16\x03"):
+            self.notes["TLS where none is spoken"] += 1  # for a client's https target
+            return
         case = next((case for _, case, _ in sorted(names_in(record.rest()[:4000]))), 0)
         evidence = record.rest()[:3000] + b"\n <- " + self._sent.get(case, b"")
         self.find(f"malformed-at-origin:{record.broken}", case, "", evidence)

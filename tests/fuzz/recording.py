@@ -36,6 +36,8 @@ class Recorder:
 
     def __init__(self, seed: int, mutated_share: float, judge: Judge) -> None:
         self.seed, self.mutated_share, self.judge = seed, mutated_share, judge
+        self.hostile: set[int] = set()
+        """Ports on which answers are mutated."""
         self.records: set[Record] = set()
         self.answers: dict[tuple[int, int], Answer] = {}
         self.servers: list[asyncio.Server] = []
@@ -114,7 +116,8 @@ class _Connection(asyncio.Protocol):
             record.read_to = 0
         named = sorted((case, number) for kind, case, number in names_in(read.path) if kind == "u")
         case, number = named[0] if named else (0, 0)
-        answer = answer_for(self._recorder.seed, case, number, read, self._recorder.mutated_share)
+        share = self._recorder.mutated_share if record.port in self._recorder.hostile else 0.0
+        answer = answer_for(self._recorder.seed, case, number, read, share)
         if not named:
             answer = Answer([(0.0, b"HTTP/1.1 200 OK\r\nX-Answer: -\r\nContent-Length: 0\r\n\r\n")])
         if read.method == b"CONNECT":

@@ -131,13 +131,13 @@ def plain_request(rng: random.Random, case: int, number: int, place: Place) -> D
 def script(seed: int, case: int, place: Place, mutations: Sequence[tuple[str, Mutation]]) -> Script:
     """The script of a case, the same for the same seed, case and place."""
     rng = random.Random(f"{seed}:{case}")
-    count = rng.choice((1, 2, 3, 4, 6, 8, 10, 12))
+    count = rng.choice((1, 2, 4, 6, 8, 12, 16))
     out: list[bytes] = []
     used: list[str] = []
     revisited: set[int] = set()
     for number in range(count):
         draft = plain_request(rng, case, number, place)
-        if rng.random() < 0.4:
+        if rng.random() < 0.3:
             label, mutate = rng.choice(mutations)
             used.append(label)
             mutate(rng, draft)

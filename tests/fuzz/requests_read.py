@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 type Line = tuple[bytes, bytes]
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_REQUEST = re.compile(rb"(" + _TOKEN + rb") ([!-~]+) HTTP/1\.([0-9])")
+_REQUEST = re.compile(rb"(" + _TOKEN + rb") ([!-~\x80-\xff]+) HTTP/1\.([0-9])")
 _FIELD = re.compile(rb"(" + _TOKEN + rb"):[ \t]*([\t -~\x80-\xff]*)")
 _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})([ \t]*;[\t -~\x80-\xff]*)?")
 _AUTHORITY = re.compile(rb"(?:[A-Za-z0-9._~!$&'()*+,;=%-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]*)?")
@@ -41,6 +41,8 @@ class Request:
     end: int = 0
     refuse: str = ""
     """Why it must be refused, although where it ends is clear."""
+    encoded: bool = False
+    """Whether its target held what is not ASCII. Clients send that; no origin may get it, as some take it for space."""
 
     def values(self, name: bytes) -> list[bytes]:
         return [value for found, value in self.fields if found == name]
@@ -76,7 +78,8 @@ def read_request(data: bytes | bytearray, start: int = 0, *, tolerant: bool = Fa
             raise MalformedError("request-line")  # noqa: TRY301
         bad: list[str] = []
         fields, at = _fields(data, at, tolerant=tolerant, bad=bad)
-        head = Request(found[1], found[2], int(found[3]), fields, refuse=next(iter(bad), ""))
+        target, is_encoded = encoded(found[2]), not found[2].isascii()
+        head = Request(found[1], target, int(found[3]), fields, refuse=next(iter(bad), ""), encoded=is_encoded)
         head.refuse = head.refuse or _address(head) or _named_by_connection(head)
         length = _framed(head, tolerant=tolerant)
         request = head
@@ -93,6 +96,11 @@ def read_request(data: bytes | bytearray, start: int = 0, *, tolerant: bool = Fa
     except IncompleteError as error:
         return Broken(str(error), request, incomplete=True)
     return head
+
+
+def encoded(target: bytes) -> bytes:
+    """A target with what is not ASCII percent-encoded, as RFC 3987 3.1 has it."""
+    return re.sub(rb"[\x80-\xff]", lambda found: b"%%%02X" % found[0][0], target)
 
 
 def read_all(data: bytes, *, tolerant: bool = False) -> tuple[list[Request], Broken | None]:

@@ -8,6 +8,7 @@ Exit status 1 if anything was found.
 
 import argparse
 import asyncio
+import resource
 import sys
 import tempfile
 from pathlib import Path
@@ -32,6 +33,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         session = Session(Path(folder), given.seed, given.clients, given.mutated_answers, given.origin)
         findings = asyncio.run(session.run(given.ways, given.requests, only=given.only, first_case=given.first_case))
+    for name, who in (("fuzzer", resource.RUSAGE_SELF), ("proxy", resource.RUSAGE_CHILDREN)):
+        used = resource.getrusage(who)
+        print(f"{name}: {used.ru_utime + used.ru_stime:.1f} s of processor", file=sys.stderr)
     for finding in findings:
         print(finding)
     return 1 if findings else 0

@@ -3,6 +3,7 @@
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import certificates
@@ -50,8 +51,20 @@ class Session:
             authority = f"{host}:{proxy.port if way == 'reverse' else port}"
             place = Place(authority, f"{host}:{other}", absolute=way in ("plain", "parent"))
             client_tls = certificates.client(way) if secure else None
-            plan = Plan(way, self._seed, requests, proxy.port, self._clients, self._share, first_case, only)
-            campaign = Campaign(plan, recorder, judge, place, client_tls, alive=lambda: proxy.is_up)
+            fixed = way in ("parent", "reverse") or self._stock
+            hostile_from = first_case + requests // 5 if fixed else None
+            plan = Plan(
+                way, self._seed, requests, proxy.port, self._clients, self._share, hostile_from, first_case, only
+            )
+
+            async def hostile() -> Place:
+                if not isinstance(recorder, Recorder):
+                    return place
+                new_port = port if fixed else await recorder.listen(tls.server if tls is not None else None)
+                recorder.hostile.add(new_port)
+                return place if fixed else replace(place, authority=f"{host}:{new_port}")
+
+            campaign = Campaign(plan, recorder, judge, place, hostile, client_tls, alive=lambda: proxy.is_up)
             if only is not None:
                 print(campaign.script(only).writes, file=sys.stderr)
             await campaign.run()

@@ -3,8 +3,9 @@
 import asyncio
 import re
 import ssl
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, closing, suppress
 from typing import Any
 
 import h2.config
@@ -17,13 +18,17 @@ pytestmark = pytest.mark.live
 
 type Line = tuple[str, str]
 
+PATIENCE_S = 30.0
+"""Long enough for a busy machine."""
+
 
 class Recorder(asyncio.Protocol):
     """Answers each head with a short content, and keeps what came."""
 
     _transport: asyncio.Transport
 
-    def __init__(self, received: list[bytearray]) -> None:
+    def __init__(self, received: list[bytearray], connections: "list[Recorder]") -> None:
+        self._connections = connections
         self._received = bytearray()
         received.append(self._received)
         self._heads = 0
@@ -31,10 +36,10 @@ class Recorder(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        self._connections.append(self)
 
     def abort(self) -> None:
-        with suppress(AttributeError):  # its TLS was not agreed on
-            self._transport.abort()
+        self._transport.abort()
 
     def data_received(self, data: bytes) -> None:
         self._received += data
@@ -50,8 +55,7 @@ async def recording(tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[st
     connections: list[Recorder] = []
 
     def connected() -> Recorder:
-        connections.append(Recorder(received))
-        return connections[-1]
+        return Recorder(received, connections)
 
     server = await asyncio.get_running_loop().create_server(connected, "127.0.0.1", 0, ssl=tls)
     host = "127.0.0.1" if tls is None else "localhost"
@@ -61,10 +65,13 @@ async def recording(tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[st
         server.close()
         for connection in connections:
             connection.abort()
-        await asyncio.sleep(0.01)  # what was closed is let go of
+        if sys.version_info >= (3, 13):
+            server.abort_clients()  # those too whose TLS was not agreed on
+        with suppress(TimeoutError):
+            await asyncio.wait_for(server.wait_closed(), PATIENCE_S)
 
 
-async def exchange(port: int, sent: bytes, patience_s: float = 10.0) -> bytes:
+async def exchange(port: int, sent: bytes, patience_s: float = PATIENCE_S) -> bytes:
     """What is answered, to the end of the first answer's content or the connection's."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(sent)
@@ -84,7 +91,7 @@ async def exchange(port: int, sent: bytes, patience_s: float = 10.0) -> bytes:
 async def refused(port: int, request: Callable[[str], Sequence[str]], content: str = "") -> tuple[int, bytes]:
     """The status of the answer to one request, and all that reached the origin."""
     async with recording() as (authority, received):
-        answer = await exchange(port, "\r\n".join((*request(authority), "", content)).encode("latin-1"), 3.0)
+        answer = await exchange(port, "\r\n".join((*request(authority), "", content)).encode("latin-1"))
     return int(answer.split(b" ")[1]) if answer else 0, b"".join(received)
 
 
@@ -197,6 +204,17 @@ async def test_a_request_with_trailers_is_answered(shared_proxy: Any, trailer: s
 async def streams(port: int, ca_file: Any, authority: str, requests: Iterable[tuple[list[Line], bytes]]) -> list[int]:
     """The statuses of requests on one connection in a tunnel; 0 for a stream or a connection that was reset."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    with closing(writer.transport):
+        return await _streams(reader, writer, ca_file, authority, requests)
+
+
+async def _streams(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    ca_file: Any,
+    authority: str,
+    requests: Iterable[tuple[list[Line], bytes]],
+) -> list[int]:
     writer.write(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
     assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
     context = ssl.create_default_context(cafile=ca_file)
@@ -210,7 +228,10 @@ async def streams(port: int, ca_file: Any, authority: str, requests: Iterable[tu
     for fields, content in requests:
         stream = connection.get_next_available_stream_id()
         pseudo = [(":scheme", "https"), (":authority", authority), (":path", "/x")]
-        connection.send_headers(stream, [*fields[:1], *pseudo, *fields[1:]], end_stream=not content)
+        given = dict(fields)
+        pseudo = [line for line in pseudo if line[0] not in given]
+        rest = sorted((line for line in fields[1:] if line[1] or line[0][0] != ":"), key=lambda line: line[0][0] != ":")
+        connection.send_headers(stream, [*fields[:1], *pseudo, *rest], end_stream=not content)
         if content:
             connection.send_data(stream, content, end_stream=True)
         writer.write(connection.data_to_send())
@@ -224,7 +245,7 @@ async def _status(
 ) -> int:
     status = 0
     with suppress(TimeoutError, OSError, h2.exceptions.ProtocolError):
-        async with asyncio.timeout(3.0):
+        async with asyncio.timeout(PATIENCE_S):
             while chunk := await reader.read(65536):
                 for event in connection.receive_data(chunk):
                     if isinstance(event, h2.events.ResponseReceived):
@@ -310,3 +331,29 @@ async def test_what_http_2_has_not_does_not_get_into_http_1(
     assert second == 200
     assert b"njected" not in received
     assert received.count(b" HTTP/1.1\r\n") == 1, "the other's alone"
+
+
+@pytest.mark.parametrize("line", [(":scheme", ""), (":scheme", "http"), (":scheme", "ftp"), (":authority", "")])
+async def test_a_request_without_a_target_is_refused(shared_proxy: Any, authority: Any, line: Line) -> None:
+    """RFC 9113 8.3.1. An empty authority is left out."""
+    (first, second), received = await over_2(shared_proxy, authority, [(":method", "GET"), line], b"")
+    assert first in (0, 400)
+    assert second == 200
+    assert received.count(b" HTTP/1.1\r\n") == 1, "the other's alone"
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_a_target_reaches_the_origin_in_ascii(shared_proxy: Any, authority: Any, method: str) -> None:
+    """Python's http.server takes the byte 0x85 for white space, at which a target ends."""
+    (first, _), received = await over_2(shared_proxy, authority, [(":method", method), (":path", "/a\u0445")], b"")
+    assert first == 200
+    assert b" /a%D1%85 HTTP/1.1" in received
+
+
+@pytest.mark.parametrize("hosts", [("a", "b"), ("a", "a"), ("a, b",), ("a b",), ("a/b",), ("",)])
+async def test_a_reverse_proxy_refuses_hosts_that_name_no_server(start_proxy: Any, hosts: Sequence[str]) -> None:
+    async with recording() as (authority, received):
+        proxy = await asyncio.to_thread(start_proxy, "--quiet", "--mode", f"reverse:http://{authority}")
+        lines = "".join(f"Host: {host}\r\n" for host in hosts)
+        answer = await exchange(proxy.port, f"GET /x HTTP/1.1\r\n{lines}\r\n".encode())
+    assert (answer.split(b" ")[1], b"".join(received)) == (b"400", b"")

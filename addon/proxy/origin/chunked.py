@@ -4,7 +4,8 @@ import re
 
 from bestbefore.addon.proxy.origin.framing import FIELD_LINE, HEAD_LIMIT_BYTES, MalformedError
 
-_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})([ \t]*)(?:;[\t\x20-\x7e\x80-\xff]*)?")
+_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})([ \t]*)(?:;[\t\x20-\x7e\x80-\xff]*)?")
+"""A longer size is none: others count in signed numbers of 64 bits."""
 LINE_LIMIT_BYTES = 4096
 """Of the line before a chunk, its extensions included."""
 _CRLF = b"\r\n"

@@ -74,3 +74,26 @@ def test_a_head_that_could_be_read_otherwise_is_refused(server: StrictHttp1Serve
 def test_a_chunk_that_could_be_read_otherwise_ends_the_request(server: StrictHttp1Server, chunk: bytes) -> None:
     found, _ = feed(server, HEAD + chunk + b"0\r\n\r\n")
     assert isinstance(found[-1], http_events.RequestProtocolError)
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HEAD a HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+    ],
+)
+def test_what_mitmproxy_refuses_is_refused_without_content(server: StrictHttp1Server, head: bytes) -> None:
+    assert feed(server, head)[1] == MALFORMED
+
+
+@pytest.mark.parametrize(("method", "has_content"), [(b"HEAD", False), (b"GET", True)])
+def test_an_error_has_content_except_for_a_head(server: StrictHttp1Server, method: bytes, has_content: bool) -> None:
+    feed(server, method + b" http://a/ HTTP/1.1\r\nHost: a\r\n\r\n")
+    error = http_events.ResponseProtocolError(1, "no such host", http_events.ErrorCode.CONNECT_FAILED)
+    sent = b"".join(c.data for c in server.handle_event(error) if isinstance(c, commands.SendData))
+    head, end, content = sent.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 502 ")
+    assert end
+    assert bool(content) is has_content

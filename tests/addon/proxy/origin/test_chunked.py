@@ -43,6 +43,7 @@ def test_an_end_that_has_not_come_is_awaited() -> None:
         b"zz\r\n", b"-3\r\nabc\r\n", b"0x3\r\nabc\r\n", b"+3\r\nabc\r\n", b"\r\n", b" 3\r\nabc\r\n",
         b"3\nabc\r\n0\r\n\r\n",
         b"3\r\nabcd\r\n0\r\n\r\n", b"3\r\nabc\n\n0\r\n\r\n", b"3\r\nabc0\r\n\r\n", b"1" * 17 + b"\r\n",
+        b"f" * 16 + b"\r\nabc",
         b"3;\x00\r\nabc\r\n",
         b"3\rX\r\nabc\r\n", b"0\r\nA: 1\nB: 2\r\n\r\n", b"1" + b";" * LINE_LIMIT_BYTES + b"\r\n",
         b"1" + b";" * (LINE_LIMIT_BYTES + 1), b"0\r\n" + b"A: 1\r\n" * (HEAD_LIMIT_BYTES // 6 + 1),
