@@ -38,6 +38,8 @@ LENGTH_WITHOUT_CONTENT = "length-without-content"
 MISUSED_CONNECTION = "misused-connection"
 WRONG_HOST = "wrong-host"
 MALFORMED_REQUEST = "malformed-request"
+_FRAMING_METHODS = frozenset(("HEAD", "CONNECT"))
+"""Methods that decide where the answer ends (RFC 9112 6.3)."""
 LENGTH_DIGITS = 18
 """A longer Content-Length is none."""
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+;=-]+)(?::[0-9]*)?")
@@ -106,7 +108,10 @@ def misframed(request: Request) -> str:
     if not framed or any(len(length) > LENGTH_DIGITS for length in lengths):
         return MALFORMED_REQUEST
     asks_for_all = request.target.path == "*" and method != "OPTIONS"  # RFC 9112 3.2.4
-    return MALFORMED_REQUEST if asks_for_all or not is_token(method) or is_malformed(request) else ""
+    # To a server that does not tell `head` from HEAD its answer has no content.
+    is_like_another = method not in _FRAMING_METHODS and method.upper() in _FRAMING_METHODS
+    is_wrong = asks_for_all or is_like_another or not is_token(method) or is_malformed(request)
+    return MALFORMED_REQUEST if is_wrong else ""
 
 
 def is_one_host(hosts: Sequence[str]) -> bool:

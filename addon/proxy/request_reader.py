@@ -21,6 +21,8 @@ _HEAD = re.compile(
     _TOKEN + rb" [^\x00-\x20\x7f]+ HTTP/1\.[01]\r\n(?:" + _TOKEN + rb":[\t\x20-\x7e\x80-\xff]*\r\n)*\r\n"
 )
 """The whole head of a request (RFC 9112 3 and 5), without folded lines."""
+_LIKE_ANOTHER = re.compile(rb"(?!HEAD |CONNECT )(?i:HEAD|CONNECT) ")
+"""Methods that mitmproxy, and others, take for those that decide where a message ends."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 _HOST = re.compile(rb"\r\nhost:", re.IGNORECASE)
@@ -77,7 +79,9 @@ class StrictHttp1Server(Http1Server):
 
 
 def _is_wellformed(head: bytes) -> bool:
-    return _HEAD.fullmatch(head) is not None and (_WITH_HOST.match(head) is None or _HOST.search(head) is not None)
+    if _HEAD.fullmatch(head) is None or _LIKE_ANOTHER.match(head):
+        return False
+    return _WITH_HOST.match(head) is None or _HOST.search(head) is not None
 
 
 class _Chunks:

@@ -330,4 +330,8 @@ def _options(request: Request) -> set[bytes]:
 
 
 def _without_port_80(authority: bytes) -> bytes:
+    """In the shortest form: a port may have zeros in front, or none at all after the colon."""
+    host, colon, port = authority.rpartition(b":")
+    if colon and port.isdigit():
+        authority = host + b":" + (port.lstrip(b"0") or b"0")
     return authority.removesuffix(b":80").removesuffix(b":")

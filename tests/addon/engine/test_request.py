@@ -274,6 +274,8 @@ def sent_as(method: str = "GET", *fields: tuple[str, str], path: str = "/", has_
         (sent_as("GET", ("Host", "a.test/")), "wrong-host"),
         (sent_as("GET", path="*"), "malformed-request"),
         (sent_as("G T"), "malformed-request"),
+        (sent_as("head"), "malformed-request"),
+        (sent_as("Connect"), "malformed-request"),
         (sent_as("GET", path="/ HTTP/1.1"), "malformed-request"),
         (sent_as("GET", ("X", "a\rb")), "malformed-request"),
         (sent_as("GET", ("Content-Length", "0"), ("Host", "a.test:80"), ("Connection", "keep-alive, X")), ""),
