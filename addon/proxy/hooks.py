@@ -32,6 +32,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head
 logger = logging.getLogger(__name__)
 
 OPTIONS = ("config", "store", "state", "admin")
+STOPPED = "the proxy is stopping"
 PASSING = "bestbefore"
 """The key of a flow's metadata under which its `Passing` is."""
 
@@ -59,6 +60,8 @@ class BestBefore:
         self._stock = service is None
         self._starting: asyncio.Task[None] | None = None
         self._refusals = Refusals()
+        self._ended = False
+        """Whether a stock mitmproxy is about to exit."""
 
     def load(self, loader: Loader) -> None:
         """mitmproxy's hook: declare the options."""
@@ -106,10 +109,15 @@ class BestBefore:
 
     async def done(self) -> None:
         """mitmproxy's hook: write what was learnt."""
+        self._ended = True
         if self._stock and self._service is not None:
             if self._starting is not None:
                 await self._starting
             await self._service.stop()
+
+    def _has_stopped(self, service: Service) -> bool:
+        """Whether requests are answered no more. mitmproxy must not forward them in our stead, as it still listens."""
+        return not service.ready and (self._ended or not self._stock)
 
     # What the layer needs.
 
@@ -139,7 +147,9 @@ class BestBefore:
 
     def client_connected(self, client: connection.Client) -> None:
         """mitmproxy's hook: refuse clients that may not use the proxy."""
-        if self._service is not None and client.peername and not self._service.gate.access.admits(client.peername[0]):
+        if self._service is not None and self._has_stopped(self._service):
+            client.error = STOPPED
+        elif self._service is not None and client.peername and not self._service.gate.access.admits(client.peername[0]):
             client.error = f"{client.peername[0]} is not in allow_clients"
         elif self._service is not None and self._service.admission.refuses(client):
             client.error = "too many connections"
@@ -166,6 +176,9 @@ class BestBefore:
         """mitmproxy's hook: a client asks for a tunnel."""
         service, client = self._service, flow.client_conn
         if service is None or not client.peername:
+            return
+        if self._has_stopped(service):
+            flow.response = _refusal(503, STOPPED)
             return
         if not self._admit(flow, service):
             return
@@ -234,6 +247,9 @@ class BestBefore:
     def requestheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook for a request that the layer left to it."""
         service = self._service
+        if service is not None and self._has_stopped(service):
+            flow.response = _refusal(503, STOPPED)
+            return
         if service is None or not service.ready or OURS in flow.metadata:
             return
         request = request_of(flow.request, has_body=False)

@@ -58,13 +58,15 @@ class Campaign:
     alive: Callable[[], bool] = lambda: True
     report: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
     sent: int = 0
+    stopped: bool = False
+    """Whether it is to end after this round."""
     used: Counter[str] = field(default_factory=Counter)
 
     async def run(self) -> None:
         """All rounds."""
         size = self._size
         case, start, told = self.plan.first_case, time.monotonic(), 0.0
-        while self.sent < self.plan.requests and self.alive():
+        while self.sent < self.plan.requests and not self.stopped and self.alive():
             cases = [self.plan.only] if self.plan.only is not None else list(range(case, case - case % size + size))
             await self._round(cases)
             case += len(cases)

@@ -1,7 +1,7 @@
 """Judges what the origin got and what the clients got by what the clients sent and the origin answered."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -76,6 +76,7 @@ class Judge:
         self.statuses: Counter[str] = Counter()
         self.notes: Counter[str] = Counter()
         self.at_origin = 0
+        self.found: Callable[[Finding], object] = lambda _finding: None
         self._expected: dict[bytes, list[Expectation]] = defaultdict(list)
         self._refused: dict[tuple[int, int], str] = {}
         """Why requests with these names in their targets must be refused."""
@@ -87,6 +88,7 @@ class Judge:
         self.kinds[kind] += 1
         if self.kinds[kind] <= 20:
             self.findings.append(Finding(kind, case, detail, evidence or self._sent.get(case, b"")))
+            self.found(self.findings[-1])
 
     # What is to come.
 

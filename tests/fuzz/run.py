@@ -36,8 +36,6 @@ def main() -> int:
     for name, who in (("fuzzer", resource.RUSAGE_SELF), ("proxy", resource.RUSAGE_CHILDREN)):
         used = resource.getrusage(who)
         print(f"{name}: {used.ru_utime + used.ru_stime:.1f} s of processor", file=sys.stderr)
-    for finding in findings:
-        print(finding)
     return 1 if findings else 0
 
 

@@ -1,6 +1,7 @@
 """Puts processes, recorder, judge and campaigns together: each way through a proxy after the other."""
 
 import asyncio
+import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,17 +27,21 @@ class Session:
         self._folder, self._seed, self._clients, self._share = folder, seed, clients, mutated_share
         self._origin = origin
         self._stock: list[StockOrigin] = []
+        self._stopped = False
 
     async def run(
         self, ways: Sequence[str], requests: int, *, only: int | None = None, first_case: int = 1
     ) -> list[Finding]:
         findings: list[Finding] = []
         for way in ways:
+            if self._stopped:
+                break
             findings += await self._way(way, requests // len(ways), only, first_case)
         return findings
 
     async def _way(self, way: str, requests: int, only: int | None, first_case: int) -> list[Finding]:
         judge = Judge(parent=way == "parent")
+        judge.found = lambda finding: print(f"{way}: {finding}", flush=True)
         secure = way in ("tunnel", "h2")
         tls = Certificates(self._folder / "authority") if secure else None
         recorder, port, other = await self._listening(judge, way, tls)
@@ -67,6 +72,8 @@ class Session:
             campaign = Campaign(plan, recorder, judge, place, hostile, client_tls, alive=lambda: proxy.is_up)
             if only is not None:
                 print(campaign.script(only).writes, file=sys.stderr)
+            for stop in (signal.SIGTERM, signal.SIGINT):
+                asyncio.get_running_loop().add_signal_handler(stop, self._stop, campaign)
             await campaign.run()
         finally:
             await asyncio.to_thread(proxy.stop)
@@ -78,6 +85,10 @@ class Session:
         print(f"{way}: statuses {dict(judge.statuses.most_common())}", file=sys.stderr)
         print(f"{way}: notes {dict(judge.notes.most_common())}", file=sys.stderr)
         return judge.findings
+
+    def _stop(self, campaign: Campaign) -> None:
+        """End after the round that is under way, and tell what was found until then."""
+        campaign.stopped = self._stopped = True
 
     async def _listening(
         self, judge: Judge, way: str, tls: Certificates | None

@@ -357,3 +357,25 @@ async def test_a_reverse_proxy_refuses_hosts_that_name_no_server(start_proxy: An
         lines = "".join(f"Host: {host}\r\n" for host in hosts)
         answer = await exchange(proxy.port, f"GET /x HTTP/1.1\r\n{lines}\r\n".encode())
     assert (answer.split(b" ")[1], b"".join(received)) == (b"400", b"")
+
+
+async def test_a_proxy_that_stops_passes_nothing_on_unread(start_proxy: Any) -> None:
+    """While it stops it still has clients: their requests are answered as before, or refused."""
+    async with recording() as (authority, received):
+        proxy = await asyncio.to_thread(start_proxy, "--quiet")
+        sent = f"GET http://{authority}/x HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode()
+        started = asyncio.Event()
+
+        async def ask() -> None:
+            with suppress(OSError):
+                while answer := await exchange(proxy.port, sent):
+                    started.set()
+                    assert answer.startswith((b"HTTP/1.1 200 ", b"HTTP/1.1 503 "))
+
+        clients = [asyncio.create_task(ask()) for _ in range(32)]
+        await asyncio.wait_for(started.wait(), PATIENCE_S)
+        await asyncio.to_thread(proxy.stop)
+        await asyncio.wait_for(asyncio.gather(*clients), PATIENCE_S)
+    requests = b"".join(received).count(b" HTTP/1.1\r\n")
+    assert requests > 0
+    assert b"".join(received).count(b"\r\nVia: ") == requests
