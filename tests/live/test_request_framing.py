@@ -3,7 +3,6 @@
 import asyncio
 import re
 import ssl
-import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, closing, suppress
 from typing import Any
@@ -13,6 +12,7 @@ import h2.connection
 import h2.events
 import h2.exceptions
 import pytest
+from asyncio_servers import end
 
 pytestmark = pytest.mark.live
 
@@ -62,13 +62,7 @@ async def recording(tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[st
     try:
         yield f"{host}:{server.sockets[0].getsockname()[1]}", received
     finally:
-        server.close()
-        for connection in connections:
-            connection.abort()
-        if sys.version_info >= (3, 13):
-            server.abort_clients()  # those too whose TLS was not agreed on
-        with suppress(TimeoutError):
-            await asyncio.wait_for(server.wait_closed(), PATIENCE_S)
+        await end(server, connections)
 
 
 async def exchange(port: int, sent: bytes, patience_s: float = PATIENCE_S) -> bytes:
