@@ -278,9 +278,10 @@ class BestBefore:
             return
         passing.answered()
         head = Head(response.status_code, fields_of(response.headers), response.reason)
-        if not is_understood(passing.request, head):
+        if not is_understood(passing.request, head) or response.http_version not in ("HTTP/1.0", "HTTP/1.1"):
             flow.kill()
             return
+        response.http_version = "HTTP/1.1"  # ours, whatever the origin's is (RFC 9112 2.3)
         response.headers.fields = pairs_of(service.passed(passing, head).fields)
         if response.status_code != 101:
             response.stream = True

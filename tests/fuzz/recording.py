@@ -36,6 +36,7 @@ class Recorder:
 
     def __init__(self, seed: int, mutated_share: float, judge: Judge) -> None:
         self.seed, self.mutated_share, self.judge = seed, mutated_share, judge
+        self.answers_early = False
         self.hostile: set[int] = set()
         """Ports on which answers are mutated."""
         self.records: set[Record] = set()

@@ -74,6 +74,7 @@ class StockOrigin:
     """A stock server while it runs. It stands where a `Recorder` does, and knows nothing of single connections."""
 
     def __init__(self, server: str, folder: Path, certificates: Certificates | None) -> None:
+        self.answers_early = True
         self.answers: dict[tuple[int, int], Answer] = {}
         self.records: set[Record] = set()
         folder.mkdir(parents=True, exist_ok=True)
@@ -115,6 +116,7 @@ class StockOrigin:
         self._read_to += end
         for line in lines[:end].splitlines():
             request, asker, status, host = (*line.split(b"\t"), b"", b"", b"")[:4]
+            request = request.replace(b'\\"', b'"').replace(b"\\\\", b"\\") or host.partition(b"~~")[0]
             judge.logged(_logged(request, asker, host), status, line)
 
     def close(self) -> None:

@@ -27,8 +27,8 @@ class Recorder(asyncio.Protocol):
 
     _transport: asyncio.Transport
 
-    def __init__(self, received: list[bytearray], connections: "list[Recorder]") -> None:
-        self._connections = connections
+    def __init__(self, received: list[bytearray], connections: "list[Recorder]", version: str) -> None:
+        self._connections, self._version = connections, version.encode()
         self._received = bytearray()
         received.append(self._received)
         self._heads = 0
@@ -45,17 +45,19 @@ class Recorder(asyncio.Protocol):
         self._received += data
         while self._received.count(b"\r\n\r\n") > self._heads:
             self._heads += 1
-            self._transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+            self._transport.write(b"%s 200 OK\r\nContent-Length: 2\r\n\r\nok" % self._version)
 
 
 @asynccontextmanager
-async def recording(tls: ssl.SSLContext | None = None) -> AsyncIterator[tuple[str, list[bytearray]]]:
+async def recording(
+    tls: ssl.SSLContext | None = None, version: str = "HTTP/1.1"
+) -> AsyncIterator[tuple[str, list[bytearray]]]:
     """An origin while it serves: its authority, and what came on each connection."""
     received: list[bytearray] = []
     connections: list[Recorder] = []
 
     def connected() -> Recorder:
-        return Recorder(received, connections)
+        return Recorder(received, connections, version)
 
     server = await asyncio.get_running_loop().create_server(connected, "127.0.0.1", 0, ssl=tls)
     host = "127.0.0.1" if tls is None else "localhost"
@@ -190,6 +192,23 @@ async def test_a_request_with_trailers_is_answered(shared_proxy: Any, trailer: s
     status, received = await refused(shared_proxy.port, request, f"3\r\nabc\r\n0\r\n{trailer}\r\n\r\n")
     assert status == 200
     assert not re.search(rb"(?i)\r\ncontent-length: 5", received)
+
+
+@pytest.mark.parametrize(
+    ("version", "passed"),
+    [
+        *(("HTTP/1.1", b"HTTP/1.1 200 "), ("HTTP/1.0", b"HTTP/1.1 200 ")),
+        *(("HTTP/0.9", b""), ("HTTP/1.9", b""), ("HTTP/2.0", b"")),
+    ],
+)
+async def test_an_answer_to_a_request_for_an_upgrade_has_our_version(
+    shared_proxy: Any, version: str, passed: bytes
+) -> None:
+    async with recording(version=version) as (authority, _):
+        lines = f"Host: {authority}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+        answer = await exchange(shared_proxy.port, f"GET http://{authority}/x HTTP/1.1\r\n{lines}\r\n".encode())
+    assert answer.startswith(passed)
+    assert b" 200 " not in answer or passed
 
 
 # HTTP/2.
