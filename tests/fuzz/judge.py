@@ -212,7 +212,7 @@ class Judge:
         named = [e for e in same if told in _as_logged(e.request)]
         # These servers answer as soon as they have the head, and log it, also where the client then broke off; and they
         # refuse methods and targets that are well-formed, without telling who asked.
-        # A length that is not that of the content over HTTP/2 shows only when the head is out, and breaks the request off.
+        # Over HTTP/2 a length that is not that of the content shows when the head is out, and breaks the request off.
         if any(e.request.refuse in ("", "h2-content-length") for e in (same if status.startswith(b"400") else named)):
             return
         if request is None and status.endswith(b"HPE_INVALID_EOF_STATE"):
