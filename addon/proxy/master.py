@@ -10,13 +10,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mitmproxy import ctx, options
-from mitmproxy.addons import core, disable_h2c, next_layer, proxyserver, tlsconfig
-from mitmproxy.master import Master
 
 from bestbefore.addon.admin.units import span
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.proxy.greeting import greeting
 from bestbefore.addon.proxy.hooks import BestBefore
+from bestbefore.addon.proxy.lean_mitmproxy import Master, core, disable_h2c, next_layer, proxyserver, tlsconfig
 from bestbefore.addon.proxy.service import CA_FILE, Service
 from bestbefore.addon.proxy.start_error import StartError
 

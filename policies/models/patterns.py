@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.cluster.vq import ClusterError, kmeans2
 
 from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
@@ -61,6 +60,9 @@ def clusters(
     """
     if number < 1 or len(feed_profiles) < 1:
         raise ValueError(f"{number} clusters of {len(feed_profiles)} feeds: expected 1 or more of each")
+    # Imported here: it takes half a second, and the proxy, which knows profiles, never looks for clusters.
+    from scipy.cluster.vq import ClusterError, kmeans2
+
     distinct, member = np.unique(feed_profiles, axis=0, return_inverse=True)
     if len(distinct) <= number:
         return _largest_first(distinct, member)
