@@ -174,10 +174,25 @@ def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
 
 
 @pytest.fixture(scope="module")
-def shared_proxy(tmp_path_factory: pytest.TempPathFactory, authority: "Authority") -> Iterator[Proxy]:
+def start_module_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartProxy]:
+    """Starts proxies that all tests of a file share and leave as they are; each must end well."""
+    started: list[Proxy] = []
+
+    def start_one(*options: str, **further: Any) -> Proxy:
+        started.append(start(*options, state=tmp_path_factory.mktemp("shared") / "state", **further))
+        return started[-1]
+
+    with _starting(tmp_path_factory.getbasetemp()) as start:
+        yield start_one
+        for proxy in started:
+            assert proxy.stop() == 0
+            assert "Traceback" not in proxy.output()
+
+
+@pytest.fixture(scope="module")
+def shared_proxy(start_module_proxy: StartProxy, authority: "Authority") -> Proxy:
     """One for all tests of a file that leave it as it is. It trusts the authority of the tests."""
-    with _starting(tmp_path_factory.mktemp("shared")) as start:
-        yield start(env={"SSL_CERT_FILE": str(authority.ca_file)})
+    return start_module_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
 
 
 def _pump(stream: Any, lines: "queue.SimpleQueue[str]") -> None:

@@ -76,10 +76,10 @@ def get_2(proxy: Any, url: str, path: str, ca_file: Path) -> tuple[dict[str, str
     return fields, body
 
 
-def test_https_is_cached_and_a_hit_needs_no_origin(start_proxy: Start, start_origin: Start, authority: Any) -> None:
+def test_https_is_cached_and_a_hit_needs_no_origin(shared_proxy: Any, start_origin: Start, authority: Any) -> None:
     origin = start_origin(UPDATES, authority.leaf_file)
     origin.extra = {"Cache-Control": "max-age=60"}
-    proxy = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
+    proxy = shared_proxy
     ours = proxy.state / "mitmproxy-ca-cert.pem"
     assert b"fwd=uri-miss" in get_1(proxy, origin.url, "/page", ours)
     origin.stop()
@@ -125,11 +125,10 @@ def test_a_client_that_refuses_our_certificate_twice_is_given_a_tunnel(
     assert answer.endswith(b"/page version 1\n")
 
 
-def test_an_unsafe_request_passes_and_drops_the_copy(start_proxy: Start, start_origin: Start) -> None:
+def test_an_unsafe_request_passes_and_drops_the_copy(shared_proxy: Any, start_origin: Start) -> None:
     origin = start_origin(UPDATES)
     origin.extra = {"Cache-Control": "max-age=60"}
-    proxy = start_proxy()
-    url = origin.url + "/page"
+    proxy, url = shared_proxy, origin.url + "/page"
     assert [proxy.get(url).is_hit for _ in range(2)] == [False, True]
     body = b"x" * 3_000_000
     answer = post(proxy, url, body)
@@ -163,39 +162,36 @@ MALFORMED = [
 
 @pytest.mark.parametrize("answer", MALFORMED)
 def test_a_malformed_answer_is_refused_or_cut_and_never_stored(
-    answer: bytes, start_proxy: Start, start_raw_origin: Callable[[bytes], str]
+    answer: bytes, shared_proxy: Any, start_raw_origin: Callable[[bytes], str]
 ) -> None:
     url = start_raw_origin(answer)
-    proxy = start_proxy("--quiet")
     for _ in range(2):
-        with closing(socket.create_connection(("127.0.0.1", proxy.port), 60)) as client:
+        with closing(socket.create_connection(("127.0.0.1", shared_proxy.port), 60)) as client:
             client.sendall(f"GET {url}/ HTTP/1.1\r\nHost: {url[7:]}\r\nConnection: close\r\n\r\n".encode())
             got = b""
             while chunk := client.recv(65536):
                 got += chunk
         assert b"; hit" not in got
         assert got.startswith((b"HTTP/1.1 502", b"HTTP/1.1 200"))
-    assert proxy.stop() == 0
-    assert "Traceback" not in proxy.output()
+    assert "Traceback" not in shared_proxy.output()
 
 
 def test_interim_responses_do_not_end_the_exchange(
-    start_proxy: Start, start_raw_origin: Callable[[bytes], str]
+    shared_proxy: Any, start_raw_origin: Callable[[bytes], str]
 ) -> None:
     url = start_raw_origin(
         b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     )
-    got = start_proxy().get(url + "/")
+    got = shared_proxy.get(url + "/")
     assert (got.status, got.body) == (200, b"ok")
 
 
 def test_interim_responses_reach_clients_of_http_2(
-    start_proxy: Start, start_raw_origin: Callable[..., str], authority: Any
+    shared_proxy: Any, start_raw_origin: Callable[..., str], authority: Any
 ) -> None:
     answer = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     url = start_raw_origin(answer, authority.leaf_file)
-    proxy = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
-    came = list(events_2(proxy, url, "/", Path(proxy.state) / "ca-bundle.pem"))
+    came = list(events_2(shared_proxy, url, "/", Path(shared_proxy.state) / "ca-bundle.pem"))
     (hint,) = [event for event in came if isinstance(event, h2.events.InformationalResponseReceived)]
     (final,) = [event for event in came if isinstance(event, h2.events.ResponseReceived)]
     assert came.index(hint) < came.index(final)
@@ -203,8 +199,8 @@ def test_interim_responses_reach_clients_of_http_2(
     assert dict(final.headers)[":status"] == "200"
 
 
-def test_requests_that_lead_back_to_the_proxy_are_refused(start_proxy: Start) -> None:
-    proxy = start_proxy()
+def test_requests_that_lead_back_to_the_proxy_are_refused(shared_proxy: Any) -> None:
+    proxy = shared_proxy
     assert proxy.get(f"http://127.0.0.1:{proxy.port}/").status == 403
     assert b" 403 " in post(proxy, f"http://localhost:{proxy.port}/", b"x")
 

@@ -33,8 +33,8 @@ def origin(start_origin: Start) -> Any:
     return started
 
 
-def test_a_purged_copy_is_not_served_again_by_the_running_proxy(start_proxy: Start, origin: Any) -> None:
-    proxy, page, other = start_proxy(), origin.url + "/page", origin.url + "/other"
+def test_a_purged_copy_is_not_served_again_by_the_running_proxy(shared_proxy: Any, origin: Any) -> None:
+    proxy, page, other = shared_proxy, origin.url + "/page", origin.url + "/other"
     for _ in range(2):
         assert [proxy.get(url).is_hit for url in (page, page, other, other)] == [False, True, False, True]
         assert bestbefore("purge", origin.url + "/*", "--state", proxy.state) == "purged the copies of 2 objects\n"

@@ -192,67 +192,62 @@ async def test_parts_of_a_file_on_disk_are_the_bytes_that_the_origin_once_sent(
         assert proxy.stop() == 0
 
 
-async def test_without_a_copy_the_part_is_passed_on_and_not_stored(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_without_a_copy_the_part_is_passed_on_and_not_stored(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM))) as origin:
         for n in (1, 2):
-            got = await get(proxy, origin.url, "Range: bytes=500-999")
+            got = await get(shared_proxy, origin.url, "Range: bytes=500-999")
             assert (got.status, got.body) == (206, origin.content[500:1000])
             assert got.told == "bestbefore; fwd=uri-miss; fwd-status=206; detail=partial"
             assert [asked.range for asked in origin.asked] == ["bytes=500-999"] * n
-        assert (await get(proxy, origin.url)).body == origin.content, "the part was not taken for the whole"
-        assert (await get(proxy, origin.url, "Range: bytes=500-999")).told.startswith("bestbefore; hit")
+        assert (await get(shared_proxy, origin.url)).body == origin.content, "the part was not taken for the whole"
+        assert (await get(shared_proxy, origin.url, "Range: bytes=500-999")).told.startswith("bestbefore; hit")
 
 
-async def test_an_origin_without_ranges_has_them_once_its_answer_is_stored(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_an_origin_without_ranges_has_them_once_its_answer_is_stored(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM), knows_ranges=False)) as origin:
-        first = await get(proxy, origin.url, "Range: bytes=-10")
+        first = await get(shared_proxy, origin.url, "Range: bytes=-10")
         assert (first.status, first.body) == (200, origin.content)
         assert "stored" in first.told
-        second = await get(proxy, origin.url, "Range: bytes=-10")
+        second = await get(shared_proxy, origin.url, "Range: bytes=-10")
         assert (second.status, second.body) == (206, origin.content[-10:])
         assert len(origin.asked) == 1
 
 
-async def test_a_stale_copy_is_confirmed_first_and_gives_the_part(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_a_stale_copy_is_confirmed_first_and_gives_the_part(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0",))) as origin:
-        await get(proxy, origin.url)
-        got = await get(proxy, origin.url, "Range: bytes=70000-70009", f"If-Range: {origin.etag}")
+        await get(shared_proxy, origin.url)
+        got = await get(shared_proxy, origin.url, "Range: bytes=70000-70009", f"If-Range: {origin.etag}")
         assert (got.status, got.body) == (206, origin.content[70_000:70_010])
         assert "fwd=stale; fwd-status=304" in got.told
         assert origin.asked[-1].fields["if-none-match"] == origin.etag
         assert origin.asked[-1].range is None
 
 
-async def test_a_stale_copy_that_has_changed_is_replaced_and_the_part_is_of_the_new(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_a_stale_copy_that_has_changed_is_replaced_and_the_part_is_of_the_new(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0",))) as origin:
-        await get(proxy, origin.url)
+        await get(shared_proxy, origin.url)
         old = origin.etag
         origin.content = content_of(90_000, seed=2)
         origin.lines = (HOUR,)
-        got = await get(proxy, origin.url, "Range: bytes=60000-60009")
+        got = await get(shared_proxy, origin.url, "Range: bytes=60000-60009")
         assert (got.status, got.body) == (206, origin.content[60_000:60_010])
         assert got.fields["content-range"] == "bytes 60000-60009/90000"
         assert got.fields["etag"] == origin.etag
         assert "fwd=stale; fwd-status=200; stored" in got.told
-        resumed = await get(proxy, origin.url, "Range: bytes=95000-", f"If-Range: {old}")
+        resumed = await get(shared_proxy, origin.url, "Range: bytes=95000-", f"If-Range: {old}")
         assert (resumed.status, resumed.body) == (200, origin.content)
         assert "; hit" in resumed.told
         assert len(origin.asked) == 2
 
 
-async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(LARGE), ("Cache-Control: max-age=0",))) as origin:
-        await get(proxy, origin.url)
+        await get(shared_proxy, origin.url)
         origin.content, origin.delay_s = content_of(LARGE, seed=2), 2.0  # in which they have all asked
         starts = range(0, LARGE, LARGE // 20)
         wholes, parts = await asyncio.gather(
-            asyncio.gather(*(get(proxy, origin.url) for _ in range(3))),
-            asyncio.gather(*(get(proxy, origin.url, f"Range: bytes={at}-{at + 99_999}") for at in starts)),
+            asyncio.gather(*(get(shared_proxy, origin.url) for _ in range(3))),
+            asyncio.gather(*(get(shared_proxy, origin.url, f"Range: bytes={at}-{at + 99_999}") for at in starts)),
         )
         assert len(origin.asked) == 2
         assert all(got.body == origin.content for got in wholes)
@@ -260,22 +255,20 @@ async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(st
             assert (got.status, got.body) == (206, origin.content[at : at + 100_000])
 
 
-async def test_a_part_is_served_stale_while_the_origin_is_down(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_a_part_is_served_stale_while_the_origin_is_down(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0, stale-if-error=600",))) as origin:
-        await get(proxy, origin.url)
-    got = await get(proxy, origin.url, "Range: bytes=-7")
+        await get(shared_proxy, origin.url)
+    got = await get(shared_proxy, origin.url, "Range: bytes=-7")
     assert (got.status, got.body) == (206, origin.content[-7:])
     assert "stale-if-error" in got.told
 
 
-def test_a_part_over_https(start_proxy: Start, start_origin: Start, authority: Any) -> None:
+def test_a_part_over_https(shared_proxy: Any, start_origin: Start, authority: Any) -> None:
     origin = start_origin({"/page": [1_000_000_000.0]}, authority.leaf_file)
     origin.extra = {"Cache-Control": "max-age=60"}
-    proxy = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
-    trust = ssl.create_default_context(cafile=proxy.state / "mitmproxy-ca-cert.pem")
+    trust = ssl.create_default_context(cafile=shared_proxy.state / "mitmproxy-ca-cert.pem")
     host, port = origin.url.removeprefix("https://").split(":")
-    connection = HTTPSConnection("127.0.0.1", proxy.port, timeout=60, context=trust)
+    connection = HTTPSConnection("127.0.0.1", shared_proxy.port, timeout=60, context=trust)
     connection.set_tunnel(host, int(port))
     told = []
     for fields in ({}, {"Range": "bytes=6-12"}):

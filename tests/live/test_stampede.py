@@ -86,59 +86,53 @@ async def all_at_once(n: int, ask: Callable[[], Awaitable[tuple[bytes, bytes]]])
 
 
 @pytest.mark.parametrize("clients", [CLIENTS, 500])
-async def test_many_who_miss_the_same_object_cause_one_contact(clients: int, start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_many_who_miss_the_same_object_cause_one_contact(clients: int, shared_proxy: Any) -> None:
     async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin:
-        answers = await all_at_once(clients, lambda: get(proxy, origin.url + "/"))
+        answers = await all_at_once(clients, lambda: get(shared_proxy, origin.url + "/"))
         assert origin.contacts == 1
         assert all(body == origin.body for _, body in answers)
         # The last of many may come when it has arrived: those are hits.
         assert sum(b"; collapsed" in head or b"; hit" in head for head, _ in answers) == clients - 1
 
 
-async def test_a_validation_is_collapsed_likewise(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_a_validation_is_collapsed_likewise(shared_proxy: Any) -> None:
     async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=0")) as origin:
-        await get(proxy, origin.url + "/")
+        await get(shared_proxy, origin.url + "/")
         origin.delay_s = 4.0  # in which they have all asked, also on a busy machine
-        answers = await all_at_once(CLIENTS, lambda: get(proxy, origin.url + "/"))
+        answers = await all_at_once(CLIENTS, lambda: get(shared_proxy, origin.url + "/"))
         assert origin.contacts == 2
         assert all(body == origin.body for _, body in answers)
 
 
-async def test_who_waited_for_what_cannot_be_shared_is_released_at_once(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_who_waited_for_what_cannot_be_shared_is_released_at_once(shared_proxy: Any) -> None:
     async with serving(SlowOrigin("Cache-Control: no-store")) as origin:
-        answers = await all_at_once(CLIENTS, lambda: get(proxy, origin.url + "/"))
+        answers = await all_at_once(CLIENTS, lambda: get(shared_proxy, origin.url + "/"))
         assert origin.contacts == CLIENTS
         assert all(body == origin.body for _, body in answers)
         assert origin.at_once > 5, "together, not one after the other"
 
 
-async def test_a_client_that_goes_away_does_not_break_the_others(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_a_client_that_goes_away_does_not_break_the_others(shared_proxy: Any) -> None:
     async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin:
-        _, first = await asyncio.open_connection("127.0.0.1", proxy.port)
+        _, first = await asyncio.open_connection("127.0.0.1", shared_proxy.port)
         first.write(f"GET {origin.url}/ HTTP/1.1\r\nHost: {origin.url[7:]}\r\n\r\n".encode())
         await origin.started.wait()
-        others = asyncio.gather(*(get(proxy, origin.url + "/") for _ in range(5)))
+        others = asyncio.gather(*(get(shared_proxy, origin.url + "/") for _ in range(5)))
         first.transport.abort()
         assert all(body == origin.body for _, body in await others)
         assert origin.contacts == 1
 
 
-async def test_cookies_are_no_part_of_a_crowd(start_proxy: Start) -> None:
+async def test_cookies_are_no_part_of_a_crowd(shared_proxy: Any) -> None:
     """A page without lifetime that was fetched with a cookie answers nobody else, however close they follow."""
-    proxy = start_proxy("--quiet")
     async with serving(SlowOrigin('ETag: "1"')) as origin:
-        answers = await asyncio.gather(*(get(proxy, origin.url + "/", f"Cookie: id={n}") for n in range(5)))
+        answers = await asyncio.gather(*(get(shared_proxy, origin.url + "/", f"Cookie: id={n}") for n in range(5)))
         assert origin.contacts == 5
         assert not any(b"collapsed" in head for head, _ in answers)
 
 
-async def test_a_dead_origin_is_asked_once_for_all(start_proxy: Start) -> None:
-    proxy = start_proxy("--quiet")
+async def test_a_dead_origin_is_asked_once_for_all(shared_proxy: Any) -> None:
     async with serving(SlowOrigin()) as origin:
         url = origin.url
-    answers = await all_at_once(CLIENTS, lambda: get(proxy, url + "/"))
+    answers = await all_at_once(CLIENTS, lambda: get(shared_proxy, url + "/"))
     assert all(head.startswith(b"HTTP/1.1 502") for head, _ in answers)

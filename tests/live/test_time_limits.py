@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +17,12 @@ idle_timeout = "4s"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
-@pytest.fixture
-def port(start_proxy: Any, tmp_path: Path) -> int:
+@pytest.fixture(scope="module")
+def port(start_module_proxy: Any, tmp_path_factory: pytest.TempPathFactory) -> int:
     """Of a proxy with short limits."""
-    (tmp_path / "proxy.toml").write_text(CONFIG)
-    found: int = start_proxy("--config", str(tmp_path / "proxy.toml")).port
+    config = tmp_path_factory.mktemp("config") / "proxy.toml"
+    config.write_text(CONFIG)
+    found: int = start_module_proxy("--config", str(config)).port
     return found
 
 
@@ -141,11 +141,11 @@ def test_a_client_that_stops_sending_its_content_is_left(port: int, start_slow_o
     assert took_s < 6
 
 
-def test_trailer_fields_of_a_request_hold_up_nothing(start_proxy: Any, start_origin: Any) -> None:
+def test_trailer_fields_of_a_request_hold_up_nothing(port: int, start_origin: Any) -> None:
     """They are dropped."""
     origin = start_origin({"/a": [0.0]})
     chunked = get("HOST", "Transfer-Encoding: chunked", "Trailer: X", method="PUT")
     request = chunked.replace(b"HOST", origin.url[7:].encode()) + b"3\r\nabc\r\n0\r\nX: 1\r\n\r\n"
-    with closing(socket.create_connection(("127.0.0.1", start_proxy().port), 15)) as connection:
+    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
         connection.sendall(request)
         assert connection.recv(65536).startswith(b"HTTP/1.1 501"), "the origin knows no PUT"
