@@ -1,5 +1,6 @@
 """A store of its own, without which a replay does not go on."""
 
+import asyncio
 import tempfile
 from pathlib import Path
 
@@ -33,8 +34,11 @@ async def test_it_is_written_when_it_has_fallen_behind(monkeypatch: pytest.Monke
 
 async def test_a_store_that_was_away_for_a_moment_is_no_longer_trusted() -> None:
     async with own_store(ManualClock(1.0)) as store:
-        await written(store)  # nobody is just connecting, whose connection would be left over
-        await store._link.backend._connection._connection.close()
+        await written(store)
+        # By its server, as in life: what is closed here, while something of the store connects, would be left over.
+        await store._link.backend._connection._connection.ask("CLIENT", "KILL", "TYPE", "pubsub")
+        while not store.status().last_absence:
+            await asyncio.sleep(0)
         assert await store.record("http://a.test/") is None
         await store._link.back.wait()
         for ask in (keep_up, written):
