@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,19 @@ def test_a_malformed_answer_is_refused_or_cut_and_never_stored(
         assert b"; hit" not in got
         assert got.startswith((b"HTTP/1.1 502", b"HTTP/1.1 200"))
     assert "Traceback" not in shared_proxy.output()
+
+
+@pytest.mark.parametrize("framing", [b"Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n", b"Content-Length: 0\r\n\r\n"])
+def test_an_answer_without_content_ends_on_a_connection_that_stays_open(
+    framing: bytes, shared_proxy: Any, start_raw_origin: Callable[[bytes], str]
+) -> None:
+    url = start_raw_origin(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\n" + framing)
+    with closing(HTTPConnection("127.0.0.1", shared_proxy.port, timeout=20)) as client:
+        for told in ("fwd=uri-miss", "; hit"):
+            client.request("GET", url + "/")
+            answer = client.getresponse()
+            assert (answer.status, answer.read()) == (200, b"")
+            assert told in str(answer.headers["Cache-Status"])
 
 
 def test_interim_responses_do_not_end_the_exchange(

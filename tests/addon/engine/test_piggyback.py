@@ -53,6 +53,15 @@ def test_two_updates_within_a_second_are_one() -> None:
     assert written([10.2, 10.7, 20.0], 3.9) == "10, 20;since=3"
 
 
+def test_as_many_as_fit_are_complete_from_the_start_and_one_more_is_not() -> None:
+    times = [float(n) for n in range(10, 10 + AT_MOST + 1)]
+    for listed, since_s in ((times[:-1], 3), (times, 11)):
+        value = written(listed, 3.0)
+        assert value is not None
+        assert value.endswith(f";since={since_s}")
+        assert reported(value) == Reported(tuple(listed[-AT_MOST:]), float(since_s))
+
+
 def test_no_update_is_no_field() -> None:
     assert written([], 5.0) is None
 

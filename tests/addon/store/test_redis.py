@@ -7,6 +7,7 @@ import pytest
 from bestbefore.addon.clock import FastClock, RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.bodies import BodyFiles
 from bestbefore.addon.store.connection import Connection
 from bestbefore.addon.store.interface import Commit, GroupCounts, KeptCopy, Put, StoreInputError, Tombstone, Versioned
 from bestbefore.addon.store.keys import Keys, variant_of
@@ -184,3 +185,35 @@ async def test_after_all_was_flushed_the_marks_and_domains_are_written_again(con
     await commit(backend)
     assert client.hgetall("bb:store") == {b"schema": b"1", b"clock": b"real"}
     assert client.smembers("bb1:domains") == {b"example.org"}
+
+
+async def test_the_size_is_that_of_all_that_is_ours_after_each_tidying(backend, valkey):
+    assert backend.size_bytes is None, "not measured yet"
+    with valkey.client as client:
+        for n in range(1200):  # more than one part of a scan
+            client.set(f"bb1:x:{n}", b"x" * 1000)
+        client.set("another's", b"x" * 1_000_000)
+        await backend.tidy()
+        mine = sum(client.memory_usage(key) for key in client.scan_iter("bb1:*"))
+        assert backend.size_bytes == mine > 1_200_000
+        client.delete(*client.scan_iter("bb1:x:*"))
+    await backend.tidy()
+    assert 0 <= backend.size_bytes < 10_000
+
+
+async def test_the_size_of_a_server_of_our_own_is_its_memory(valkey, tmp_path):
+    backend = RedisBackend(
+        Connection(valkey.url), Keys(registrable_domain), RealClock(), clock_mark="real", forget_after_s=180 * DAY_S,
+        files=BodyFiles(tmp_path),
+    )
+    await backend.connect(lambda tombstone: None, lambda error: None)
+    try:
+        sizes = []
+        for size in (1, 3_000_000):
+            with valkey.client as client:
+                client.set("something", b"x" * size)
+            await backend.tidy()
+            sizes.append(backend.size_bytes)
+        assert 0 < sizes[0] < sizes[1] - 2_500_000
+    finally:
+        await backend.close()

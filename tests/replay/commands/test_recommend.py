@@ -39,6 +39,23 @@ def test_what_is_printed_is_a_configuration_that_the_proxy_takes(folder: Path) -
     assert "# Caches: one for all clients" in result.stdout
 
 
+@pytest.mark.parametrize("rate", ["0", "0%", "0.0"])
+def test_no_stale_hits_at_all_can_be_asked_for(rate: str) -> None:
+    """Which a policy that validates at each request gives."""
+    result = run("--policy", "ttl:alpha=0.5", "--policy", "fixed:interval=0s", rate=rate)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.startswith("# The fewest validations with at most 0 % stale hits among")
+    assert 'policy = "fixed' in result.stdout
+    assert 'policy = "ttl' not in result.stdout
+
+
+@pytest.mark.parametrize("rate", ["-0.01", "1.01", "101%", "nan", "1_0%"])
+def test_what_is_no_share_is_refused(rate: str) -> None:
+    result = run("--policy", "ttl", rate=rate)
+    assert result.exit_code == 2
+    assert f"--stale-rate {rate}: expected a share from 0 to 1, or from 0% to 100%" in result.stderr
+
+
 def test_with_a_file_a_table_is_printed_in_its_place(folder: Path) -> None:
     printed = run(*FEW)
     result = run(*FEW, "--out", "proxy.toml", "--jobs", "2")
