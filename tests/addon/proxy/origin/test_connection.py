@@ -12,7 +12,7 @@ from bestbefore.addon.proxy.origin.connection import HELD_BYTES, Exchange, Origi
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.upload import Upload
 
-LIMITS = TimeLimits(connect_s=1.0, head_s=0.3, read_s=0.4, idle_s=1.0)
+LIMITS = TimeLimits(connect_s=5.0, head_s=0.3, read_s=1.5, idle_s=5.0)
 HEAD = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -75,7 +75,7 @@ async def test_what_comes_after_the_answer_ends_the_connection(surplus: bytes, l
         one = exchange(connection)
         await one.run(HEAD, None)
         assert await content_of(one) == b"ok"
-        await asyncio.wait_for(asyncio.shield(connection.closed), 1)
+        await asyncio.wait_for(asyncio.shield(connection.closed), 5)
         assert connection.had_surplus
 
 
@@ -85,7 +85,7 @@ async def test_an_origin_that_speaks_first_is_not_heard() -> None:
         await asyncio.sleep(0.3)
 
     async with connected(serve) as connection:
-        await asyncio.wait_for(asyncio.shield(connection.closed), 1)
+        await asyncio.wait_for(asyncio.shield(connection.closed), 5)
         with pytest.raises(OriginError):
             await exchange(connection).run(HEAD, None)
 
@@ -113,8 +113,8 @@ async def test_bytes_in_the_socket_are_seen_before_reuse() -> None:
 @pytest.mark.parametrize(
     ("pieces", "pause_s", "failure"),
     [
-        ([b""], 1.0, Failure.TIMEOUT),  # nothing at all
-        ([b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 20], 0.1, Failure.TIMEOUT),  # a head that drips
+        ([b""], 2.5, Failure.TIMEOUT),  # nothing at all
+        ([b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 40], 0.1, Failure.TIMEOUT),  # a head that drips
         ([b"HTTP/1.1 200 OK\r\n", b""], 0.0, Failure.RESET),
     ],
 )
@@ -127,7 +127,7 @@ async def test_a_head_has_its_time(pieces: list[bytes], pause_s: float, failure:
 
     async with connected(serve) as connection:
         with pytest.raises(OriginError) as error:
-            await asyncio.wait_for(exchange(connection).run(HEAD, None), 1.5)
+            await asyncio.wait_for(exchange(connection).run(HEAD, None), 3.5)
     assert error.value.failure is failure
 
 
@@ -142,7 +142,7 @@ async def test_an_answer_may_take_longer_than_its_head_to_begin() -> None:
 
 
 async def test_content_that_stops_is_given_up() -> None:
-    async with connected(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", then_s=1.0)) as connection:
+    async with connected(answering(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe", then_s=2.5)) as connection:
         one = exchange(connection)
         await one.run(HEAD, None)
         with pytest.raises(OriginError) as error:

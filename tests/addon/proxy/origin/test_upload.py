@@ -6,7 +6,7 @@ from bestbefore.addon.proxy.origin.upload import Upload, UploadError
 
 
 async def read(upload: Upload) -> bytes:
-    return b"".join([piece async for piece in upload.chunks(0.2)])
+    return b"".join([piece async for piece in upload.chunks(0.5)])
 
 
 async def test_content_is_handed_on_as_it_comes() -> None:
