@@ -101,7 +101,8 @@ def _why(stream: Stream, pseudo: list[Line], regular: list[Line], values: dict[b
         return "h2-pseudo"
     if not re.fullmatch(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+", values[b":method"]) or values[b":method"] == b"CONNECT":
         return "h2-method"
-    if not re.fullmatch(rb"/[!-~\x80-\xff]*", values[b":path"]) or values[b":scheme"] != b"https":
+    is_for_all = values[b":path"] == b"*" and values[b":method"] == b"OPTIONS"
+    if not (is_for_all or re.fullmatch(rb"/[!-~\x80-\xff]*", values[b":path"])) or values[b":scheme"] != b"https":
         return "h2-target"
     hosts = [value for name, value in regular if name == b"host"]
     if len(hosts) > 1 or (hosts and b":authority" in values and hosts[0] != values[b":authority"]):

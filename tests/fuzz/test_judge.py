@@ -26,7 +26,7 @@ def judged(at_origin: bytes, port: int = 1) -> set[str]:
 def forwarded(
     *, path: str = "/" + U, host: str = "a:1", asker: str = R, length: str = "Content-Length: 3", content: str = "abc"
 ) -> bytes:
-    return f"POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Id: {asker}\r\n{length}\r\n\r\n{content}".encode()
+    return f"POST {path} HTTP/1.1\r\nHost: {host}\r\nX-Id: {asker}\r\n{length}\r\n\r\n{content}".encode("latin-1")
 
 
 def test_what_was_meant_is_found_right() -> None:
@@ -49,6 +49,30 @@ def test_what_was_not_meant_is_found(changed: dict[str, str], kind: str) -> None
     assert kind in judged(forwarded(**changed))
 
 
+@pytest.mark.parametrize("host", ["A:1", "a.:1", "a:001"])
+def test_another_spelling_of_the_same_server_is_none(host: str) -> None:
+    assert judged(forwarded(host=host)) == set()
+
+
+def test_a_target_that_is_not_ascii_is_found_at_the_origin() -> None:
+    assert "malformed-at-origin:target" in judged(forwarded(path=f"/{U}\xe9"))
+
+
+def test_a_tunnel_that_a_parent_is_asked_for_is_no_request() -> None:
+    judge = Judge(parent=True)
+    read = read_request(b"CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n")
+    assert isinstance(read, Request)
+    judge.at_the_origin(Record(1), read, Answer([]))
+    assert not judge.kinds
+
+
+def test_what_is_found_is_told_at_once() -> None:
+    judge, told = Judge(), list[str]()
+    judge.found = lambda finding: told.append(finding.kind)
+    judge.find("crossed", 1, "")
+    assert told == ["crossed"]
+
+
 def test_a_request_at_another_origin_is_found() -> None:
     assert judged(forwarded(), port=2) == {"wrong-origin"}
 
@@ -67,6 +91,7 @@ def test_bytes_left_on_a_connection_are_found() -> None:
         (R.encode(), U, set()),
         (name("r", 9, 0).encode(), U, {"crossed"}),
         (b"", name("u", 9, 0), {"answer-of-another"}),
+        (b"", U + " X: y", set()),
     ],
 )
 def test_an_answer_of_another_is_found(received: bytes, told: str, kinds: set[str]) -> None:

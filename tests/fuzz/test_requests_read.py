@@ -81,3 +81,9 @@ def test_repairs_are_those_of_the_rfc() -> None:
 def test_nothing_follows_the_end_of_a_connection() -> None:
     requests, broken = read_all((HEAD + b"Connection: close\r\n\r\n") * 2)
     assert (len(requests), broken) == (1, None)
+
+
+def test_a_target_that_is_not_ascii_is_encoded() -> None:
+    read = read_request(b"GET /a\x85 HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert isinstance(read, Request)
+    assert (read.target, read.encoded, read.refuse) == (b"/a%85", True, "")
