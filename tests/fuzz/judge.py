@@ -80,6 +80,8 @@ class Judge:
         self.at_origin = 0
         self.found: Callable[[Finding], object] = lambda _finding: None
         self._expected: dict[bytes, list[Expectation]] = defaultdict(list)
+        self._before: dict[bytes, list[Expectation]] = {}
+        """Those of the round before: on a busy machine a request may come when its client is long gone."""
         self._refused: dict[tuple[int, int], str] = {}
         """Why requests with these names in their targets must be refused."""
         self._sent: dict[int, bytes] = {}
@@ -110,6 +112,9 @@ class Judge:
             head = reading.broken.head
             self._expected[head.path].append(Expectation(case, head, tolerated=reason, partial=True))
 
+    def _wanted(self, path: bytes) -> list[Expectation]:
+        return [*self._expected.get(path, ()), *self._before.get(path, ())]
+
     # What came at the origin.
 
     def at_the_origin(self, record: Record, request: Request, answer: Answer) -> None:
@@ -120,7 +125,7 @@ class Judge:
             return
         if request.refuse or request.encoded or b"#" in request.target:
             self.find(f"malformed-at-origin:{request.refuse or 'target'}", 0, "", bytes(record.data))
-        wanted = self._expected.get(request.path)
+        wanted = self._wanted(request.path)
         if not wanted:
             self._unexpected(record, request)
             return
@@ -206,7 +211,7 @@ class Judge:
     def logged(self, request: Request | None, status: bytes, line: bytes) -> None:
         """A stock server took something for a request. (Its log shows neither content nor connection.)"""
         self.at_origin += 1
-        wanted = self._expected.get(request.path, ()) if request is not None else ()
+        wanted = self._wanted(request.path) if request is not None else ()
         same = [e for e in wanted if request is not None and e.request.method == request.method]
         told = request.values(b"x-id")[0] if request is not None else b""
         named = [e for e in same if told in _as_logged(e.request)]
@@ -253,6 +258,9 @@ class Judge:
     def answered(self, case: int, request: Request, answer: Got, recorder: "AnyOrigin", received: bytes) -> None:
         """One request got this answer."""
         told = (answer.value(b"x-answer") or b"").partition(b" ")[0] or None  # a folded line may follow in it
+        if answer.status < 200 and answer.status != 101:
+            self.notes["broken off after an interim response"] += 1
+            return
         self.statuses[f"{answer.status}{'' if told is not None else ' of its own'}"] += 1
         if told is None:
             if answer.status < 300 and request.method not in (b"OPTIONS", b"TRACE", b"CONNECT"):
@@ -297,11 +305,13 @@ class Judge:
         recorder.answers.clear()
 
     def forget(self) -> None:
-        """Drop what was expected: those cases are over."""
-        self._expected.clear()
-        self._sent.clear()
-        self._reasons.clear()
-        self._refused.clear()
+        """Drop what was expected in the round before this, which is over."""
+        self._before = self._expected
+        self._expected = defaultdict(list)
+        cases = {expectation.case for of_path in self._before.values() for expectation in of_path}
+        self._sent = {case: sent for case, sent in self._sent.items() if case in cases}
+        self._reasons = {case: why for case, why in self._reasons.items() if case in cases}
+        self._refused = {name: why for name, why in self._refused.items() if name[0] in cases}
 
     def _rest_is_malformed(self, record: Record) -> None:
         if record.rest().startswith(b"\x16\x03"):
@@ -320,7 +330,7 @@ class Judge:
         if head is None:
             self.find("leftover-at-origin", 0, "no head", bytes(record.data))
             return
-        for expectation in self._expected.get(head.path, ()):
+        for expectation in self._wanted(head.path):
             content = expectation.request.content
             if expectation.request.method == head.method and content.startswith(head.content):
                 if not expectation.partial:

@@ -1,6 +1,7 @@
 """Stock servers in place of our origin: nginx, and Node's HTTP server. They answer with the names that they read, and
 their logs tell what they took for requests."""
 
+import re
 import shutil
 import socket
 import subprocess
@@ -44,7 +45,7 @@ _NODE = """
 const fs = require('fs'), tls = {tls};
 const log = fs.createWriteStream('{folder}/log', {{flags: 'a'}});
 const answer = (request, response) => {{
-  const id = request.headers['x-id'] || '', [path, query] = request.url.split('?');
+  const id = (request.headers['x-id'] || '').replace(/\\t/g, '\\\\t'), [path, query] = request.url.split('?');
   const named = (/^\\/(u[0-9.]+-[0-9a-f]+)$/.exec(path) || [0, '-'])[1];
   log.write([request.method + ' ' + request.url + ' HTTP/1.1', id, '200', request.headers.host].join('\\t') + '\\n');
   request.on('error', () => 0); request.resume();
@@ -121,6 +122,7 @@ class StockOrigin:
             if b"\\u0016\\u0003" in line or b"\x16\x03" in line:
                 judge.notes["TLS where none is spoken"] += 1  # for a client's https target
                 continue
+            asker = asker.replace(b"\\t", b"\t")
             if self._server == "node":
                 asker = asker.decode("utf-8", "replace").encode("latin-1", "replace")
             judge.logged(_logged(request, asker, host), status, line)
@@ -134,4 +136,5 @@ def _logged(line: bytes, asker: bytes, host: bytes) -> Request | None:
     words = line.split(b" ")
     if len(words) != 3 or words[2] != b"HTTP/1.1":
         return None
-    return Request(words[0], words[1], 1, [(b"x-id", asker)], authority=host, path=words[1])
+    path = re.sub(rb"https?://[^/]*", b"", words[1])  # a parent proxy is asked for the whole
+    return Request(words[0], words[1], 1, [(b"x-id", asker)], authority=host, path=path)

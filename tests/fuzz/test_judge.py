@@ -100,3 +100,15 @@ def test_an_answer_of_another_is_found(received: bytes, told: str, kinds: set[st
     asked = reading_of(SENT).requests
     judge.at_the_client(7, asked, [Got(200, [(b"x-answer", told.encode())], b"")], received, recorder)
     assert set(judge.kinds) == kinds
+
+
+@pytest.mark.parametrize(("rounds", "kinds"), [(0, set()), (1, set()), (2, {"unmeant-request:"})])
+def test_a_request_that_comes_late_is_known_for_a_round(rounds: int, kinds: set[str]) -> None:
+    judge = Judge()
+    judge.expect(7, SENT, reading_of(SENT))
+    for _ in range(rounds):
+        judge.forget()
+    read = read_request(forwarded())
+    assert isinstance(read, Request)
+    judge.at_the_origin(Record(1, bytearray(forwarded())), read, Answer([]))
+    assert set(judge.kinds) == kinds
