@@ -174,7 +174,7 @@ def test_on_the_excerpt(spec: str, cache: Cache, grouping: Grouping, data: Path)
     check(data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz", spec, cache, grouping)
 
 
-@pytest.mark.parametrize("cache", Cache)
+@pytest.mark.parametrize("cache", [Cache.SHARED, pytest.param(Cache.CLIENT, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if "penalty" not in spec])  # plain takes minutes for that one
 def test_on_the_paired_trace(spec: str, cache: Cache, traces: Path) -> None:
     paired = traces / "paired"

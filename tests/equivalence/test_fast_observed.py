@@ -151,10 +151,13 @@ def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None
 @pytest.mark.parametrize(
     ("spec", "cache", "warm"),
     [
-        ("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE),
-        ("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS),
+        pytest.param("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE, marks=pytest.mark.slow),
+        pytest.param("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS, marks=pytest.mark.slow),
         ("indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d", Cache.SHARED, Warm.CONTACTS),
-        ("indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m", Cache.CLIENT, Warm.COMPLETE),
+        pytest.param(
+            "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m", Cache.CLIENT,
+            Warm.COMPLETE, marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_on_the_paired_trace(spec: str, cache: Cache, warm: Warm, traces: Path) -> None:

@@ -1,4 +1,7 @@
-"""How much memory clients and origins that take nothing make the proxy use, all together."""
+"""How much memory clients and origins that take nothing make the proxy use, all together.
+
+test_bounds.py holds the same of one client at a time; of many at once, one way is tested always, the others when slow.
+"""
 
 import re
 import socket
@@ -155,6 +158,7 @@ def test_clients_that_read_nothing_of_what_is_fetched(start_proxy: Any, origin: 
         eventually(lambda: gauge(proxy, "waiting_copies") == 0)
 
 
+@pytest.mark.slow
 def test_clients_that_read_nothing_of_what_is_stored(start_proxy: Any, origin: Origin) -> None:
     proxy, taken = start_proxy(), ExitStack()
     for number in range(CLIENTS):
@@ -168,6 +172,7 @@ def test_clients_that_read_nothing_of_what_is_stored(start_proxy: Any, origin: O
         time.sleep(1.0)
 
 
+@pytest.mark.slow
 def test_clients_over_http_2_that_open_no_window(start_proxy: Any, secure_origin: Origin, authority: Any) -> None:
     proxy, taken = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)}), ExitStack()
     connections, streams = 10, CLIENTS // 10
@@ -193,6 +198,7 @@ def test_clients_over_http_2_that_open_no_window(start_proxy: Any, secure_origin
         eventually(lambda: gauge(proxy, "waiting_copies") == 0)
 
 
+@pytest.mark.slow
 def test_uploads_to_an_origin_that_takes_nothing(start_proxy: Any, origin: Origin) -> None:
     proxy, taken = start_proxy(), ExitStack()
     with little_is_resident(proxy, taken):
