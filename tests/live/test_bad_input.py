@@ -1,15 +1,18 @@
 """What is wrong from the start: an exit status and one plain line, and never a traceback. And how the proxy ends."""
 
+import logging
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from bestbefore.addon import cli
 
 pytestmark = pytest.mark.live
 
@@ -48,6 +51,24 @@ def refused(tmp_path: Path) -> Refused:
     return run
 
 
+@pytest.fixture
+def refused_here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Refused]:
+    """Likewise in this process, which spares its start, where one word of the input differs."""
+    root, kept = logging.getLogger(), (logging.getLogger().handlers[:], logging.getLogger().level)
+
+    def run_here(*options: str) -> tuple[int, str]:
+        state = () if "--state" in options else ("--state", str(tmp_path / "state"))
+        status = cli.run(["proxy", "--admin", "off", "--listen", "127.0.0.1:0", *options, *state])
+        out, err = capsys.readouterr()
+        assert out == ""
+        (line,) = err.splitlines()
+        assert line.startswith("bestbefore")
+        return status, line
+
+    yield run_here
+    root.handlers[:], root.level = kept
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -58,11 +79,21 @@ def refused(tmp_path: Path) -> Refused:
         (["--store", "embeded"], 'expected "embedded", redis://'),
         (["--store", "redis://"], "redis://HOST:PORT"),
         (["--store", "redis://127.0.0.1:99999"], "redis://HOST:PORT"),
-        (["--store", "redis://127.0.0.1:6379?socket_timeot=1"], "socket_timeot"),
         (["--config", "/nowhere/proxy.toml"], "/nowhere/proxy.toml: cannot be read: No such file or directory"),
     ],
 )
-def test_a_wrong_option_is_named_with_what_was_expected(options: list[str], words: str, refused: Refused) -> None:
+def test_a_wrong_option_is_named_with_what_was_expected(options: list[str], words: str, refused_here: Refused) -> None:
+    status, line = refused_here(*options)
+    assert status == WRONG_INPUT
+    assert words in line
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [(["--stat", "x"], "--state"), (["--store", "redis://127.0.0.1:6379?socket_timeot=1"], "socket_timeot")],
+)
+def test_so_it_is_by_a_process_of_its_own(options: list[str], words: str, refused: Refused) -> None:
+    """Before and after it imports what it is made of."""
     status, line = refused(*options)
     assert status == WRONG_INPUT
     assert words in line
@@ -81,11 +112,11 @@ def test_a_wrong_option_is_named_with_what_was_expected(options: list[str], word
     ],
 )
 def test_a_wrong_configuration_is_named_by_file_and_line_with_the_nearest_name(
-    text: str, words: str, refused: Refused, tmp_path: Path
+    text: str, words: str, refused_here: Refused, tmp_path: Path
 ) -> None:
     config = tmp_path / "proxy.toml"
     config.write_text(text)
-    status, line = refused("--config", str(config))
+    status, line = refused_here("--config", str(config))
     assert status == WRONG_INPUT
     assert f"{config}:" in line
     assert words in line
@@ -159,8 +190,9 @@ def _wrong(answer: tuple[int, str]) -> str:
 
 
 @pytest.mark.parametrize("value", ["tomorrow,10", "now", "now,nan"])
-def test_a_malformed_clock_is_named(value: str, refused: Refused) -> None:
-    status, line = refused(env={CLOCK: value})
+def test_a_malformed_clock_is_named(value: str, refused_here: Refused, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(CLOCK, value)
+    status, line = refused_here()
     assert status == WRONG_INPUT
     assert f"{CLOCK}={value!r}: expected START,FACTOR" in line
 
