@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.observed import Warm
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 FIRST_PART = 2 / 3
 """The share of the time that the first part has."""

@@ -10,10 +10,10 @@ from bestbefore.policies.validation.baselines.oracle import Oracle
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import make_policy
-from bestbefore.replay.breakdown import DOMAIN, Breakdown
-from bestbefore.replay.counts import Counts
-from bestbefore.replay.engines import Engines
-from bestbefore.replay.grid import Point
+from bestbefore.replay.simulate.breakdown import DOMAIN, Breakdown
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.sweeps.grid import Point
 
 LEAST_CACHED = 300
 """Requests with a copy, in the first part, from which on a domain may have a rule of its own.

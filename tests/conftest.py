@@ -21,7 +21,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from bestbefore.addon.store.embedded import server_binary
+from bestbefore.addon.store.server.embedded import server_binary
 
 PATIENCE_S = 60.0
 _STDERR = pytest.StashKey[int]()

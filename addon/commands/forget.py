@@ -8,7 +8,7 @@ import click
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.opened import config_and_clock, objects_named, opened_store, store_options
 from bestbefore.addon.config.load import Config
-from bestbefore.addon.store.tombstones import matcher
+from bestbefore.addon.store.cache.tombstones import matcher
 from bestbefore.addon.traffic.files import TrafficFiles
 
 

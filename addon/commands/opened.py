@@ -13,16 +13,16 @@ from bestbefore.addon.config.load import Config, load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.store.interface import (
+from bestbefore.addon.store.backend.interface import (
     AwayError,
     CommandError,
     StoreInputError,
     StoreUnusableError,
     UnwritableError,
 )
+from bestbefore.addon.store.cache.tombstones import matcher, names_one
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
-from bestbefore.addon.store.tombstones import matcher, names_one
 
 STORE_FOLDER = "valkey"
 """Of a state folder; the embedded store makes it."""

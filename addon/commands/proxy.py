@@ -49,10 +49,10 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     from bestbefore.addon.admin.server import AdminAddressError
     from bestbefore.addon.prefetcher.prefetcher import Prefetcher
     from bestbefore.addon.proxy.allocator import keep_little
-    from bestbefore.addon.proxy.master import make_master
+    from bestbefore.addon.proxy.mitm.master import make_master
     from bestbefore.addon.proxy.service import Service
     from bestbefore.addon.proxy.start_error import StartError
-    from bestbefore.addon.store.interface import StoreInputError, StoreUnusableError
+    from bestbefore.addon.store.backend.interface import StoreInputError, StoreUnusableError
 
     keep_little()
     try:

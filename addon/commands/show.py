@@ -16,7 +16,7 @@ from bestbefore.addon.commands.opened import config_and_clock, opened_store, sto
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.prefetcher.outlook import outlook
-from bestbefore.addon.proxy.judge import Judge
+from bestbefore.addon.proxy.exchange.judge import Judge
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Rule, Rules

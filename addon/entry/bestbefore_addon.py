@@ -4,6 +4,6 @@ It holds no state: mitmproxy runs it as a module of its own, and again whenever 
 """
 
 from bestbefore.addon.prefetcher.prefetcher import Prefetcher
-from bestbefore.addon.proxy.hooks import BestBefore
+from bestbefore.addon.proxy.mitm.hooks import BestBefore
 
 addons = [BestBefore(companion=Prefetcher)]

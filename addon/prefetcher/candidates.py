@@ -10,7 +10,7 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.seen import hours_of_updates, seen_of
 from bestbefore.addon.prefetcher.eligibility import LEAST_WANTS, refused_url
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.store.planning import Wanted
+from bestbefore.addon.store.cache.planning import Wanted
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.history import HOUR_S, FloatArray
 from bestbefore.policies.models.rates.seen import Seen

@@ -8,7 +8,7 @@ import re
 from enum import StrEnum
 from urllib.parse import unquote_plus, urlsplit
 
-from bestbefore.addon.proxy.reach import LOOPBACK, PUBLIC, Reach
+from bestbefore.addon.proxy.access.reach import LOOPBACK, PUBLIC, Reach
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 

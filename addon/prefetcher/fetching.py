@@ -17,11 +17,11 @@ from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.robots import EVERYTHING, MOST_BYTES, NOTHING, Robots
 from bestbefore.addon.prefetcher.runner import Done
-from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.access.reach import Reach
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.tale import Tale
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import OriginError
-from bestbefore.addon.proxy.reach import Reach
-from bestbefore.addon.proxy.tale import Tale
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.store import Store

@@ -18,7 +18,7 @@ from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.planner import make_plan
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Runner
-from bestbefore.addon.proxy import pages
+from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Head
 from bestbefore.addon.store.plan import Plan

@@ -18,9 +18,9 @@ from bestbefore.addon.config.prefetch_section import Budget
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher.agenda import Agenda
 from bestbefore.addon.prefetcher.politeness import Politeness
-from bestbefore.addon.store.keeper import DONE
+from bestbefore.addon.store.backend.keeper import DONE
+from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.plan import Job
-from bestbefore.addon.store.planning import Planning
 from bestbefore.policies.models.history import HOUR_S
 
 logger = logging.getLogger(__name__)

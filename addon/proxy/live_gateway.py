@@ -10,18 +10,19 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.request import MISDIRECTED, misframed
-from bestbefore.addon.proxy import bounds, pages, transports
-from bestbefore.addon.proxy.access import peer_of
-from bestbefore.addon.proxy.admission import Admission
-from bestbefore.addon.proxy.answer import Answer
-from bestbefore.addon.proxy.budget import Budget
-from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.forwarded import asked_protocols
-from bestbefore.addon.proxy.gate import Gate
-from bestbefore.addon.proxy.interim import Interim, nobody
+from bestbefore.addon.proxy.access.access import peer_of
+from bestbefore.addon.proxy.access.admission import Admission
+from bestbefore.addon.proxy.access.gate import Gate
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.budget import Budget
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.interim import Interim, nobody
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
+from bestbefore.addon.proxy.mitm import bounds, transports
+from bestbefore.addon.proxy.mitm.forwarded import asked_protocols
+from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.translate import fields_of
+from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.rfc9111 import cache_status
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.store import Store

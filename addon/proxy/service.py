@@ -25,24 +25,24 @@ from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy import pages
-from bestbefore.addon.proxy.access import peer_of
-from bestbefore.addon.proxy.admission import Admission
+from bestbefore.addon.proxy.access.access import peer_of
+from bestbefore.addon.proxy.access.admission import Admission
+from bestbefore.addon.proxy.access.descriptors import raised_limit
+from bestbefore.addon.proxy.access.gate import Gate
+from bestbefore.addon.proxy.access.passed_through import PassedThrough
+from bestbefore.addon.proxy.access.trust import targeted, trust
 from bestbefore.addon.proxy.allocator import give_back_regularly
-from bestbefore.addon.proxy.budget import Budget
-from bestbefore.addon.proxy.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.companion import Companion
-from bestbefore.addon.proxy.descriptors import raised_limit
-from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.forwarded import Passing, passed_head
-from bestbefore.addon.proxy.gate import Gate
+from bestbefore.addon.proxy.exchange.budget import Budget
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.limits import limits_of
-from bestbefore.addon.proxy.lingering import Lingering
 from bestbefore.addon.proxy.live_gateway import LiveGateway
+from bestbefore.addon.proxy.mitm.forwarded import Passing, passed_head
+from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
-from bestbefore.addon.proxy.passed_through import PassedThrough
-from bestbefore.addon.proxy.trust import targeted, trust
+from bestbefore.addon.proxy.pages import pages
+from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
 from bestbefore.addon.rfc9111.message import Head
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.bodies import BodyFiles
-from bestbefore.addon.store.connection import PATIENCE_S, Connection
-from bestbefore.addon.store.embedded import START_S, EmbeddedServer, answers, default_store_max
-from bestbefore.addon.store.interface import Backend, StoreUnusableError, Tombstone
-from bestbefore.addon.store.keys import Keys
-from bestbefore.addon.store.memory import MemoryBackend
-from bestbefore.addon.store.redis import RedisBackend
-from bestbefore.addon.store.statedir import StateDir
+from bestbefore.addon.store.backend.bodies import BodyFiles
+from bestbefore.addon.store.backend.connection import PATIENCE_S, Connection
+from bestbefore.addon.store.backend.interface import Backend, StoreUnusableError, Tombstone
+from bestbefore.addon.store.backend.keys import Keys
+from bestbefore.addon.store.backend.memory import MemoryBackend
+from bestbefore.addon.store.backend.redis import RedisBackend
+from bestbefore.addon.store.server.embedded import START_S, EmbeddedServer, answers, default_store_max
+from bestbefore.addon.store.server.statedir import StateDir
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.history import DAY_S
 

@@ -9,18 +9,19 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import Learnt, Record
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.store.behind import Behind
-from bestbefore.addon.store.copies import Copies
-from bestbefore.addon.store.faults import Faults
-from bestbefore.addon.store.groups import Groups, HostFilter
-from bestbefore.addon.store.histories import Histories
-from bestbefore.addon.store.interface import AwayError, Backend, Body, CopySet, GroupCounts, Tombstone
-from bestbefore.addon.store.link import Link
-from bestbefore.addon.store.notices import Notices, log
-from bestbefore.addon.store.planning import Planning
-from bestbefore.addon.store.requests import Requests
-from bestbefore.addon.store.sweep import Sweep
-from bestbefore.addon.store.tombstones import (
+from bestbefore.addon.store.backend.interface import AwayError, Backend, Body, CopySet, GroupCounts, Tombstone
+from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+from bestbefore.addon.store.cache.behind import Behind
+from bestbefore.addon.store.cache.copies import Copies
+from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.cache.groups import Groups, HostFilter
+from bestbefore.addon.store.cache.histories import Histories
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import Notices, log
+from bestbefore.addon.store.cache.planning import Planning
+from bestbefore.addon.store.cache.requests import Requests
+from bestbefore.addon.store.cache.sweep import Sweep
+from bestbefore.addon.store.cache.tombstones import (
     TOMBSTONES_AT_MOST,
     TOMBSTONES_KEPT_S,
     Tombstones,
@@ -29,7 +30,6 @@ from bestbefore.addon.store.tombstones import (
     matcher_of,
     names_one,
 )
-from bestbefore.addon.store.unlinked import UnlinkedFile
 
 
 @dataclass(frozen=True, slots=True)

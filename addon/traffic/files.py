@@ -17,7 +17,7 @@ import msgspec
 
 from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.admin.units import utc
-from bestbefore.addon.store.bodies import RESERVE_BYTES
+from bestbefore.addon.store.backend.bodies import RESERVE_BYTES
 
 FOLDER = "traffic"
 """Of a state folder."""

@@ -10,8 +10,8 @@ from functools import lru_cache
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import TrafficClients
-from bestbefore.addon.store.interface import Tombstone
-from bestbefore.addon.store.tombstones import TOMBSTONES_KEPT_S, matcher_of
+from bestbefore.addon.store.backend.interface import Tombstone
+from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, matcher_of
 from bestbefore.addon.traffic.files import DAY_S, LoggedRequest, TrafficFiles
 
 GATHER_S = 0.5

@@ -6,11 +6,11 @@ import click
 
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.trace_options import format_option, read_watched
-from bestbefore.replay.traces.columnar import table_of
+from bestbefore.replay.traces.columns.columnar import table_of
+from bestbefore.replay.traces.columns.files import writer_for
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.files import writer_for
+from bestbefore.replay.traces.formats.table import FORMATS
 from bestbefore.replay.traces.summary import summary
-from bestbefore.replay.traces.table import FORMATS
 from bestbefore.replay.whole_file import whole_file
 
 

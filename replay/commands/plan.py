@@ -24,10 +24,10 @@ from bestbefore.replay.planning.plan import Aim, Plan, best_plan
 from bestbefore.replay.planning.slotted import Slotted, slotted
 from bestbefore.replay.planning.summary import summary
 from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
+from bestbefore.replay.sweeps.watching import no_bar
+from bestbefore.replay.traces.columns.files import read_updates
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.files import read_updates
 from bestbefore.replay.traces.summary import counted
-from bestbefore.replay.watching import no_bar
 
 BOUNDARIES = ("periodic", "interval")
 OUT_FORMATS = (".csv", ".json")

@@ -17,17 +17,17 @@ from bestbefore.replay.candidates import CANDIDATES
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import read_given, trace_options
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.cores import evaluating
-from bestbefore.replay.engines import Engines
-from bestbefore.replay.grid import Point, points_of
-from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.facts import facts
 from bestbefore.replay.report.rules import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.words import percent
-from bestbefore.replay.scenario import Cache
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.sweeps.cores import evaluating
+from bestbefore.replay.sweeps.grid import Point, points_of
 from bestbefore.replay.whole_file import whole_file
 
 IMPLAUSIBLE = 0.5

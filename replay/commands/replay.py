@@ -20,15 +20,15 @@ from bestbefore.replay.commands.run_options import RunOptions, Start, run_option
 from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
 from bestbefore.replay.commands.tables import tables
 from bestbefore.replay.commands.trace_options import read_given, trace_options
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.finished import Finished, Row, Rows
-from bestbefore.replay.grid import Point, points_of
 from bestbefore.replay.report.chart import BOUND
 from bestbefore.replay.report.folder import FINISHED, write_report
-from bestbefore.replay.runs import Run
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.sweep import Result, sweeping
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.runs import Run
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.sweeps.finished import Finished, Row, Rows
+from bestbefore.replay.sweeps.grid import Point, points_of
+from bestbefore.replay.sweeps.sweep import Result, sweeping
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 
 @click.command("replay", short_help="Replay recorded updates and requests under policies.")

@@ -9,19 +9,19 @@ import click
 
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.spec import parse_duration
-from bestbefore.replay.breakdown import DOMAIN, Breakdown
 from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.progress import bar
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.counts import Counts, RefreshCounts
-from bestbefore.replay.engines import Engines, Through
-from bestbefore.replay.observed import Warm
-from bestbefore.replay.refresh import RefreshScenario
-from bestbefore.replay.runs import RefreshRun, RequestRun, Run
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.breakdown import DOMAIN, Breakdown
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.counts import Counts, RefreshCounts
+from bestbefore.replay.simulate.engines import Engines, Through
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.refresh import RefreshScenario
+from bestbefore.replay.simulate.runs import RefreshRun, RequestRun, Run
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import Requests, Updates
+from bestbefore.replay.traces.columns.objects import read_labels
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.objects import read_labels
 
 CLASS = "class"
 DEFAULT_MIN_INTERVAL_S = 1.0

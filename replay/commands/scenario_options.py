@@ -7,8 +7,8 @@ from collections.abc import Callable
 import click
 
 from bestbefore.addon.errors import InputError
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.scenario import Cache
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.scenario import Cache
 
 
 def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Callable[..., object]], Callable[..., object]]:

@@ -11,13 +11,13 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.file_option import file_option
 from bestbefore.replay.commands.progress import open_watched, spinner
-from bestbefore.replay.traces import files
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.traces.columns import files
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.inference import infer_updates
+from bestbefore.replay.traces.formats.table import FORMATS
+from bestbefore.replay.traces.inference.inference import infer_updates
 from bestbefore.replay.traces.reading import Reading, foreign_format, format_named, read_trace
 from bestbefore.replay.traces.summary import summary
-from bestbefore.replay.traces.table import FORMATS
 
 Say = Callable[[str], None]
 """Tells the user one line."""

@@ -15,7 +15,6 @@ from bestbefore.policies.models.intensity import HOURLY_S
 from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallback
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula
-from bestbefore.replay.complete import Grouping
 from bestbefore.replay.kernels import learning, observed, walk
 from bestbefore.replay.kernels.compilable import make_compilable, make_method_compilable, make_methods_compilable
 from bestbefore.replay.kernels.compiling import compiled
@@ -26,7 +25,8 @@ from bestbefore.replay.kernels.observed import Copies
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
 from bestbefore.replay.kernels.truth import Truth
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback):
     make_methods_compilable(named)

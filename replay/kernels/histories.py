@@ -5,9 +5,9 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.replay.complete import Grouping
 from bestbefore.replay.kernels.packed import Packed
-from bestbefore.replay.traces.columns import IdArray, Requests, Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.traces.columns.columns import IdArray, Requests, Updates
 
 
 class Histories(NamedTuple):

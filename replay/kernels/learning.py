@@ -17,7 +17,7 @@ from bestbefore.replay.kernels.lookup import first_after
 from bestbefore.replay.kernels.membership import Membership, join, meet
 from bestbefore.replay.kernels.tallies import Tallies, Window, count_in
 from bestbefore.replay.kernels.truth import Truth
-from bestbefore.replay.traces.columns import IdArray
+from bestbefore.replay.traces.columns.columns import IdArray
 
 NEVER_S = -math.inf
 """The time of what has not happened."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import HOUR_S, FloatArray
-from bestbefore.replay.traces.columns import IdArray
+from bestbefore.replay.traces.columns.columns import IdArray
 
 
 class Membership(NamedTuple):

@@ -17,7 +17,7 @@ from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule
 from bestbefore.replay.kernels.tallies import keep_after
 from bestbefore.replay.kernels.truth import Truth
-from bestbefore.replay.traces.columns import IdArray
+from bestbefore.replay.traces.columns.columns import IdArray
 
 
 class Copies(NamedTuple):

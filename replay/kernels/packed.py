@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
-from bestbefore.replay.traces.columns import IdArray
+from bestbefore.replay.traces.columns.columns import IdArray
 
 ROWS = 1 << 19
 """The rows of totals that there may be (96 bytes each) before they are less than one for each update."""

@@ -3,8 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import ROWS_AT_ONCE, Requests
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, Requests
 
 CODE_BITS = 63
 """Those of an int64 that is 0 or more."""

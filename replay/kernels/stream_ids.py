@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.replay.kernels.stream_codes import codes_of, sort_with_places
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import ROWS_AT_ONCE, IdArray, Requests
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests
 
 
 def stream_ids(requests: Requests, cache: Cache) -> tuple[IdArray, int]:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.kernels.stream_codes import codes_of, number_of_caches, sort_with_places
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import ROWS_AT_ONCE, IdArray, Requests
-from bestbefore.replay.watching import Bar, no_bar
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.sweeps.watching import Bar, no_bar
+from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests
 
 REQUESTS_AT_ONCE = 1 << 25
 """How many are sorted in memory; where there are more, the streams are kept in temporary files."""

@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
-from bestbefore.replay.complete import Grouping
 from bestbefore.replay.kernels.tallies import Tallies
-from bestbefore.replay.traces.columns import IdArray, Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.traces.columns.columns import IdArray, Updates
 
 
 class Truth(NamedTuple):

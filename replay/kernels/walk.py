@@ -14,7 +14,7 @@ from bestbefore.replay.kernels.complete_features import CompleteFeatures
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.lookup import first_after, first_at_or_after, updates_of
 from bestbefore.replay.kernels.rule import AnyRule
-from bestbefore.replay.traces.columns import IdArray
+from bestbefore.replay.traces.columns.columns import IdArray
 
 
 def replay(

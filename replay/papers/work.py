@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bestbefore.replay.cores import evaluating
+from bestbefore.replay.sweeps.cores import evaluating
+from bestbefore.replay.sweeps.watching import Bar, no_bar
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.watching import Bar, no_bar
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,8 @@ from bestbefore.policies.models.renewal.fit import fit_best
 from bestbefore.policies.models.renewal.laws import Empirical, Poisson, RenewalLaw
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.objects import Objects
-from bestbefore.replay.traces.columns import Updates
-from bestbefore.replay.watching import Bar, no_bar
+from bestbefore.replay.sweeps.watching import Bar, no_bar
+from bestbefore.replay.traces.columns.columns import Updates
 
 MOST_MEMBERS = 2000
 """Objects, evenly among all, to which the prior is fitted."""

@@ -12,7 +12,7 @@ from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
 from bestbefore.replay.planning.plan import Plan
-from bestbefore.replay.watching import Bar, no_bar
+from bestbefore.replay.sweeps.watching import Bar, no_bar
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 """Multiples of the golden section, less their whole parts, spread more evenly than random numbers, however many."""

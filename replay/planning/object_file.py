@@ -24,8 +24,8 @@ from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.planning.ids import BETWEEN, Ids
 from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.objects import Law, Objects
-from bestbefore.replay.traces.csv import check_utf8
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.formats.csv import check_utf8
 from bestbefore.replay.traces.opening import Open, open_plainly, opened
 from bestbefore.replay.traces.skipped import shortened
 

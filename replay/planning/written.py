@@ -17,7 +17,7 @@ from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments
 from bestbefore.replay.planning.plan import Plan
 from bestbefore.replay.planning.slotted import COLUMNS, Slotted
-from bestbefore.replay.watching import Bar, no_bar
+from bestbefore.replay.sweeps.watching import Bar, no_bar
 from bestbefore.replay.whole_file import naming, whole_file
 
 Write = Callable[[TextIO], None]

@@ -4,13 +4,13 @@ import bisect
 from collections.abc import AsyncGenerator
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.proxy.interim import Interim, nobody
+from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach
+from bestbefore.addon.proxy.exchange.interim import Interim, nobody
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.reach import EVERYWHERE, Reach
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-from bestbefore.replay.complete import CompleteHistories
+from bestbefore.replay.simulate.complete import CompleteHistories
 
 
 class Objects:

@@ -14,14 +14,14 @@ from mitmproxy.proxy.layers.http import HTTPMode
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.request import MISDIRECTED
-from bestbefore.addon.proxy import bounds
-from bestbefore.addon.proxy.answer import Answer
-from bestbefore.addon.proxy.exchange import Exchanges
-from bestbefore.addon.proxy.interim import Interim
-from bestbefore.addon.proxy.layer import CachingHttpLayer
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
+from bestbefore.addon.proxy.mitm import bounds
+from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.replay.played.errors import PlayError
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.store.interface import StoreUnusableError
-from bestbefore.addon.store.notices import log
+from bestbefore.addon.store.backend.interface import StoreUnusableError
+from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Status, Store
 from bestbefore.replay.played.errors import PlayError

@@ -9,7 +9,7 @@ from bestbefore.replay.report.axes import Axis, number_shown
 from bestbefore.replay.report.labels import WIDTH, Labels
 from bestbefore.replay.report.series import Series, value_shown
 from bestbefore.replay.report.words import number, percent, words
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.sweep import Result
 
 COLOURS = 8
 MARKERS = (

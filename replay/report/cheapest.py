@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.sweep import Result
 
 SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 """Those that people ask for."""

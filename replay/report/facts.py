@@ -6,10 +6,10 @@ import numpy as np
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.policies.models.history import FloatArray
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.refresh import RefreshScenario
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import IdArray, occurring
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.refresh import RefreshScenario
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import IdArray, occurring
 from bestbefore.replay.traces.summary import counted
 
 CACHES = {

@@ -7,7 +7,7 @@ from bestbefore.replay.report.html import NO_PARTS, Parts, page
 from bestbefore.replay.report.measure import Measure
 from bestbefore.replay.report.tables import Row, csv_text, json_text
 from bestbefore.replay.report.words import words
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.sweep import Result
 from bestbefore.replay.whole_file import whole_file
 
 FINISHED = "finished.jsonl"

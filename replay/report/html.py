@@ -10,7 +10,7 @@ from bestbefore.replay.report.html_tables import cheapest_table, parts_table, po
 from bestbefore.replay.report.measure import REQUESTS, Measure
 from bestbefore.replay.report.series import Series, series_of, value_shown
 from bestbefore.replay.report.words import number, words
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.sweep import Result
 
 type Parts = Mapping[str, Sequence[tuple[str, Result]]]
 """By what the trace is parted, such as domains: the results of each part, which comes first."""

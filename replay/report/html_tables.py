@@ -8,7 +8,7 @@ from bestbefore.replay.report.cheapest import cheapest
 from bestbefore.replay.report.frontier import on_frontier
 from bestbefore.replay.report.measure import Measure
 from bestbefore.replay.report.words import number, percent, words
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.sweep import Result
 
 MOST_LINES = 1_000
 """Of a table of parts."""

@@ -9,9 +9,9 @@ from bestbefore.addon.config.problems import shown
 from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.spec import Value
-from bestbefore.replay.counts import Counts
 from bestbefore.replay.recommend import LEAST_CACHED, LEAST_CHANGES, Choice, Recommendation, is_host, stale_rate
 from bestbefore.replay.report.words import percent
+from bestbefore.replay.simulate.counts import Counts
 
 WRITTEN = "# Written by bestbefore recommend."
 """A line by which a file is known again."""

@@ -4,9 +4,9 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from bestbefore.policies.validation.machinery.spec import params, value_text
-from bestbefore.replay.grid import Point
 from bestbefore.replay.report.frontier import on_frontier
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import Point
+from bestbefore.replay.sweeps.sweep import Result
 
 
 @dataclass(frozen=True, slots=True)

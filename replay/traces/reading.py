@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bestbefore.replay.traces.accesses import Accesses
-from bestbefore.replay.traces.apart import dated_apart
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.formats.table import FORMATS, Trace
+from bestbefore.replay.traces.inference.accesses import Accesses
+from bestbefore.replay.traces.inference.apart import dated_apart
 from bestbefore.replay.traces.opening import Open, Source, open_plainly, opened
 from bestbefore.replay.traces.skipped import Skipped
-from bestbefore.replay.traces.table import FORMATS, Trace
 
 _FOLDER_FORMAT = next(name for name, known in FORMATS.items() if known.read_folder is not None)
 """That of a folder, if none is named."""

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bestbefore.replay.traces.accesses import Accesses
-from bestbefore.replay.traces.columns import IdArray, Updates
+from bestbefore.replay.traces.columns.columns import IdArray, Updates
+from bestbefore.replay.traces.inference.accesses import Accesses
 
 UNITS_S = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
 

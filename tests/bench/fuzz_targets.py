@@ -29,7 +29,7 @@ from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.document import digest
 from bestbefore.addon.feeds.extract import extract
-from bestbefore.addon.proxy.access import read_credentials
+from bestbefore.addon.proxy.access.access import read_credentials
 from bestbefore.addon.rfc9111 import cache_status, ranges, vary
 from bestbefore.addon.rfc9111.age import age_value_s
 from bestbefore.addon.rfc9111.connection import end_to_end, has_passed
@@ -41,12 +41,12 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rfc9111.storing import copy_of
 from bestbefore.addon.rfc9111.syntax import delta_seconds, list_members, unquoted
 from bestbefore.addon.rules import Pattern, Rule
-from bestbefore.addon.store.codec import UnreadableError, decode_copy, decode_record, encode_copy, encode_record
-from bestbefore.addon.store.connection import checked_url
+from bestbefore.addon.store.backend.codec import UnreadableError, decode_copy, decode_record, encode_copy, encode_record
+from bestbefore.addon.store.backend.connection import checked_url
 from bestbefore.policies.validation.machinery.spec import make_policy, parse_duration, parse_spec
-from bestbefore.replay.traces import npz
-from bestbefore.replay.traces.csv import read_table
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.formats import npz
+from bestbefore.replay.traces.formats.csv import read_table
 from bestbefore.replay.traces.opening import Source
 from bestbefore.replay.traces.reading import read_trace
 

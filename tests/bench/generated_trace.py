@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.replay.traces import npz
-from bestbefore.replay.traces.columnar import table_of
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.columns.columnar import table_of
+from bestbefore.replay.traces.columns.columns import Updates
+from bestbefore.replay.traces.formats import npz
 
 DAY_S = 86_400
 START_S = 893_980_800  # 1998-04-30

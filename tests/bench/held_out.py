@@ -17,8 +17,8 @@ from bestbefore.policies.prefetch.timing.learning import delays_at_points_s
 from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.planning.moments import Crawls, crawls_of, evenly
 from bestbefore.replay.planning.plan import Aim, Plan, best_plan, rival
-from bestbefore.replay.traces.columns import Updates
-from bestbefore.replay.traces.files import read_updates
+from bestbefore.replay.traces.columns.columns import Updates
+from bestbefore.replay.traces.columns.files import read_updates
 
 CASES = (
     ("postings_feeds.csv.gz", "chp/", 1507593600.0, 26, 13),

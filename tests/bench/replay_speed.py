@@ -25,13 +25,13 @@ from replay_long import replayed
 from results_page import write_page
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay import plain
-from bestbefore.replay.fast import FastReplay
-from bestbefore.replay.fast_observed import FastObservedReplay
-from bestbefore.replay.observed import Warm
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import Requests, Updates
-from bestbefore.replay.traces.files import read_requests, read_updates
+from bestbefore.replay.simulate import plain
+from bestbefore.replay.simulate.fast import FastReplay
+from bestbefore.replay.simulate.fast_observed import FastObservedReplay
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import Requests, Updates
+from bestbefore.replay.traces.columns.files import read_requests, read_updates
 
 SHAPE = Shape(requests=10_000_000, objects=50_000, clients=100_000, updates=2_000_000, days=30, spread=0.5)
 PLAIN_REQUESTS = 100_000

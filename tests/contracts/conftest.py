@@ -6,11 +6,11 @@ import pytest
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.store.bodies import BodyFiles
-from bestbefore.addon.store.connection import Connection
-from bestbefore.addon.store.keys import Keys
-from bestbefore.addon.store.memory import MemoryBackend
-from bestbefore.addon.store.redis import RedisBackend
+from bestbefore.addon.store.backend.bodies import BodyFiles
+from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.keys import Keys
+from bestbefore.addon.store.backend.memory import MemoryBackend
+from bestbefore.addon.store.backend.redis import RedisBackend
 
 DAY_S = 86_400.0
 PATIENCE_S = 60.0

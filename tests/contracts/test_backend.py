@@ -11,7 +11,15 @@ import pytest
 from bestbefore.addon.engine.learning import Record, Update
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.interface import VARIANTS_KEPT, Commit, GroupCounts, KeptCopy, Put, Tombstone, Versioned
+from bestbefore.addon.store.backend.interface import (
+    VARIANTS_KEPT,
+    Commit,
+    GroupCounts,
+    KeptCopy,
+    Put,
+    Tombstone,
+    Versioned,
+)
 
 URL = "http://www.example.org/a"
 HOST = "www.example.org"

@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 
-from bestbefore.addon.store.keeper import DONE, Want
+from bestbefore.addon.store.backend.keeper import DONE, Want
 from bestbefore.addon.store.plan import Job, Plan, decode, encode
 
 URL = "http://www.example.org/a?b c"

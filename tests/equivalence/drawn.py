@@ -8,8 +8,8 @@ import pytest
 from hypothesis import strategies as st
 
 from bestbefore.policies.validation.table import POLICIES
-from bestbefore.replay.traces import files
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.traces.columns import files
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 HOUR = 3600.0
 DAY = 86400.0

@@ -27,15 +27,15 @@ from bestbefore.policies.models.history import FloatArray, History
 from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
-from bestbefore.replay import plain
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast import loop
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.packed import SPARSE_STRIDE, Packed
 from bestbefore.replay.kernels.rule import rule_of
 from bestbefore.replay.kernels.streams import Streams
-from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.simulate import plain
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.fast import loop
+from bestbefore.replay.simulate.scenario import Cache, Scenario
 
 LOOPS = ("as it stands", "compiled")
 

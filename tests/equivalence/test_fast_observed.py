@@ -28,13 +28,13 @@ from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
-from bestbefore.replay import fast_observed, plain
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast_observed import FastObservedReplay, Loops, loops
 from bestbefore.replay.kernels import learning, stream_codes, stream_ids
-from bestbefore.replay.observed import Warm
-from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.simulate import fast_observed, plain
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.fast_observed import FastObservedReplay, Loops, loops
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache, Scenario
 
 
 def is_told_the_past(spec: str) -> bool:

@@ -9,14 +9,14 @@ import pytest
 from bestbefore.addon.engine import learning
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay import plain, through_addon
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.counts import Counts
-from bestbefore.replay.fast import FastReplay
-from bestbefore.replay.observed import Warm
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces import files
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate import plain, through_addon
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.fast import FastReplay
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns import files
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 DATA = Path(__file__).parent.parent / "data"
 ORIGIN_S = 1_706_227_200.0

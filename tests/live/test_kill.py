@@ -19,7 +19,7 @@ import pytest
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.store.interface import GroupCounts
+from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.opening import open_store
 
 pytestmark = [

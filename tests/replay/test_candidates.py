@@ -1,6 +1,6 @@
 from bestbefore.addon.config.domain_sections import LIVE_POLICIES
 from bestbefore.replay.candidates import CANDIDATES
-from bestbefore.replay.grid import points_of
+from bestbefore.replay.sweeps.grid import points_of
 
 
 def test_the_candidates_are_different_policies_that_can_run_live() -> None:

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 
 def parts(

@@ -7,13 +7,7 @@ import pytest
 
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay import plain
-from bestbefore.replay.complete import Grouping
-from bestbefore.replay.counts import Counts
 from bestbefore.replay.domains import domain_of
-from bestbefore.replay.engines import Engines
-from bestbefore.replay.grid import Point, points_of
-from bestbefore.replay.observed import Warm
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import (
     LEAST_CACHED,
@@ -27,9 +21,15 @@ from bestbefore.replay.recommend import (
     recommend,
     stale_rate,
 )
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import Requests, Updates
-from bestbefore.replay.traces.files import read_requests, read_updates
+from bestbefore.replay.simulate import plain
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.sweeps.grid import Point, points_of
+from bestbefore.replay.traces.columns.columns import Requests, Updates
+from bestbefore.replay.traces.columns.files import read_requests, read_updates
 
 CANDIDATES = [
     point

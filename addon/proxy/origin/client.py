@@ -10,8 +10,9 @@ from contextlib import suppress
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Server
-from bestbefore.addon.proxy.access import is_local
-from bestbefore.addon.proxy.interim import Interim, nobody
+from bestbefore.addon.proxy.access.access import is_local
+from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach, range_of
+from bestbefore.addon.proxy.exchange.interim import Interim, nobody
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.origin.connecting import Connector, out_of_reach, tls_context
 from bestbefore.addon.proxy.origin.connection import Exchange, OriginConnection
@@ -20,7 +21,6 @@ from bestbefore.addon.proxy.origin.framing import MalformedError, request_head
 from bestbefore.addon.proxy.origin.pool import OPEN_AT_MOST, Pool, PoolKey
 from bestbefore.addon.proxy.origin.reader import Final
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.reach import EVERYWHERE, Reach, range_of
 from bestbefore.addon.rfc9111.message import Head, Request
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))

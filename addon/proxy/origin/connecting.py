@@ -9,12 +9,12 @@ from aiohappyeyeballs import start_connection
 from cachetools import TTLCache
 
 from bestbefore.addon.config.settings import Server
-from bestbefore.addon.proxy.access import is_local
+from bestbefore.addon.proxy.access.access import is_local
+from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.origin.connection import OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.framing import MalformedError
 from bestbefore.addon.proxy.origin.reader import AnswerReader, End, Final
-from bestbefore.addon.proxy.reach import EVERYWHERE, Reach, range_of
 
 NAMES_KEPT = 4096
 NAME_S = 10.0

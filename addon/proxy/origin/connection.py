@@ -5,7 +5,7 @@ import select
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 
-from bestbefore.addon.proxy.interim import Interim, is_passed_on
+from bestbefore.addon.proxy.exchange.interim import Interim, is_passed_on
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin import reader
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError

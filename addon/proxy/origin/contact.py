@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from bestbefore.addon.proxy.interim import Interim, nobody
+from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach
+from bestbefore.addon.proxy.exchange.interim import Interim, nobody
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.reach import EVERYWHERE, Reach
 from bestbefore.addon.rfc9111.message import Head, Request
 
 

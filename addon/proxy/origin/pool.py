@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from cachetools import TTLCache
 
+from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.origin.connection import OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
-from bestbefore.addon.proxy.reach import Reach
 
 QUIET_S = 0.2
 """A connection is used again only after it has been quiet for so long.

@@ -17,7 +17,7 @@ from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import share
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache
+from bestbefore.replay.simulate.scenario import Cache
 
 CURVES = (TTL, AGGHIST, INDHIST, INDAGG, INDTTL_DAY)
 TUNING = values_between(0.005, 1.0, 13)

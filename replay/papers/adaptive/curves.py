@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.engines import Engines
-from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.series import Series
-from bestbefore.replay.scenario import Scenario
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.simulate.scenario import Scenario
+from bestbefore.replay.sweeps.grid import Point
+from bestbefore.replay.sweeps.sweep import Result
 
 STALE_RATE = "stale_rate"
 VALIDATION_RATE = "validation_rate"

@@ -29,7 +29,7 @@ from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.series import Series
-from bestbefore.replay.scenario import Cache
+from bestbefore.replay.simulate.scenario import Cache
 
 TUNING = values_between(0.05, 0.7, 8)
 TRAINING_DAYS = 8

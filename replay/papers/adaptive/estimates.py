@@ -15,7 +15,7 @@ from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.simulate.scenario import Cache, Scenario
 
 ALPHA = 0.05
 """The paper's, for this figure."""

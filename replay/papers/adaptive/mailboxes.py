@@ -5,19 +5,19 @@ from functools import partial
 
 import numpy as np
 
-from bestbefore.replay.counts import RefreshCounts
-from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, Curve, crossing, values_between
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, count_or_dash, fewer, three_digits
 from bestbefore.replay.papers.claims import Claim, less, verdict
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.refresh import RefreshScenario, refresh_objects
 from bestbefore.replay.report.measure import REFRESHES
 from bestbefore.replay.report.series import Series
-from bestbefore.replay.sweep import Result
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.simulate.counts import RefreshCounts
+from bestbefore.replay.simulate.refresh import RefreshScenario, refresh_objects
+from bestbefore.replay.sweeps.grid import Point
+from bestbefore.replay.sweeps.sweep import Result
+from bestbefore.replay.traces.columns.columns import Updates
 
 ARRIVALS = "arrivals_main.csv.gz"
 MIN_INTERVAL_S = 1.0

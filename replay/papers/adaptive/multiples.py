@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from bestbefore.replay.engines import Engines
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
     INDHIST,
@@ -19,7 +18,8 @@ from bestbefore.replay.papers.adaptive.curves import (
 )
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, number, ratio, share
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Scenario
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.simulate.scenario import Scenario
 
 STALE_RATES = (0.01, 0.02, 0.05)
 TUNING = values_between(0.004, 1.0, 25)

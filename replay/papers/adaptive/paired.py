@@ -11,12 +11,12 @@ from typing import Self
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S
-from bestbefore.replay.observed import Warm
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import IdArray, Requests, Updates
-from bestbefore.replay.traces.files import read_requests, read_updates
-from bestbefore.replay.traces.objects import read_labels
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import IdArray, Requests, Updates
+from bestbefore.replay.traces.columns.files import read_requests, read_updates
+from bestbefore.replay.traces.columns.objects import read_labels
 
 ORIGIN_S = 1706227200.0
 """When observation starts."""

@@ -14,7 +14,7 @@ from bestbefore.replay.papers.adaptive import (
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.traces.files import read_updates
+from bestbefore.replay.traces.columns.files import read_updates
 
 
 def write(work: Work, page: Page) -> None:

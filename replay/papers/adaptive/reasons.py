@@ -7,9 +7,6 @@ import numpy as np
 
 from bestbefore.policies.models.history import DAY_S
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.counts import Counts
-from bestbefore.replay.engines import Engines
-from bestbefore.replay.observed import Warm
 from bestbefore.replay.papers.adaptive.curves import AGGHIST, INDHIST
 from bestbefore.replay.papers.adaptive.multiples import BOUNDED, CURVES, Cells, bounds, cells, sampled
 from bestbefore.replay.papers.adaptive.paired import ORIGIN_S, Paired
@@ -24,7 +21,10 @@ from bestbefore.replay.papers.adaptive.variants import (
 from bestbefore.replay.papers.adaptive.words import share
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache
 
 TRAINING_DAYS = 8
 TEST_START_S = ORIGIN_S + TRAINING_DAYS * DAY_S

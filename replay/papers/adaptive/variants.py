@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.papers.adaptive.paired import DAYS, ORIGIN_S, Paired
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.columns.columns import Updates
 
 REPEATED = 10
 """So often do the fifteen days come before themselves, that rates are known."""

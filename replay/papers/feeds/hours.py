@@ -16,7 +16,7 @@ from bestbefore.replay.papers.feeds.strategies import timed, uniform
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.polling import Measured
+from bestbefore.replay.simulate.polling import Measured
 
 LEVEL = 1e-6
 """Of a slope of the delay, in postings of a day."""

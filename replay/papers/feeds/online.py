@@ -11,7 +11,7 @@ from bestbefore.policies.prefetch.online.spacing import DueDates
 from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import evenly
-from bestbefore.replay.polling import Listed
+from bestbefore.replay.simulate.polling import Listed
 
 TICK_S = 600.0
 """How often the index is looked at."""

@@ -17,7 +17,7 @@ from bestbefore.replay.papers.feeds.tables import Found
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.polling import Listed, Measured, policy_retrievals_s
+from bestbefore.replay.simulate.polling import Listed, Measured, policy_retrievals_s
 
 MIN_INTERVAL_S = 60.0
 

@@ -8,7 +8,7 @@ from bestbefore.replay.papers.feeds.learnt import Learnt
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import both, divided, papers_points, timed, uniform
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.polling import Measured, Schedules
+from bestbefore.replay.simulate.polling import Measured, Schedules
 
 BUDGETS = (1, 2, 4, 8)
 """Retrievals a day of a feed on average."""

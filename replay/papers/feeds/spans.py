@@ -14,12 +14,12 @@ from scipy.optimize import brentq
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.models.patterns import hourly_counts
-from bestbefore.replay.complete import Grouping
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.polling import Postings
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.simulate.polling import Postings
+from bestbefore.replay.traces.columns.columns import Updates
+from bestbefore.replay.traces.columns.files import read_updates
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.files import read_updates
 
 TRACES = ("feeds", "commits", "releases")
 SPAN_DAYS, LEARN_DAYS = 90, 14

@@ -15,7 +15,7 @@ from bestbefore.policies.prefetch.online.spacing import GOLDEN
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, grid_h
 from bestbefore.policies.prefetch.timing.search import refined_points
-from bestbefore.replay.polling import Recurrent, Spaced
+from bestbefore.replay.simulate.polling import Recurrent, Spaced
 
 WEEK_DAYS = 7
 Points = Callable[[Intensity, int], FloatArray]

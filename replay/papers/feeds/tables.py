@@ -24,7 +24,7 @@ from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.polling import Measured, Spaced
+from bestbefore.replay.simulate.polling import Measured, Spaced
 
 PRINTED = {
     UNIFORM: ("645", "1440", "392"),

@@ -12,7 +12,7 @@ from bestbefore.policies.prefetch.order import Order, age, freshness, waits
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.traces.files import read_updates
+from bestbefore.replay.traces.columns.files import read_updates
 
 Days = NDArray[np.bool_]
 """(pages, days) whether a page changed on a day; it did so at noon (section 7.3)."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of, refused_url
-from bestbefore.addon.proxy.reach import PUBLIC, Reach
+from bestbefore.addon.proxy.access.reach import PUBLIC, Reach
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rfc9111.vary import matches

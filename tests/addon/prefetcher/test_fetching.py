@@ -21,7 +21,7 @@ from bestbefore.addon.engine.site import Site
 from bestbefore.addon.prefetcher import fetching
 from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.politeness import Politeness
-from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.dates import format_http_date

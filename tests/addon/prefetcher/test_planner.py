@@ -13,9 +13,9 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.prefetcher.candidates import Candidate, candidates, wanted_urls
 from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.prefetcher.planner import PLANNED, make_plan
-from bestbefore.addon.store.keeper import Want
+from bestbefore.addon.store.backend.keeper import Want
+from bestbefore.addon.store.cache.planning import Planning, Wanted
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.planning import Planning, Wanted
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.rates.seen import Seen
 

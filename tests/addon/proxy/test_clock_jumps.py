@@ -15,7 +15,7 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target

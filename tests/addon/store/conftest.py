@@ -12,7 +12,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store import behind
+from bestbefore.addon.store.cache import behind
 from bestbefore.addon.store.opening import open_store
 
 

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bestbefore.addon.store.interface import AwayError, StoreInputError
+from bestbefore.addon.store.backend.interface import AwayError, StoreInputError
 
 URL = "http://www.example.org/a"
 

@@ -8,8 +8,8 @@ import pytest
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.learning import Update
-from bestbefore.addon.store.interface import AwayError, CopySet, Tombstone, UnwritableError
-from bestbefore.addon.store.unlinked import UnlinkedFile
+from bestbefore.addon.store.backend.interface import AwayError, CopySet, Tombstone, UnwritableError
+from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 URL = "http://www.example.org/a"
 DOMAIN = "example.org"
@@ -500,7 +500,7 @@ async def test_cut_off_for_longer_than_tombstones_are_kept_no_copy_is_kept(start
 async def test_nor_where_so_many_came_meanwhile_that_some_may_have_left(
     open_a_store, copy_of, monkeypatch, earliest_s, is_kept
 ):
-    for module in ("memory", "store"):
+    for module in ("backend.memory", "store"):
         monkeypatch.setattr(f"bestbefore.addon.store.{module}.TOMBSTONES_AT_MOST", 2)
     clock = ManualClock(1e9)
     store = await open_a_store("memory", clock=clock)
@@ -531,8 +531,8 @@ async def test_a_silent_server_costs_one_answer_and_then_nothing(start_valkey, o
 
 
 async def test_nothing_waits_without_bound(open_a_store, start_valkey, observe, copy_of, monkeypatch, said):
-    monkeypatch.setattr("bestbefore.addon.store.histories.WAITING_OBSERVATIONS", 10)
-    monkeypatch.setattr("bestbefore.addon.store.copies.WAITING_BYTES", 50_000)
+    monkeypatch.setattr("bestbefore.addon.store.cache.histories.WAITING_OBSERVATIONS", 10)
+    monkeypatch.setattr("bestbefore.addon.store.cache.copies.WAITING_BYTES", 50_000)
     server = start_valkey()
     server.kill()
     store = await open_a_store(server.url)

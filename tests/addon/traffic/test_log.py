@@ -10,7 +10,7 @@ import pytest
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.store.interface import Tombstone
+from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.traffic import log as log_module
 from bestbefore.addon.traffic.files import DAY_S, TrafficFiles
 from bestbefore.addon.traffic.log import TIDY_EVERY_S, TrafficLog, client_names, is_traffic

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from bestbefore.addon.cli import COMMANDS
 from bestbefore.replay.commands.convert import command
-from bestbefore.replay.traces.table import FORMATS
+from bestbefore.replay.traces.formats.table import FORMATS
 
 MAIN = "from bestbefore.addon.cli import main; main()"
 LINE = '192.0.2.{} - - [10/Oct/2000:20:55:{:02} +0000] "GET /{} HTTP/1.1" 200 {} "-" "curl"\n'

@@ -11,9 +11,9 @@ from click.testing import CliRunner, Result
 
 from bestbefore.replay.commands.replay import command
 from bestbefore.replay.commands.trace_options import read_given
-from bestbefore.replay.traces.columnar import Table, Text
-from bestbefore.replay.traces.files import WRITERS
-from bestbefore.replay.traces.table import FORMATS
+from bestbefore.replay.traces.columns.columnar import Table, Text
+from bestbefore.replay.traces.columns.files import WRITERS
+from bestbefore.replay.traces.formats.table import FORMATS
 
 LINE = '{} - - [10/Oct/2000:{:02}:{:02}:00 +0000] "GET {} HTTP/1.1" {} {}\n'
 

@@ -9,11 +9,11 @@ from same_features import DAY, assert_same_features
 
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
-from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
 from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.lookup import first_after, updates_of
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 NAMES = ("p/a", "p/b", "q/c")
 moments = st.one_of(st.integers(0, 20).map(lambda n: n * 1800.0), st.floats(0.0, 3 * DAY).map(lambda t: round(t, 3)))

@@ -9,13 +9,13 @@ from same_features import DAY, assert_same_features
 
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
-from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.kernels.learning import Learnt, learn
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.tallies import keep_after
 from bestbefore.replay.kernels.truth import Truth
-from bestbefore.replay.observed import ObservedHistories
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
+from bestbefore.replay.simulate.observed import ObservedHistories
+from bestbefore.replay.traces.columns.columns import Updates
 
 NAMES = ("p/a", "p/b", "q/c")
 moments = st.one_of(st.integers(0, 20).map(lambda n: n * 1800.0), st.floats(0.0, 3 * DAY).map(lambda t: round(t, 3)))

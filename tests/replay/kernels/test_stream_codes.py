@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from bestbefore.replay.kernels import stream_codes
 from bestbefore.replay.kernels.stream_codes import codes_of, sort_with_places
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import Requests
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.traces.columns.columns import Requests
 
 
 @pytest.mark.parametrize(("cache", "expected"), [(Cache.CLIENT, [5, 0, 2]), (Cache.SHARED, [2, 0, 1])])

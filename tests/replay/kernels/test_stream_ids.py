@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from bestbefore.replay.kernels import stream_codes
 from bestbefore.replay.kernels import stream_ids as module
 from bestbefore.replay.kernels.stream_ids import stream_ids
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import Requests
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.traces.columns.columns import Requests
 
 rows = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=50)
 

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from bestbefore.replay.kernels import stream_codes, streams
 from bestbefore.replay.kernels.streams import Streams
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import Requests
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.traces.columns.columns import Requests
 
 Rows = list[tuple[int, int, int]]
 """Time, client and object."""

@@ -1,9 +1,9 @@
 import numpy as np
 
 from bestbefore.policies.models.history import HOUR_S
-from bestbefore.replay.complete import Grouping
 from bestbefore.replay.kernels.truth import Truth
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.simulate.complete import Grouping
+from bestbefore.replay.traces.columns.columns import Updates
 
 # p/b changes in hour 30 and twice in hour 1, p/a in hour 1, q in hour 2; nothing is known to change r.
 UPDATES = Updates.of(

@@ -1,10 +1,10 @@
 from xml.etree import ElementTree as ET
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.report.series import Series
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import Point
+from bestbefore.replay.sweeps.sweep import Result
 
 SVG = "{http://www.w3.org/2000/svg}"
 

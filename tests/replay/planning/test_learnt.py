@@ -5,7 +5,7 @@ from numpy.testing import assert_allclose
 from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.models.renewal.laws import Empirical, Weibull
 from bestbefore.replay.planning.learnt import learnt
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.columns.columns import Updates
 
 
 def trace(**times_s: list[float]) -> Updates:

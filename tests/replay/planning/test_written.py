@@ -17,7 +17,7 @@ from bestbefore.replay.planning.objects import Law, Objects
 from bestbefore.replay.planning.plan import Aim, Plan
 from bestbefore.replay.planning.slotted import slotted
 from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
-from bestbefore.replay.watching import Watch
+from bestbefore.replay.sweeps.watching import Watch
 
 
 def plan(objective: str = "freshness", *, discrete: bool = False, laws: dict[int, Law] | None = None) -> Plan:

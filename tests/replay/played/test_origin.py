@@ -5,8 +5,8 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.policies.models.history import History
-from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.played.origin import Objects, PlayedOrigin, etag
+from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 
 OBJECTS = Objects(
     CompleteHistories.of_histories(

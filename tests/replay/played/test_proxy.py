@@ -7,17 +7,17 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy import newcomers
-from bestbefore.addon.proxy.exchange import Exchanges
+from bestbefore.addon.proxy.access import newcomers
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.opening import open_store
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.fixed import Fixed
 from bestbefore.policies.validation.machinery.bounds import Bounded
-from bestbefore.replay.complete import CompleteHistories, Grouping
 from bestbefore.replay.played.errors import PlayError
 from bestbefore.replay.played.origin import Objects, PlayedOrigin
 from bestbefore.replay.played.proxy import Met, Wire
+from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 
 OBJECTS = Objects(CompleteHistories.of_histories({"a": History.of([100.0, 300.0], 0.0)}, Grouping.ALL))
 URL = OBJECTS.urls["a"]

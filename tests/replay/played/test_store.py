@@ -48,7 +48,7 @@ async def test_a_store_that_was_away_for_a_moment_is_no_longer_trusted() -> None
 
 
 async def test_a_store_that_does_not_start_is_one_plain_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestbefore.addon.store.embedded.files", lambda _: ())
+    monkeypatch.setattr("bestbefore.addon.store.server.embedded.files", lambda _: ())
     with pytest.raises(PlayError) as raised:
         async with own_store(ManualClock(1.0)):
             pass

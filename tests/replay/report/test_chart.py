@@ -4,10 +4,10 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bestbefore.replay.grid import points_of
 from bestbefore.replay.report.chart import Chart, marker, svg
 from bestbefore.replay.report.series import series_of
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import points_of
+from bestbefore.replay.sweeps.sweep import Result
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,6 +1,6 @@
-from bestbefore.replay.grid import points_of
 from bestbefore.replay.report.cheapest import SHARES, cheapest
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import points_of
+from bestbefore.replay.sweeps.sweep import Result
 
 
 def result(alpha: float, stale_hits: int, validations: int) -> Result:

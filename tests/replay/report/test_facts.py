@@ -1,9 +1,9 @@
 import numpy as np
 
-from bestbefore.replay.refresh import RefreshScenario
 from bestbefore.replay.report.facts import facts, refresh_facts
-from bestbefore.replay.scenario import Scenario
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.refresh import RefreshScenario
+from bestbefore.replay.simulate.scenario import Scenario
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 UPDATES = Updates.of(np.array([0.0, 700_000.0, 800_000.0]), np.zeros(3, dtype=np.int32), ("a",))
 

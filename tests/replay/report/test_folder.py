@@ -1,9 +1,9 @@
 from pathlib import Path
 
-from bestbefore.replay.grid import points_of
 from bestbefore.replay.report.folder import write_report
 from bestbefore.replay.report.measure import REFRESHES
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import points_of
+from bestbefore.replay.sweeps.sweep import Result
 
 DELAYED = Result(*points_of("ttl"), {"refreshes": 20, "mean_delay_s": 1.5})
 NEVER = Result(*points_of("never"), {"refreshes": 0})

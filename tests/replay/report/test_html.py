@@ -1,10 +1,10 @@
 from html.parser import HTMLParser
 
-from bestbefore.replay.grid import points_of
 from bestbefore.replay.report.html import page
 from bestbefore.replay.report.html_tables import MOST_LINES
 from bestbefore.replay.report.measure import Measure
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import points_of
+from bestbefore.replay.sweeps.sweep import Result
 
 VOID = {"meta"}
 

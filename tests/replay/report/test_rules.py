@@ -6,10 +6,10 @@ import pytest
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.rules import Rules
 from bestbefore.replay.candidates import CANDIDATES
-from bestbefore.replay.counts import Counts
-from bestbefore.replay.grid import points_of
 from bestbefore.replay.recommend import Choice, Recommendation, live
 from bestbefore.replay.report.rules import summary, toml
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.sweeps.grid import points_of
 
 FIRST = Counts(misses=1, hits=300, stale_hits=3, validations=100, unnecessary=50)
 THEN = Counts(misses=1, hits=150, stale_hits=5, validations=50, unnecessary=25)

@@ -1,6 +1,6 @@
-from bestbefore.replay.grid import points_of
 from bestbefore.replay.report.series import Series, series_of, value_shown
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import points_of
+from bestbefore.replay.sweeps.sweep import Result
 
 
 def results(*specs: str) -> list[Result]:

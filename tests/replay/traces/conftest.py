@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.replay.traces.accesses import Accesses
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.inference.accesses import Accesses
 from bestbefore.replay.traces.reading import Reading, read_trace
 
 Read = Callable[..., Reading]

@@ -3,8 +3,8 @@ from pathlib import Path
 import pytest
 
 from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.formats.table import FORMATS
 from bestbefore.replay.traces.reading import format_named, read_trace
-from bestbefore.replay.traces.table import FORMATS
 
 
 def test_if_no_format_is_certain_all_are_named(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 import numpy as np
 
-from bestbefore.replay.traces.accesses import AccessRows
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.columns.columns import Updates
+from bestbefore.replay.traces.inference.accesses import AccessRows
 from bestbefore.replay.traces.summary import counted, summary
 
 

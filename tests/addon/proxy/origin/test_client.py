@@ -7,9 +7,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, LOOPBACK, PUBLIC, Reach
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
-from bestbefore.addon.proxy.reach import BEYOND_THIS_MACHINE, EVERYWHERE, LOOPBACK, PUBLIC, Reach
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 CLOCK = ManualClock(1_700_000_000.0)

@@ -6,9 +6,9 @@ import socket
 import pytest
 
 from bestbefore.addon.config.settings import Server
+from bestbefore.addon.proxy.access.reach import EVERYWHERE, PUBLIC
 from bestbefore.addon.proxy.origin.connecting import Connector, tls_context
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
-from bestbefore.addon.proxy.reach import EVERYWHERE, PUBLIC
 
 
 def connector(parent: Server | None = None) -> Connector:

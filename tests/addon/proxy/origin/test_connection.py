@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bestbefore.addon.proxy.interim import nobody
+from bestbefore.addon.proxy.exchange.interim import nobody
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin.connection import HELD_BYTES, Exchange, OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError

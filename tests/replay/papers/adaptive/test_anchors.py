@@ -1,10 +1,10 @@
 import pytest
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.adaptive.anchors import anchored_table, held_everywhere, shown, stale_at_ttl
 from bestbefore.replay.report.series import Series
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import Point
+from bestbefore.replay.sweeps.sweep import Result
 
 
 def series(name: str, spec: str, *points: tuple[float, float, float]) -> Series:

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from bestbefore.policies.validation.rules.agghist import AggHist
-from bestbefore.replay import plain
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST_SEGMENTS,
     INDTTL_DAY,
@@ -18,8 +17,9 @@ from bestbefore.replay.papers.adaptive.curves import (
     values_between,
 )
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate import plain
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 DAY = 86400.0
 

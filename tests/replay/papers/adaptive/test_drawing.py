@@ -2,11 +2,11 @@ import re
 from pathlib import Path
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.grid import Point
 from bestbefore.replay.papers.adaptive.drawing import add_rates_figure
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.report.series import Series
-from bestbefore.replay.sweep import Result
+from bestbefore.replay.sweeps.grid import Point
+from bestbefore.replay.sweeps.sweep import Result
 
 
 def series(*stale_hits: float) -> Series:

@@ -4,8 +4,8 @@ import pytest
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.replay.papers.adaptive.estimates import aggregate_rates_per_hour, errors, intervals, ttl_estimate
-from bestbefore.replay.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 HOUR = 3600.0
 DAY = 86400.0

@@ -5,8 +5,8 @@ from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.adaptive.mailboxes import write
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.refresh import RefreshScenario, refresh_objects
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.simulate.refresh import RefreshScenario, refresh_objects
+from bestbefore.replay.traces.columns.columns import Updates
 
 
 def arrivals(mailboxes: int) -> Updates:

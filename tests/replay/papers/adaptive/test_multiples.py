@@ -4,7 +4,7 @@ import pytest
 from bestbefore.replay.papers.adaptive.multiples import CURVES, bounds, cells, sampled
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache, Scenario
+from bestbefore.replay.simulate.scenario import Cache, Scenario
 
 pytestmark = pytest.mark.usefixtures("few_values")
 

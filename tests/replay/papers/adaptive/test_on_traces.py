@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.engines import Engines
 from bestbefore.replay.papers.adaptive import bursty
 from bestbefore.replay.papers.adaptive.anchors import stale_at_ttl
 from bestbefore.replay.papers.adaptive.curves import AGGHIST, INDHIST, TTL, series_of_curves
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.segments import segments_of
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache
+from bestbefore.replay.simulate.engines import Engines
+from bestbefore.replay.simulate.scenario import Cache
 
 
 @pytest.fixture(scope="module")

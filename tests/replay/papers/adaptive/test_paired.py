@@ -3,8 +3,8 @@ import pytest
 
 from bestbefore.replay.papers.adaptive.paired import ORIGIN_S, Paired
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.scenario import Cache
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 DAY = 86400.0
 

@@ -11,7 +11,7 @@ from bestbefore.replay.papers.adaptive.variants import (
     shuffled,
 )
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.traces.columns import Requests, Updates
+from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 HOUR = 3600.0
 DAY = 86400.0

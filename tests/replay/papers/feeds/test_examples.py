@@ -9,7 +9,7 @@ from bestbefore.replay.papers.feeds.examples import EXAMPLE_1, RETRIEVALS, areas
 from bestbefore.replay.papers.feeds.pollers import mean_at, polled
 from bestbefore.replay.papers.feeds.population import burstiness
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
-from bestbefore.replay.polling import Measured
+from bestbefore.replay.simulate.polling import Measured
 
 
 def test_example_1():

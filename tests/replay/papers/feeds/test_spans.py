@@ -6,7 +6,7 @@ import pytest
 from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds.spans import END_S, MOST_POSTINGS, Spans, cut, like_paper, postings_law, read_spans
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.traces.columns import Updates
+from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 
 MIDNIGHT_S = 18_000 * DAY_S

@@ -1,0 +1,1 @@
+"""Who may use the proxy, reach what, and how much of it."""

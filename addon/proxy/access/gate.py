@@ -1,0 +1,78 @@
+"""Who is let in, and which requests are refused at the door."""
+
+from mitmproxy.connection import Client
+
+from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.engine.request import marked, misframed
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.access.access import Access, is_local, is_restricted, peer_of, read_credentials
+from bestbefore.addon.proxy.pages import pages
+from bestbefore.addon.rfc9111.connection import has_passed, hops
+from bestbefore.addon.rfc9111.message import Fields, Request
+
+
+class Gate:
+    """What the settings say of clients and targets, and the tunnels that are open."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises OSError and ValueError for a file of credentials that cannot be used."""
+        self.reconfigured(settings)
+        self.own_ports: frozenset[int] = frozenset()
+        """Where we ourselves listen."""
+        self._tunnels: dict[str, Fields] = {}
+        """By the connections of their clients: the fields of the CONNECT."""
+
+    def reconfigured(self, settings: Settings) -> None:
+        """Go by these from now on; or by those before, if this raises what `__init__` does."""
+        users = {} if settings.credentials is None else read_credentials(settings.credentials)
+        self.access = Access(settings.allow_clients, settings.connect_ports, users)
+        self._settings = settings
+
+    def admitted(self, client: Client, proxy_authorization: str | None) -> bool:
+        """Whether the client has shown the credentials that it needs, with this request or with its tunnel's."""
+        return client.id in self._tunnels or self.access.authorised(peer_of(client), proxy_authorization)
+
+    def tunnel_opened(self, client: Client, fields: Fields) -> None:
+        """The client was admitted to a tunnel: what comes through it needs no credentials of its own."""
+        self._tunnels[client.id] = fields
+
+    def tunnel_on(self, client: Client, fields: Fields, site: Site) -> Fields:
+        """The fields of the CONNECT that opens a client's tunnel at the parent proxy: it may lead back to us."""
+        return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), site)
+
+    def left(self, connection_id: str) -> None:
+        """A connection is closed."""
+        self._tunnels.pop(connection_id, None)
+
+    def is_own(self, host: str, port: int) -> bool:
+        """Whether this is an address at which we ourselves listen."""
+        return port in self.own_ports and (host == self._settings.listen.host or is_local(host))
+
+    def is_barred(self, client: Client, address: tuple[str | int, ...]) -> bool:
+        """Whether a connection for this client must not lead to this machine itself.
+
+        A parent proxy may be there: it is the operator's choice.
+        """
+        parent = self._settings.upstream
+        is_parent = parent is not None and address[:2] == (parent.host, parent.port)
+        return is_restricted(client) and not is_parent
+
+    def refusal(self, request: Request, client: Client, site: Site) -> tuple[int, str] | None:
+        """Why a request that mitmproxy would forward, or a tunnel, is refused, if it is."""
+        if request.method.upper() == "PURGE":
+            return 400, "a PURGE has no content"
+        if why := misframed(request):
+            return 400, why
+        if self.is_own(request.target.host, request.target.port):
+            return 403, "this address is the proxy's own"
+        if is_restricted(client) and is_local(request.target.host):
+            return 403, "this client reaches no address of this machine"
+        if has_passed(request.fields, site.name):
+            return 508, "the request has passed this proxy already"
+        if request.method == "CONNECT":
+            return None
+        if request.target.host == pages.HOST:
+            return 403, "this address is the proxy's own"
+        if site.offline:
+            return 504, "the proxy is offline"
+        return None

@@ -1,0 +1,1 @@
+"""One request, from the decision to its answer."""

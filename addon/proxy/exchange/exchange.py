@@ -1,0 +1,223 @@
+"""One request from its arrival to its answer: asks the engine, and does what it says with store and origin.
+
+This is the shell's main path. It decides nothing: `engine` and the policies do.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from mitmproxy.connection import Client
+
+from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.engine import feed_delta, heads, piggyback
+from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request, on_untouched
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.access.access import is_restricted, peer_of
+from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.budget import Budget
+from bestbefore.addon.proxy.exchange.contacts import Contacts
+from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.judge import Judge
+from bestbefore.addon.proxy.exchange.sending import Present, Sending
+from bestbefore.addon.proxy.exchange.stored import StoredContent
+from bestbefore.addon.proxy.exchange.tale import Tale
+from bestbefore.addon.proxy.feeds.deltas import Deltas
+from bestbefore.addon.proxy.feeds.feeds import FeedReader
+from bestbefore.addon.proxy.origin.contact import OriginError, Source
+from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.rfc9111 import cache_status
+from bestbefore.addon.rfc9111.bypass import bypass_reason
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rules import Rule, Rules
+from bestbefore.addon.store.backend.interface import Body
+from bestbefore.addon.store.store import Store
+
+
+class Exchanges:
+    """Answers requests from the store and the origin."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        store: Store,
+        origin: Source,
+        rules: Rules,
+        site: Site,
+        tell: Callable[[Answered], None],
+        budget: Budget | None = None,
+    ) -> None:
+        """`budget`: of content in flight; None: there is no bound."""
+        self._clock = clock
+        self.counts_wants = False
+        """Whether it is counted who asks for what, for prefetching."""
+        self._store = store
+        self._present = Present(rules, site)
+        self._judge = Judge(store, lambda: self._present.rules)
+        self._sending = Sending(clock, self._present, tell)
+        feeds = FeedReader()
+        budget = budget or Budget()
+        self._stored = StoredContent(store, budget)
+        self._contacts = Contacts(
+            clock, store, origin, self._judge, self._present, self._sending, feeds, budget, self._stored
+        )
+        self._deltas = Deltas(store, feeds)
+
+    @property
+    def site(self) -> Site:
+        """The settings that enter decisions."""
+        return self._present.site
+
+    def reconfigured(self, rules: Rules, site: Site) -> None:
+        """New rules from the next request on; copies are judged anew when they are next used."""
+        self._present.rules, self._present.site = rules, site
+        self._judge.forget()
+
+    async def close(self) -> None:
+        """End what runs in the background."""
+        await self._contacts.close()
+
+    def hit(self, request: Request, client: Client) -> Answer | None:
+        """The answer from copies in memory; None if the store or the origin must be asked."""
+        held = self._store.hot(request.target.url, request.partition)
+        if held is None or (self.site.reverse and piggyback.WANT in request.fields):
+            return None
+        if feed_delta.A_IM in request.fields:
+            return None  # it may be cut, which takes time
+        now_s = self._clock.now()
+        rule = self._rule(request)
+        copies = _shown_to(client, held.copies)
+        if any(copy.rule != rule.key for copy in copies):
+            return None
+        decision = on_request(request, copies, rule, self.site, now_s)
+        if not isinstance(decision, Serve) or decision.refresh is not None:
+            return None
+        body = held.bodies.get(decision.copy.body.digest)
+        if body is None:
+            return None
+        tale = self._tale(request, client, now_s)
+        self._count(tale)
+        return self._served(tale, decision, body)
+
+    async def answer(
+        self,
+        request: Request,
+        client: Client,
+        interim: Interim = nobody,
+        upload: Upload | None = None,
+        *,
+        untouched: bool = False,
+    ) -> Answer:
+        """The answer after asking the store and, if it must be, the origin; interim responses come before it.
+
+        `upload`: the content of the request. `untouched`: it only passes, whatever it is.
+        """
+        now_s = self._clock.now()
+        tale = self._tale(request, client, now_s)
+        tale.interim = lambda head: interim(heads.interim(head, self.site))
+        rule = self._rule(request)
+        passes = untouched or bypass_reason(request) is not None
+        copies = () if passes else await self._copies(request, client, rule)
+        while True:
+            decision = (
+                on_untouched(request, self.site) if untouched else on_request(request, copies, rule, self.site, now_s)
+            )
+            if isinstance(decision, Refuse):
+                return self._sending.refused(tale, decision.status, decision.detail)
+            if isinstance(decision, Ask):
+                answer = await self._contacts.ask(tale, decision, rule, upload)
+                break
+            body = await self._stored.of(decision.copy)
+            if body is not None:
+                if decision.refresh is not None:
+                    self._contacts.refresh(self._tale(request, client, now_s), decision.refresh, rule)
+                answer = self._served(tale, decision, body)
+                break
+            # Its content is gone (evicted, say): as if there were no such copy.
+            copies = tuple(copy for copy in copies if copy is not decision.copy)
+        if passes:
+            return answer
+        if tale.outcome is not Outcome.REFUSED:
+            self._count(tale)
+        try:
+            await self._deltas.shorten(answer, tale, rule)
+        except OriginError as error:
+            return self._sending.refused(tale, 502, error.failure, str(error))
+        return await self._with_history(answer, request)
+
+    async def prefetch(self, request: Request, reach: Reach) -> Tale | None:
+        """Ask the origin for a copy although no client did, and learn and keep what comes as if one had.
+
+        None if there is no copy with a validator that answers this request, or the origin is being asked already.
+        Raises OriginError if the content breaks off.
+        """
+        rule = self._rule(request)
+        found = await self._store.copies(request.target.url, request.partition)
+        ask = asked_again(request, found.copies, rule, self.site)
+        if ask is None:
+            return None
+        tale = Tale(request, "", reach, self._clock.monotonic(), self._clock.now())
+        return tale if await self._contacts.prefetch(tale, ask, rule) else None
+
+    def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
+        """An error of our own."""
+        return self._sending.refused(self._tale(request, client, self._clock.now()), status, detail, message)
+
+    async def _copies(self, request: Request, client: Client, rule: Rule) -> tuple[Copy, ...]:
+        found = await self._store.copies(request.target.url, request.partition)
+        return tuple([await self._judged(copy, rule) for copy in _shown_to(client, found.copies)])
+
+    def _rule(self, request: Request) -> Rule:
+        return self._present.rules.rule_for(request.target.host, request.target.path)
+
+    def _count(self, tale: Tale) -> None:
+        """Count a request that was answered. (Of hosts that do not exist, which clients make up, nothing is kept.)"""
+        url = tale.request.target.url
+        self._store.requested(url)
+        if self.counts_wants and _is_for_all(tale.request):
+            self._store.planning.want(url, range_of(tale.client))
+
+    def _tale(self, request: Request, client: Client, now_s: float) -> Tale:
+        reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
+        return Tale(request, peer_of(client), reach, self._clock.monotonic(), now_s)
+
+    async def _judged(self, copy: Copy, rule: Rule) -> Copy:
+        """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""
+        if copy.rule == rule.key:
+            return copy
+        record = await self._store.record(copy.url)
+        judged = await self._judge.judged(copy, record, rule)
+        self._store.put(judged, None)
+        return judged
+
+    def _served(self, tale: Tale, serve: Serve, body: Body) -> Answer:
+        reuse = serve.reuse
+        tale.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
+        tale.reason, tale.ttl_s = reuse.reason, reuse.ttl_s
+        tale.would_differ = "validated" if serve.shorten_would_validate else ""
+        member = cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
+        return self._sending.from_copy(tale, serve.copy, body, member)
+
+    async def _with_history(self, answer: Answer, request: Request) -> Answer:
+        """Add the object's updates for a downstream proxy that asks for them."""
+        if self.site.reverse and piggyback.wanted(request.fields):
+            record = await self._store.record(request.target.url)
+            history = None if record is None else record.history()
+            value = None if history is None else piggyback.written(history.times_s.tolist(), history.since_s)
+            if value is not None:
+                answer.head = replace(answer.head, fields=answer.head.fields.replaced(piggyback.UPDATES, value))
+        return answer
+
+
+def _is_for_all(request: Request) -> bool:
+    """Whether it is nobody's in particular: a GET without Cookie and credentials."""
+    return request.method == "GET" and "cookie" not in request.fields and "authorization" not in request.fields
+
+
+def _shown_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
+    """Less those of this machine itself, for a client that may not reach it: a name may have led another there."""
+    if not is_restricted(client) or not any(copy.local for copy in copies):
+        return copies  # these very ones, whose index is kept with them
+    return tuple(copy for copy in copies if not copy.local)

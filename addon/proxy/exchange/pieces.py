@@ -1,0 +1,89 @@
+"""The content of an answer, piece by piece: from memory, from a file, or from what is still on its way."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from bestbefore.addon.rfc9111.ranges import Piece, Span
+from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+
+FILE_CHUNK_BYTES = 64 * 1024
+"""What is read of a file at a time: each client that is slow has so much of it in memory."""
+
+
+def cut(
+    content: bytes | Path | UnlinkedFile | AsyncGenerator[bytes], pieces: Sequence[Piece]
+) -> bytes | AsyncGenerator[bytes]:
+    """The pieces of what is in memory, in a file, or on its way; of the last, the spans must ascend.
+
+    Where there is less than the pieces need, or the file cannot be read any more, reading raises ConnectionError: the
+    client must not take what came for all.
+    """
+    if isinstance(content, bytes):
+        return b"".join([content[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in pieces])
+    if isinstance(content, Path):
+        return _from_file(content, pieces)
+    return _from_unlinked(content, pieces) if isinstance(content, UnlinkedFile) else _from_stream(content, pieces)
+
+
+async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+    """The file may be unlinked meanwhile. Nothing else of it is read."""
+    try:
+        file = await asyncio.to_thread(path.open, "rb", buffering=0)
+    except OSError as error:
+        raise ConnectionError(f"{path} cannot be read: {error.strerror}") from error
+    try:
+        for piece in pieces:
+            if not isinstance(piece, Span):
+                yield piece
+                continue
+            file.seek(piece.start)
+            left = piece.end - piece.start
+            while left:
+                chunk = await asyncio.to_thread(file.read, min(left, FILE_CHUNK_BYTES))
+                if not chunk:
+                    raise ConnectionError(f"{path} is shorter than it was")
+                left -= len(chunk)
+                yield chunk
+    finally:
+        file.close()
+
+
+async def _from_unlinked(file: UnlinkedFile, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+    for piece in pieces:
+        if not isinstance(piece, Span):
+            yield piece
+            continue
+        at = piece.start
+        while at < piece.end:
+            try:
+                chunk = await asyncio.to_thread(file.read, at, min(piece.end - at, FILE_CHUNK_BYTES))
+            except OSError as error:
+                raise ConnectionError(f"a temporary file cannot be read: {error.strerror}") from error
+            if not chunk:
+                raise ConnectionError("a temporary file is shorter than it was")
+            at += len(chunk)
+            yield chunk
+
+
+async def _from_stream(chunks: AsyncGenerator[bytes], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+    """Closes the stream once it has the last of them."""
+    async with aclosing(chunks):
+        chunk, begins = b"", 0  # `begins`: where in the content the chunk does
+        for piece in pieces:
+            if not isinstance(piece, Span):
+                yield piece
+                continue
+            at = piece.start
+            while at < piece.end:
+                ends = begins + len(chunk)
+                if ends <= at:
+                    begins, next_chunk = ends, await anext(chunks, None)
+                    if next_chunk is None:
+                        raise ConnectionError("the content is shorter than announced")
+                    chunk = next_chunk
+                    continue
+                until = min(piece.end, ends)
+                yield chunk[at - begins : until - begins]
+                at = until

@@ -1,0 +1,86 @@
+"""What is special about an origin's answer that is a feed: a tag of ours, and that it may be awaited whole."""
+
+from collections.abc import AsyncGenerator
+from dataclasses import replace
+
+from bestbefore.addon.engine import feed_delta
+from bestbefore.addon.engine.listing import Listing
+from bestbefore.addon.engine.own_tag import tag_for
+from bestbefore.addon.engine.response import Relay
+from bestbefore.addon.feeds.document import Document
+from bestbefore.addon.proxy.exchange.sending import tale_of_feed
+from bestbefore.addon.proxy.exchange.tale import Tale
+from bestbefore.addon.proxy.feeds.feeds import begins_feed, is_sent_as_feed, may_be_feed
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rfc9111.storing import NoStore
+from bestbefore.addon.rfc9111.validation import is_not_modified, not_modified
+from bestbefore.addon.rules import Rule
+
+
+def teaches_as_feed(relay: Relay) -> bool:
+    """Whether content that is not stored may be a feed to learn from."""
+    teaches = relay.draft is not None and relay.why_not_stored == NoStore.NEVER_USABLE
+    return teaches and may_be_feed(relay.head)
+
+
+def is_awaited(request: Request, relay: Relay, rule: Rule) -> bool:
+    """Whether the content, if it is a feed, is to be complete before its head is sent.
+
+    It is where the head depends on it: for an entity tag of ours, or a delta. What is sent as a page of HTML, say, is
+    not: its head may be all that a client waits for. (If it is a feed after all, it is learnt from as any other.)
+    """
+    draft = relay.draft
+    if draft is None or relay.why_not_stored not in ("", NoStore.NEVER_USABLE) or not is_sent_as_feed(relay.head):
+        return False
+    return _wants_tag(draft, rule) or (rule.feed_delta and feed_delta.is_asked_for(request))
+
+
+def _wants_tag(copy: Copy, rule: Rule) -> bool:
+    return rule.feed_etag and not copy.has_validator and not copy.cache_control.no_transform
+
+
+def as_copy_of_feed(copy: Copy, document: Document, rule: Rule) -> Copy:
+    """The copy, known to be this feed, and with an entity tag of ours if it needs one."""
+    return replace(copy, is_feed=True, own_etag=tag_for(document) if _wants_tag(copy, rule) else "")
+
+
+def listing_of(copy: Copy, document: Document) -> Listing:
+    """The items, under the entity tag that clients see."""
+    return Listing.of(document, "" if copy.shown_etag is None else copy.shown_etag.opaque)
+
+
+def as_feed[T: bytes | AsyncGenerator[bytes]](
+    tale: Tale, head: Head, content: T, size: int, copy: Copy | None
+) -> tuple[Head, T | bytes]:
+    """The answer to a client, if it is a feed: with our entity tag, or a 304 if the client has it already.
+
+    That may be so although the origin has sent the whole: it was asked about another document, or knows no validators.
+    """
+    if copy is None or not copy.is_feed or tale.request.method != "GET":
+        return head, content
+    if copy.own_etag:
+        head = replace(head, fields=head.fields.replaced("ETag", str(copy.shown_etag)))
+    has_it = is_not_modified(tale.request, copy)
+    head = not_modified(head) if has_it else head
+    tale_of_feed(tale, head, size)
+    return head, b"" if has_it else content
+
+
+async def begun(chunks: AsyncGenerator[bytes], head: Head) -> tuple[bytes, bool]:
+    """As much of the content as tells whether it is a feed, and whether it is."""
+    start = await anext(chunks, b"")
+    while begins_feed(head, start) is None and (more := await anext(chunks, b"")):
+        start += more
+    return start, begins_feed(head, start) is True
+
+
+async def resumed(first: bytes, chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """Content of which the first piece was taken already."""
+    try:
+        if first:
+            yield first
+        async for chunk in chunks:
+            yield chunk
+    finally:
+        await chunks.aclose()

@@ -1,0 +1,93 @@
+"""Finds the feed in complete content. Decoding and reading it is done in a thread: it may take a second."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Concatenate
+
+from bestbefore.addon.feeds.coding import decoded, start_of
+from bestbefore.addon.feeds.delta import reduced
+from bestbefore.addon.feeds.document import Document, Item
+from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, START_BYTES, extract, looks_like_feed
+from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.store.backend.unlinked import UnlinkedFile, whole
+
+logger = logging.getLogger(__name__)
+
+AT_A_TIME = 2
+"""How many feeds are read at the same time, and beside them one of more than `LARGE_BYTES`: a document that is made
+for it takes seconds, and some hundred MB of memory."""
+LARGE_BYTES = 256 * 1024
+
+_NEVER = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript",
+          "application/pdf", "application/zip", "application/wasm")  # fmt: skip
+_LOOKED_AT = 16 * START_BYTES
+_JSON_FEED = "application/feed+json"
+_FEEDS = ("xml", "rss", "atom", "rdf")
+
+
+def media_type(head: Head) -> str:
+    """Without its parameters, in lower case; empty if there is none."""
+    return (head.fields.first("content-type") or "").partition(";")[0].strip(" \t").lower()
+
+
+def may_be_feed(head: Head) -> bool:
+    """Whether content under this head is worth a look: feeds are sent as HTML, as plain text, as anything."""
+    return head.status == 200 and not media_type(head).startswith(_NEVER)
+
+
+def is_sent_as_feed(head: Head) -> bool:
+    """Whether the media type, if there is one, is that of a feed, of XML or of plain text."""
+    sent_as = media_type(head)
+    return may_be_feed(head) and (sent_as in ("", "text/plain", _JSON_FEED) or any(map(sent_as.__contains__, _FEEDS)))
+
+
+def begins_feed(head: Head, start: bytes) -> bool | None:
+    """Whether content that starts so, as it is transferred, may be a feed; None: that is too little to tell."""
+    if not may_be_feed(head):
+        return False
+    text = start_of(start[:_LOOKED_AT], head.fields.get("content-encoding") or "", START_BYTES)
+    # Some write the members of a JSON object in alphabetical order: `version` comes after all items.
+    if media_type(head) == _JSON_FEED and text.lstrip().startswith(b"{"):
+        return True
+    return looks_like_feed(text)
+
+
+class FeedReader:
+    """Reads feeds, a few at a time."""
+
+    def __init__(self) -> None:
+        self._reading, self._reading_large = asyncio.Semaphore(AT_A_TIME), asyncio.Semaphore(1)
+
+    async def read(self, head: Head, content: bytes | UnlinkedFile) -> Document | None:
+        """The feed that complete content is, as it was transferred; None if it is none."""
+        start = content if isinstance(content, bytes) else content.read(0, _LOOKED_AT)
+        if begins_feed(head, start) is not True:
+            return None
+        return await self._read(content, _document, head.fields.get("content-encoding") or "")
+
+    async def less(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
+        """The feed without its coding and the items that were seen; None if it cannot be cut."""
+        return await self._read(content, _less, head.fields.get("content-encoding") or "", is_seen)
+
+    async def _read[C: bytes | UnlinkedFile, T, **P](
+        self, content: C, read: Callable[Concatenate[C, P], T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """Read content in a thread; None if that fails by a fault of ours, for the client is to get it all the same."""
+        large = len(content) > LARGE_BYTES
+        async with self._reading_large if large else self._reading:
+            try:
+                return await asyncio.to_thread(read, content, *args, **kwargs)
+            except Exception:
+                logger.exception("a feed could not be read: this is a fault in bestbefore")
+                return None
+
+
+def _less(content: bytes, content_encoding: str, is_seen: Callable[[Item], bool]) -> bytes | None:
+    text = decoded(content, content_encoding, DOCUMENT_BYTES)
+    return None if text is None else reduced(text, is_seen)
+
+
+def _document(content: bytes | UnlinkedFile, content_encoding: str) -> Document | None:
+    text = decoded(whole(content), content_encoding, DOCUMENT_BYTES)
+    return None if text is None else extract(text)

@@ -1,0 +1,55 @@
+"""What the layer asks: the shell around the engine, as mitmproxy's side of the proxy sees it."""
+
+from typing import Protocol
+
+import mitmproxy.http
+from mitmproxy.connection import Connection
+
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.interim import Interim
+from bestbefore.addon.proxy.limits import TimeLimits
+from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.rfc9111.message import Request
+
+
+class Gateway(Protocol):
+    """What answers requests: the shell around the engine."""
+
+    announce: bool
+    """Whether other addons listen, so that each exchange must be shown to them as a flow."""
+
+    @property
+    def limits(self) -> TimeLimits:
+        """How long clients and origins are waited for."""
+
+    def takes(self, request: mitmproxy.http.Request, client: mitmproxy.connection.Client, *, has_content: bool) -> bool:
+        """Whether this request is answered by the gateway rather than by mitmproxy."""
+
+    def refusal(self, request: Request, client: mitmproxy.connection.Client) -> Answer | None:
+        """The error that answers a request, as it came, which could be read in two ways; None if it could not."""
+
+    def misdirected(self, request: Request, client: mitmproxy.connection.Client) -> Answer:
+        """The error that answers a request for another server than its connection leads to."""
+
+    def hit(self, request: Request, client: mitmproxy.connection.Client) -> Answer | None:
+        """The answer, if it can be given at once from a copy in memory."""
+
+    async def answer(
+        self, request: Request, client: mitmproxy.connection.Client, interim: Interim, upload: Upload | None
+    ) -> Answer:
+        """The answer, after asking the store or the origin, and what is to be sent before it. `upload`: the content."""
+
+    async def drained(self, client: mitmproxy.connection.Client) -> None:
+        """Wait until the client has taken most of what was sent to it."""
+
+    def hear(self, connection: Connection, client: mitmproxy.connection.Client, *, on: bool) -> None:
+        """Read from the client, or from an origin for it; or leave what comes in the socket."""
+
+    def share_bytes(self) -> int:
+        """How much may wait on one connection."""
+
+    def cut(self, client: mitmproxy.connection.Client) -> None:
+        """Close the connection of a client at once."""
+
+    def now(self) -> float:
+        """Policy time, s."""

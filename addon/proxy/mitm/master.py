@@ -1,0 +1,122 @@
+"""A mitmproxy master with the few addons that a caching proxy needs: half of the time of a request is spent in the
+dispatch through mitmproxy's default ones."""
+
+import asyncio
+import errno
+import logging
+import os
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+from mitmproxy import ctx, options
+
+from bestbefore.addon.admin.units import span
+from bestbefore.addon.config.settings import Address, Settings
+from bestbefore.addon.proxy.lean_mitmproxy import Master, core, disable_h2c, next_layer, proxyserver, tlsconfig
+from bestbefore.addon.proxy.mitm.hooks import BestBefore
+from bestbefore.addon.proxy.pages.greeting import greeting
+from bestbefore.addon.proxy.service import CA_FILE, Service
+from bestbefore.addon.proxy.start_error import StartError
+
+
+class _Errors(logging.Handler):
+    """Keeps the messages of errors."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+class ErrorCheck:
+    """Stops the master if one of its parts logged an error while it started, such as a port in use.
+
+    Stands in for mitmproxy's addon of this name, which would print and exit by itself.
+    """
+
+    def __init__(self) -> None:
+        self._errors = _Errors()
+        self._logger = logging.getLogger("mitmproxy")
+        self._logger.addHandler(self._errors)
+        self._logger.propagate = False  # whoever catches the StartError says what is wrong, and once is enough
+
+    async def shutdown_if_errored(self) -> None:
+        """mitmproxy's method, called between the steps of the start."""
+        await asyncio.sleep(0)
+        for server in ctx.master.addons.get("proxyserver").servers:
+            if isinstance(server.last_exception, OSError):
+                address = Address(ctx.options.listen_host, ctx.options.listen_port)
+                raise StartError(f"cannot listen on {address}: {_reason(server.last_exception)}")
+        if self._errors.messages:
+            raise StartError(self._errors.messages[0].partition("\n")[0])
+
+    def finish(self) -> None:
+        """mitmproxy's method, called when the start is over."""
+        self._logger.propagate = True
+        self._logger.removeHandler(self._errors)
+
+
+def _reason(error: OSError) -> str:
+    """Why an address cannot be listened on. The words of asyncio and mitmproxy for it say everything twice."""
+    if error.errno == errno.EADDRINUSE:
+        return "the port is in use"
+    known = error.errno in errno.errorcode  # the errors of name resolution have numbers of their own
+    return os.strerror(error.errno) if error.errno and known else str(error.__cause__ or error)
+
+
+def make_master(service: Service, greet: Callable[[str], None]) -> Master:
+    """A master for a service that has been started. Must be called in the event loop that will run it.
+
+    `greet` is called with a text for the user once the proxy listens.
+    """
+    settings = service.settings
+    made = Master(options.Options(confdir=str(settings.state), listen_host=settings.listen.host))
+    made.addons.add(
+        core.Core(),
+        proxyserver.Proxyserver(),
+        next_layer.NextLayer(),
+        tlsconfig.TlsConfig(),
+        disable_h2c.DisableH2C(),
+        ErrorCheck(),
+        BestBefore(service, lambda bundle: greet(_greeting(service, made, bundle))),
+    )
+    made.options.update(
+        listen_port=settings.listen.port,
+        mode=[_mode(settings)],
+        connection_strategy="lazy",  # a hit on HTTPS opens no connection
+        upstream_cert=False,  # nor does the certificate that we show for it
+        tcp_timeout=max(1, round(settings.idle_timeout)),
+    )
+    roots = ssl.get_default_verify_paths()
+    if roots.cafile or roots.capath:
+        # The system's, as our own fetch uses, rather than those that mitmproxy brings.
+        made.options.update(
+            ssl_verify_upstream_trusted_ca=roots.cafile, ssl_verify_upstream_trusted_confdir=roots.capath
+        )
+    return made
+
+
+def _mode(settings: Settings) -> str:
+    if settings.mode is not None:
+        return f"reverse:{settings.mode}"
+    if settings.upstream is not None:
+        return f"upstream:{settings.upstream}"
+    return "regular"
+
+
+def _greeting(service: Service, master: Master, bundle: Path) -> str:
+    server = next(iter(master.addons.get("proxyserver").servers))
+    host, port = server.listen_addrs[0][:2]
+    settings = service.settings
+    return greeting(
+        proxy_url=f"http://{Address(host, port)}",
+        state=settings.state,
+        ca_file=settings.state / CA_FILE,
+        bundle=bundle,
+        admin_url=service.admin_url,
+        store=settings.store.rpartition("@")[2],
+        traffic=span(settings.traffic_keep) if settings.traffic_log else None,
+    )

@@ -1,0 +1,355 @@
+"""One request and its response, inside mitmproxy's HTTP layer.
+
+mitmproxy's own `HttpStream` turns each request into a flow and walks it through the hooks of all addons. For a hit
+that is most of the time spent, so `CachingStream` asks the gateway as soon as the request is complete and sends the
+answer itself: no flow, no hooks, the same for HTTP/1 and HTTP/2, plain and intercepted. Requests with content and other
+methods are answered in the same way, so that one client of ours frames all that goes to origins. What asks for an
+upgrade takes mitmproxy's way, where `hooks` sees it.
+"""
+
+import logging
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from typing import Any, Protocol
+
+import mitmproxy.http
+from mitmproxy.net.http import http1
+from mitmproxy.net.http import url as http_url
+from mitmproxy.proxy import commands, events, layer
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers import http as layers
+from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
+from mitmproxy.proxy.mode_specs import ReverseMode
+
+from bestbefore.addon.engine.request import is_one_host, received
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.interim import Asking, nobody
+from bestbefore.addon.proxy.mitm.gateway import Gateway
+from bestbefore.addon.proxy.mitm.translate import request_of, response_of
+from bestbefore.addon.proxy.mitm.wait import BestbeforeWait, Work
+from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.rfc9111.message import Head, Request
+
+logger = logging.getLogger(__name__)
+
+Commands = layer.CommandGenerator[Any]
+
+OURS = "bestbefore_answers"
+"""The key of a flow's metadata that tells our own hooks to leave it alone."""
+WHOLE_BYTES = 256 * 1024
+"""Content in memory that is no larger is handed over at once, if there is room for it."""
+PIECE_BYTES = 64 * 1024
+"""Other content in memory is in pieces of this size, each when the client has taken most of the one before."""
+
+
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+
+
+class ClientConnection(Protocol):
+    """The connection that a request came on."""
+
+    async def window(self, stream_id: int) -> bool:
+        """Whether the client can take more of an answer; if not, waits until anything happens on its connection."""
+
+    def has_room(self, stream_id: int) -> bool:
+        """Whether the client can take more of an answer."""
+
+    def upload_moved(self) -> None:
+        """Some of what the client uploads was taken."""
+
+    def cut_later(self) -> object:
+        """Close the connection at once after a while."""
+
+
+class CachingStream(HttpStream):
+    """One request and its response."""
+
+    def __init__(self, context: Context, stream_id: int, gateway: Gateway, connection: ClientConnection) -> None:
+        super().__init__(context, stream_id)
+        self._gateway = gateway
+        self._request: mitmproxy.http.Request | None = None
+        self.upload: Upload | None = None
+        """The content of the request, if it has any."""
+        self._connection = connection
+
+    def handle_event(self, event: events.Event) -> Commands:
+        """As mitmproxy's; content goes to the upload at once, also while the answer is awaited."""
+        if self.upload is not None:
+            if isinstance(event, layers.RequestData):
+                self.upload.feed(event.data)
+                return
+            if isinstance(event, layers.RequestEndOfMessage):
+                self.upload.end()
+                return
+            if isinstance(event, layers.RequestTrailers):
+                return
+            if isinstance(event, layers.RequestProtocolError):
+                self.upload.fail("the client broke off")
+        yield from super().handle_event(event)
+
+    def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
+        """Decide who answers: we do, or mitmproxy."""
+        request, has_content = event.request, not event.end_stream
+        request.data.path = _encoded(request.data.path)
+        if event.replay_flow or not self._gateway.takes(request, self.context.client, has_content=has_content):
+            yield from super().state_wait_for_request_headers(event)
+            return
+        try:
+            length = _announced_length(request) if has_content else 0
+        except ValueError:  # mitmproxy has answered it with 400 and closes the connection
+            self._request, self.client_state = request, self.state_errored
+            return
+        misdirected = self._is_misdirected(request)
+        if request.is_http2 and not self._has_target(request):
+            request.path = "/\x00"  # refused as malformed
+        if (
+            layers.validate_request(self.mode, request, self.context.options.validate_inbound_headers) is not None
+            or not self._settle_destination(request)
+        ):
+            yield from super().state_wait_for_request_headers(event)
+            return
+        self._request = request
+        if misdirected:
+            self.client_state = self.state_errored
+            view = request_of(request, has_body=has_content)
+            refused = self._gateway.refusal(view, self.context.client)
+            yield from self._send_framed(refused or self._gateway.misdirected(view, self.context.client))
+        elif has_content:
+            self.client_state = self.state_errored
+            self.upload = Upload(length, self._connection.upload_moved)
+            if request.headers.get("expect", "").lower() == "100-continue":
+                yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, _continue()), self.context.client)
+            yield from self._answer(request)
+        else:
+            self.client_state = self.state_answer
+
+    def _has_target(self, request: mitmproxy.http.Request) -> bool:
+        """Whether the pseudo-header fields of a request name a target (RFC 9113 8.3.1)."""
+        hosts = [request.authority, *request.headers.get_all("host")]
+        in_tunnel = self.mode is HTTPMode.transparent and not isinstance(self.context.client.proxy_mode, ReverseMode)
+        schemes = ("https",) if in_tunnel and self.context.client.tls else ("http", "https")
+        return (request.path.startswith("/") or request.path == "*") and request.scheme in schemes and any(hosts)
+
+    def _is_misdirected(self, request: mitmproxy.http.Request) -> bool:
+        """Whether a request in a tunnel is for another server than the tunnel leads to."""
+        address = self.context.server.address
+        if self.mode is not HTTPMode.transparent or isinstance(self.context.client.proxy_mode, ReverseMode):
+            return False
+        return address is not None and any(
+            not _names(named, address, tls=bool(self.context.client.tls))
+            for named in (request.authority, *request.headers.get_all("host"))
+            if named
+        )
+
+    def _settle_destination(self, request: mitmproxy.http.Request) -> bool:
+        """Set scheme, host and port as mitmproxy would; False if they cannot be known."""
+        if self.mode is HTTPMode.transparent:
+            if not self.context.server.address:
+                return False
+            request.data.host, request.data.port = self.context.server.address[:2]
+            request.scheme = "https" if self.context.server.tls else "http"
+            is_reverse = isinstance(self.context.client.proxy_mode, ReverseMode)
+            if is_reverse and is_one_host(request.headers.get_all("host")):  # else it stays, and is refused for it
+                # Clients name the proxy; the origin behind it has a name of its own.
+                request.host_header = http_url.hostport(request.scheme, request.host, request.port)
+        elif not request.host:
+            try:
+                host, port = http_url.parse_authority(request.host_header or "", check=True)
+            except ValueError:
+                return False
+            request.scheme = "https" if self.context.client.tls else "http"
+            request.data.host, request.data.port = host, port or (443 if self.context.client.tls else 80)
+        return True
+
+    def state_answer(self, event: events.Event) -> Commands:
+        """The request is complete: answer it."""
+        if isinstance(event, layers.RequestEndOfMessage) and self._request is not None:
+            self.client_state = self.state_errored  # whatever else arrives for this stream is of no interest
+            yield from self._answer(self._request)
+
+    def _answer(self, message: mitmproxy.http.Request) -> Commands:
+        as_it_came = request_of(message, has_body=self.upload is not None)
+        refused = self._gateway.refusal(as_it_came, self.context.client)
+        if refused is not None:
+            yield from self._send_framed(refused)
+        elif self._gateway.announce:
+            yield from self._answer_with_hooks(message)
+        else:
+            yield from self._send_framed((yield from self._answered(message, received(as_it_came))))
+        if self.upload is not None:
+            yield from self._leave_upload(self.upload, message)
+
+    def _leave_upload(self, upload: Upload, message: mitmproxy.http.Request) -> Commands:
+        """Take no more of the content. A client that has not sent all of it gets the end of the answer, and a while."""
+        upload.drop()
+        if not (upload.ended or message.is_http2 or self._client_is_gone()):
+            yield commands.CloseTcpConnection(self.context.client, half_close=True)
+            self._connection.cut_later()
+
+    def _answered(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
+        answer = None if self.upload is not None else self._gateway.hit(request, self.context.client)
+        return answer or (yield from self._asked(message, request))
+
+    def _send_framed(self, answer: Answer) -> Commands:
+        yield from self._send(answer, self._framed(answer.head))
+
+    def _asked(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
+        """The answer, after what the origin sends before it was passed on.
+
+        Over HTTP/1 it is not: programs, those with Python's http.client among them, take it for the answer, and
+        browsers pass it over (RFC 8297 3).
+        """
+        client = self.context.client
+        if not message.is_http2:
+            return (yield from self._wait(lambda: self._gateway.answer(request, client, nobody, self.upload)))
+        asking = Asking(lambda interim: self._gateway.answer(request, client, interim, self.upload))
+        while isinstance(came := (yield from self._wait(asking.next)), Head):
+            if not self._client_is_gone():
+                response = response_of(came, now_s=self._gateway.now())
+                yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response), client)
+        return came
+
+    def _answer_with_hooks(self, message: mitmproxy.http.Request) -> Commands:
+        """As `state_answer`, shown to the other addons of a stock mitmproxy as a flow."""
+        self.flow = mitmproxy.http.HTTPFlow(self.context.client, self.context.server, live=True)
+        self.flow.request = message
+        self.flow.metadata[OURS] = True
+        yield layers.HttpRequestHeadersHook(self.flow)
+        yield layers.HttpRequestHook(self.flow)
+        if (yield from self.check_killed(emit_error_hook=True)):
+            return
+        if self.flow.response is not None:  # another addon has answered
+            yield layers.HttpResponseHeadersHook(self.flow)
+            self.client_state = self.state_done
+            yield from self.send_response()
+            return
+        request = received(request_of(self.flow.request, has_body=self.upload is not None))
+        answer = yield from self._answered(message, request)
+        response = self._framed(answer.head)
+        response.data.content = answer.body
+        self.flow.response = response
+        yield layers.HttpResponseHeadersHook(self.flow)
+        yield from self._send(answer, response)
+        self.flow.live = False
+        yield layers.HttpResponseHook(self.flow)
+
+    def _framed(self, head: Head) -> mitmproxy.http.Response:
+        """The head with the framing that this client's protocol needs."""
+        response = response_of(head, now_s=self._gateway.now())
+        request = self._request
+        unread = self.upload is not None and not self.upload.ended
+        if request is not None and not request.is_http2 and (head.status == 400 or unread):
+            # What follows on the connection may be what the request was meant to smuggle, or too much of it.
+            response.headers["Connection"] = "close"
+        bodiless = head.status in (204, 304) or head.status < 200
+        if bodiless or "content-length" in response.headers or request is None or request.is_http2:
+            return response
+        if request.http_version == "HTTP/1.0":
+            response.headers["Connection"] = "close"
+        elif request.method != "HEAD":
+            response.headers["Transfer-Encoding"] = "chunked"
+        return response
+
+    def _send(self, answer: Answer, response: mitmproxy.http.Response) -> Commands:
+        client, sent = self.context.client, 0
+        at_once = len(answer.body) <= WHOLE_BYTES and self._connection.has_room(self.stream_id)
+        chunks = answer.chunks if at_once or not answer.body else _pieces(answer.body)
+        done = not answer.body and chunks is None
+        yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response, done), client)
+        if chunks is not None:
+            sent = yield from self._send_chunks(answer, chunks)
+            if sent < 0:
+                return
+        elif answer.body:
+            yield layers.SendHttp(layers.ResponseData(self.stream_id, answer.body), client)
+            sent = len(answer.body)
+        answer.finish(sent, complete=True)
+        yield layers.DropStream(self.stream_id)
+        yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), client)
+
+    def _send_chunks(self, answer: Answer, chunks: AsyncGenerator[bytes]) -> Commands:
+        """Pass the content on as it comes. Returns its size, or -1 if it was cut short at either end."""
+        client, sent = self.context.client, 0
+
+        async def next_chunk() -> bytes | None:
+            await self._gateway.drained(client)
+            while not self._client_is_gone() and not await self._connection.window(self.stream_id):
+                pass
+            return await anext(chunks, None)
+
+        async def close() -> None:
+            async with aclosing(chunks):
+                pass
+
+        try:
+            while (chunk := (yield from self._wait(next_chunk))) is not None:
+                if self._client_is_gone():
+                    yield from self._wait(close)
+                    answer.finish(sent, complete=False)
+                    yield layers.DropStream(self.stream_id)
+                    return -1
+                yield layers.SendHttp(layers.ResponseData(self.stream_id, chunk), client)
+                sent += len(chunk)
+        except Exception as error:
+            # The head is out, so the only honest end is a broken one: the client must not take this for the whole. And
+            # left to mitmproxy, it would wait for ever.
+            if not isinstance(error, ConnectionError):
+                logger.exception("an answer broke off: this is a fault in bestbefore")
+            yield from self._wait(close)
+            answer.finish(sent, complete=False)
+            yield layers.DropStream(self.stream_id)
+            code = layers.ErrorCode.GENERIC_SERVER_ERROR
+            yield layers.SendHttp(layers.ResponseProtocolError(self.stream_id, str(error), code), client)
+            return -1
+        return sent
+
+    def _wait[T](self, start: Callable[[], Awaitable[T]]) -> layer.CommandGenerator[T]:
+        work = Work(start)
+        yield BestbeforeWait(work)
+        return work.outcome()
+
+    def _client_is_gone(self) -> bool:
+        return any(isinstance(event, layers.RequestProtocolError) for event in self._paused_event_queue)
+
+    def handle_protocol_error(self, event: layers.RequestProtocolError | layers.ResponseProtocolError) -> Commands:
+        """A client that went away while we answer it: nothing is left to do. Else as mitmproxy's."""
+        if self._request is None:
+            yield from super().handle_protocol_error(event)
+        else:
+            yield layers.DropStream(self.stream_id)
+
+
+def _encoded(target: bytes) -> bytes:
+    """The target with what is not ASCII percent-encoded, as browsers send it.
+
+    Some servers read such a byte as white space, where a target ends.
+    """
+    return target if target.isascii() else _NOT_ASCII.sub(lambda found: b"%%%02X" % found[0][0], target)
+
+
+def _announced_length(request: mitmproxy.http.Request) -> int | None:
+    """The length of a request's content, bytes; None if it comes in chunks or frames. ValueError if it is in doubt."""
+    if request.is_http2:
+        length = request.headers.get("content-length", "")
+        return int(length) if length.isascii() and length.isdigit() and len(length) < 19 else None
+    return http1.expected_http_body_size(request)
+
+
+def _names(authority: str, address: tuple[str, int], *, tls: bool) -> bool:
+    """Whether an authority (Host, :authority or that of an absolute target) is that of an address."""
+    try:
+        host, port = http_url.parse_authority(authority, check=False)
+    except ValueError:
+        return False
+    same = host.lower().rstrip(".") == address[0].lower().rstrip(".")
+    return same and (port or (443 if tls else 80)) == address[1]
+
+
+def _continue() -> mitmproxy.http.Response:
+    return mitmproxy.http.Response(b"HTTP/1.1", 100, b"Continue", mitmproxy.http.Headers(), None, None, 0.0, None)
+
+
+async def _pieces(body: bytes) -> AsyncGenerator[bytes]:
+    for start in range(0, len(body), PIECE_BYTES):
+        yield body[start : start + PIECE_BYTES]

@@ -1,0 +1,162 @@
+"""Large bodies as files, so that a cache may be much larger than memory."""
+
+import errno
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from collections import OrderedDict
+from collections.abc import Collection
+from pathlib import Path
+from typing import NamedTuple
+
+from bestbefore.addon.rfc9111.copy import BodyRef
+from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+
+FILE_FROM_BYTES = 64 * 1024
+"""Bodies larger than this are files."""
+STREAM_FROM_BYTES = 1024 * 1024
+"""Files larger than this are not read whole, but handed over to be streamed."""
+
+RESERVE_BYTES = 64 * 1024 * 1024
+"""How much of the disk is left to the histories: when there is no more than this, no body is written."""
+
+WHOLE_REMEMBERED = 10_000
+"""Of how many files that are streamed it is remembered that they are whole."""
+PIECE_BYTES = 256 * 1024
+
+_DIGEST = re.compile(r"[A-Za-z0-9_-]{2,128}")
+
+
+def new_digest() -> "hashlib.blake2b":
+    """What contents are named by."""
+    return hashlib.blake2b(digest_size=20)
+
+
+def is_whole(ref: BodyRef, content: bytes) -> bool:
+    """Whether this is the content that is referred to."""
+    digest = new_digest()
+    digest.update(content)
+    return len(content) == ref.size and digest.hexdigest() == ref.digest
+
+
+class Reading(NamedTuple):
+    """What was found of a body."""
+
+    body: bytes | Path | None
+    """The content, or of a very large one the file; None if it is gone."""
+    damaged: bool = False
+    """It was there, and is not what was stored: it is removed."""
+
+
+class BodyFiles:
+    """A directory of files named by the digests of their contents: `ab/abcdef...`. All methods block.
+
+    A file appears whole or not at all. It is written before the record that refers to it, and leaves with a later
+    sweep when nothing refers to it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._recent: set[str] = set()
+        """Digests written since the last sweep: their records may be still on their way."""
+        self._whole: OrderedDict[str, tuple[int, int, int]] = OrderedDict()
+        """Digest -> inode, size and time of change of a file whose content was compared with its digest."""
+
+    def _path(self, digest: str) -> Path | None:
+        """Where the file is; None for what cannot be a digest, such as a path."""
+        return self._folder / digest[:2] / digest if _DIGEST.fullmatch(digest) else None
+
+    def write(self, ref: BodyRef, content: bytes | UnlinkedFile) -> None:
+        """Raises OSError, as when the disk is full."""
+        path = self._path(ref.digest)
+        if path is None:
+            raise OSError(errno.EINVAL, f"{ref.digest!r} cannot name a file")
+        self._recent.add(ref.digest)
+        if self._has(ref):
+            return
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        if shutil.disk_usage(self._folder).free < RESERVE_BYTES + ref.size:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        number, temporary = tempfile.mkstemp(dir=self._folder, prefix="new-")
+        try:
+            with os.fdopen(number, "wb") as file:
+                if isinstance(content, UnlinkedFile):
+                    content.copy_to(file)
+                else:
+                    file.write(content)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+
+    def _has(self, ref: BodyRef) -> bool:
+        found = self.find(ref)
+        try:
+            return found is not None and self._is_whole_file(ref, found)
+        except OSError:
+            return False
+
+    def find(self, ref: BodyRef) -> Path | None:
+        """The file, if it is there and of the right size: after a power cut it may be neither."""
+        path = self._path(ref.digest)
+        try:
+            return path if path is not None and path.stat().st_size == ref.size else None
+        except OSError:
+            return None
+
+    def read(self, ref: BodyRef) -> Reading:
+        """The content, compared with its digest. That of a file that is streamed is read for it, once."""
+        path = self.find(ref)
+        if path is None:
+            return Reading(None)
+        try:
+            if ref.size > STREAM_FROM_BYTES:
+                return Reading(path) if self._is_whole_file(ref, path) else self._removed(path)
+            content = path.read_bytes()
+        except OSError:
+            return Reading(None)
+        return Reading(content) if is_whole(ref, content) else self._removed(path)
+
+    def _is_whole_file(self, ref: BodyRef, path: Path) -> bool:
+        with path.open("rb") as file:
+            state = os.fstat(file.fileno())
+            found = state.st_ino, state.st_size, state.st_mtime_ns
+            if self._whole.get(ref.digest) == found:
+                return True
+            digest = new_digest()
+            while piece := file.read(PIECE_BYTES):
+                digest.update(piece)
+        if digest.hexdigest() != ref.digest:
+            return False
+        self._whole[ref.digest] = found
+        while len(self._whole) > WHOLE_REMEMBERED:
+            self._whole.popitem(last=False)
+        return True
+
+    @staticmethod
+    def _removed(path: Path) -> Reading:
+        path.unlink(missing_ok=True)
+        return Reading(None, damaged=True)
+
+    def list(self) -> list[Path]:
+        """All files, those left over from an interrupted write too."""
+        return [p for p in self._folder.glob("**/*") if p.is_file()] if self._folder.is_dir() else []
+
+    def sweep(self, found: Collection[Path], referred_to: Collection[str]) -> int:
+        """Remove those of the files found, before the references were read, that nothing refers to; their bytes.
+
+        What was written since the sweep before stays until the next one.
+        """
+        recent, self._recent = self._recent, set()
+        freed = 0
+        for path in found:
+            if path.name not in referred_to and path.name not in recent:
+                try:
+                    size = path.stat().st_size
+                    path.unlink()
+                except OSError:
+                    continue
+                freed += size
+        return freed

@@ -1,0 +1,112 @@
+"""Records, copies and tombstones as msgpack, and back.
+
+The wire types follow from the dataclasses: each field that the constructor takes, under its own name, with its
+default, so that a field which is added later (with a default) can be missing in what was written before.
+"""
+
+import dataclasses
+from collections.abc import Collection
+from typing import Any, get_type_hints
+
+import msgspec
+
+from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Fields
+from bestbefore.addon.store.backend.interface import KeptCopy, Tombstone
+
+
+class UnreadableError(ValueError):
+    """What is stored is not what this version writes."""
+
+
+# A type that is none of ours is a fault of this file. msgspec lets this error through; a TypeError it would take for
+# stored data that cannot be read.
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Fields):
+        return value.raw
+    raise NotImplementedError(type(value))
+
+
+def _typed(wanted: type, value: Any) -> object:
+    if wanted is Fields:
+        return Fields(msgspec.convert(value, tuple[tuple[str, str], ...]))
+    raise NotImplementedError(wanted)
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_plain)
+
+
+class _Codec[T]:
+    """Between a dataclass and msgpack."""
+
+    def __init__(self, made: type[T], *, beside: Collection[str] = (), **on_wire: Any) -> None:
+        """`on_wire`: the types of those fields that are written otherwise than they are. `beside`: numbers that may be
+        written with them, without being fields."""
+        self._made = made
+        types = get_type_hints(made) | on_wire
+        taken = [f for f in dataclasses.fields(made) if f.init]  # type: ignore[arg-type]
+        self._names = [f.name for f in taken]
+        self._decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(
+            msgspec.defstruct(
+                made.__name__,
+                [
+                    *(_wire_field(f, types[f.name]) for f in taken),
+                    *((name, int | None, None) for name in beside),
+                ],
+                kw_only=True,
+            ),
+            dec_hook=_typed,
+        )
+        self._beside = tuple(beside)
+
+    def encode(self, value: T, **on_wire: object) -> bytes:
+        return _encoder.encode({name: getattr(value, name) for name in self._names} | on_wire)
+
+    def parts(self, encoded: bytes) -> dict[str, Any]:
+        try:
+            wire = self._decoder.decode(encoded)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:
+            raise UnreadableError(f"a stored {self._made.__name__} cannot be read: {e}") from None
+        return {name: getattr(wire, name) for name in (*self._names, *self._beside)}
+
+    def decode(self, encoded: bytes) -> T:
+        """Raises UnreadableError."""
+        return self._made(**self.parts(encoded))
+
+
+def _wire_field(f: "dataclasses.Field[Any]", wire_type: Any) -> tuple[str, Any] | tuple[str, Any, Any]:
+    if f.default is not dataclasses.MISSING:
+        return f.name, wire_type, f.default
+    if f.default_factory is not dataclasses.MISSING:
+        return f.name, wire_type, msgspec.field(default_factory=f.default_factory)
+    return f.name, wire_type
+
+
+# Most updates are exact: one number instead of two, since a record may hold a thousand and is written at each contact.
+_records = _Codec(Record, updates=tuple[float | tuple[float, float], ...])
+_copies = _Codec(Copy, beside=["heard"])
+_tombstones = _Codec(Tombstone)
+
+encode_copy = _copies.encode
+encode_tombstone, decode_tombstone = _tombstones.encode, _tombstones.decode
+
+
+def decode_copy(encoded: bytes) -> KeptCopy:
+    """Raises UnreadableError."""
+    parts = _copies.parts(encoded)
+    heard = parts.pop("heard")
+    return KeptCopy(Copy(**parts), heard)
+
+
+def encode_record(record: Record) -> bytes:
+    return _records.encode(record, updates=[u.by_s if u.exact else (u.after_s, u.by_s) for u in record.updates])
+
+
+def decode_record(encoded: bytes) -> Record:
+    """Raises UnreadableError."""
+    parts = _records.parts(encoded)
+    updates = (Update(u, u) if isinstance(u, float) else Update(*u) for u in parts.pop("updates"))
+    return Record(**parts, updates=tuple(updates))

@@ -1,0 +1,313 @@
+"""The connection to one Redis or Valkey, or to a cluster of them, and what its errors mean to the store."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import redis.exceptions as errors
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+from redis.asyncio.connection import UnixDomainSocketConnection, parse_url
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+
+from bestbefore.addon.store.backend.interface import (
+    AwayError,
+    CommandError,
+    FullError,
+    StoreInputError,
+    UnwritableError,
+)
+
+log = logging.getLogger("bestbefore.store")
+
+PATIENCE_S = 2.0
+"""How long a server may take to accept a connection (a busy machine takes half a second for it, ourselves included),
+and to answer, with a body of some MB too: a client waits for it that could be served without."""
+CONNECTIONS = 16
+LISTEN_S = 5.0
+"""How often the connection that only listens is tried."""
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Raise what redis-py raises as the store's own errors."""
+    try:
+        yield
+    except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
+        raise as_store_error(e) from e
+    except TypeError as e:
+        # How asyncio (of Python 3.13.0, at least) fails where a connection was closed a moment before it is written to.
+        raise AwayError("the connection was closed") from e
+
+
+def as_store_error(e: Exception) -> Exception:
+    """What an error of redis-py means to the store."""
+    text = str(e) or type(e).__name__
+    if isinstance(e, errors.OutOfMemoryError) or "OOM command not allowed" in text:
+        return FullError("it has reached its maxmemory")
+    if "MISCONF" in text:
+        return UnwritableError(f"it cannot write to its disk: {text}")
+    refusals = ("READONLY", "NOPERM", "NOREPLICAS", "ACL failure in script")
+    if isinstance(e, errors.ReadOnlyError | errors.NoPermissionError) or any(word in text for word in refusals):
+        return UnwritableError(text)
+    if isinstance(e, errors.DataError) or (type(e) is errors.ResponseError and not _of_server(text)):
+        return CommandError(text)
+    return AwayError(text)
+
+
+def _of_server(text: str) -> bool:
+    """Whether an error tells of the server rather than of one command: BUSY, NOREPLICAS and the like.
+
+    redis-py has removed the code ERR, which all others have that begin with none.
+    """
+    code = text.partition(" ")[0]
+    return code.isalpha() and code.isupper() and code != "WRONGTYPE"
+
+
+EXPECTED = "expected `embedded`, redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], rediss://... or unix:///PATH"
+
+
+def checked_url(url: str) -> str:
+    """The URL, if it is one of a Redis. Raises StoreInputError."""
+    scheme, shown = url.partition("://")[0], _without_password(url)
+    if scheme not in ("redis", "rediss", "unix"):
+        raise StoreInputError(f"store {shown!r}: {EXPECTED}")
+    try:
+        options, database = parse_url(url), urlsplit(url).path.strip("/")
+        # It takes the options of the URL, and connects to nothing yet.
+        BlockingConnectionPool.from_url(url).make_connection()  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError, errors.RedisError) as e:
+        raise StoreInputError(f"store {shown!r}: {str(e).rpartition('__init__() ')[2]}; {EXPECTED}") from None
+    if not options.get("path" if scheme == "unix" else "host"):
+        raise StoreInputError(f"store {shown!r}: it names no {'path' if scheme == 'unix' else 'host'}; {EXPECTED}")
+    if scheme != "unix" and database and not database.isdigit():
+        raise StoreInputError(f"store {shown!r}: {database!r} is no database number; {EXPECTED}")
+    return url
+
+
+def _without_password(url: str) -> str:
+    before, at, after = url.rpartition("@")
+    scheme, slashes, user = before.partition("://")
+    return f"{scheme}{slashes}{user.partition(':')[0]}:***{at}{after}" if at and ":" in user else url
+
+
+def _wrong_input(e: Exception) -> str | None:
+    """What the user gave wrong, if it was that which kept us from connecting."""
+    text = str(e)
+    if "NOAUTH" in text or "Authentication required" in text:
+        return "the server asks for a password"
+    if isinstance(e, errors.AuthenticationError):
+        return "the server refuses the password"
+    if isinstance(e, errors.InvalidResponse):
+        return "this is no Redis or Valkey server"
+    if "DB index" in text or "Invalid Database" in text:
+        return "the server has no such database"
+    return None
+
+
+class Connection:
+    """Commands, pipelines and scripts; one more connection that listens.
+
+    Answers are typed Any: redis-py declares each as a union of its sync and async forms.
+    """
+
+    def __init__(
+        self, url: str | None = None, *, socket: Path | None = None, name: str = "", patience_s: float = PATIENCE_S
+    ) -> None:
+        """To a URL or a Unix socket. `name`: how the server's list of clients calls us. `patience_s`: how long the
+        server may take to accept a connection, and to answer.
+
+        Raises StoreInputError for what is no URL of a Redis.
+        """
+        self._url = checked_url(url) if url is not None else None
+        self._patience_s = patience_s
+        self._options: dict[str, Any] = {
+            "socket_connect_timeout": patience_s,
+            "socket_timeout": patience_s,
+            "protocol": 2,  # what every server speaks
+            "client_name": name or None,
+        }
+        if socket is not None:
+            self._options |= {"connection_class": UnixDomainSocketConnection, "path": str(socket)}
+        self.shown = _without_password(url) if url is not None else str(socket)
+        self.info: dict[str, Any] = {}
+        """The server's INFO at the last connect; empty if it did not tell."""
+        self._client: Any = None
+        self._plain: Any = None
+        self._listener: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Connect anew. Raises StoreInputError for a refused password or a server that is no Redis; AwayError."""
+        await self.close()
+        # Redis-py's own retries would wait where a client waits; the store itself reconnects, in the background.
+        retry = Retry(NoBackoff(), 0)
+        options = self._options | {"max_connections": CONNECTIONS, "timeout": self._patience_s, "retry": retry}
+        pool = BlockingConnectionPool.from_url(self._url, **options) if self._url else BlockingConnectionPool(**options)
+        self._client = self._plain = Redis.from_pool(pool)
+        try:
+            await self._plain.ping()
+            self.info = await self._told_info()
+            if self.info.get("cluster_enabled") and self._url is not None:
+                self._client = RedisCluster.from_url(self._url, retry=Retry(NoBackoff(), 1), **self._options)
+                await self._client.initialize()
+        except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
+            wrong = _wrong_input(e)
+            if wrong is not None:
+                raise StoreInputError(f"store {self.shown}: {wrong}: {e}") from None
+            raise as_store_error(e) from e
+
+    async def _told_info(self) -> dict[str, Any]:
+        try:
+            info: dict[str, Any] = await self._plain.info()
+        except errors.ResponseError:  # not allowed to this user: do without
+            return {}
+        return info
+
+    async def warnings(self) -> list[str]:
+        """What in the server's settings lets histories be lost."""
+        found = []
+        policy = str(self.info.get("maxmemory_policy", ""))
+        if policy.startswith("allkeys-"):
+            found.append(f"its maxmemory-policy {policy} may evict histories: volatile-lru evicts copies alone")
+        if self.info.get("aof_enabled") == 0 and not await self._saves():
+            found.append("it keeps nothing on disk (appendonly no): what was learnt is gone when it restarts")
+        return found
+
+    async def _saves(self) -> bool:
+        try:
+            return bool((await self._plain.config_get("save")).get("save"))
+        except errors.RedisError:
+            return False
+
+    async def close(self) -> None:
+        listener, self._listener = self._listener, None
+        if listener is not None:
+            listener.cancel()
+            await asyncio.gather(listener, return_exceptions=True)
+        clients = {id(c): c for c in (self._client, self._plain) if c is not None}
+        self._client = self._plain = None
+        for client in clients.values():
+            with suppress(errors.RedisError, OSError):  # it is given up in any case
+                await client.aclose()
+
+    @property
+    def _connected(self) -> Any:
+        if self._client is None:
+            raise AwayError("not connected")
+        return self._client
+
+    async def ask(self, *command: Any) -> Any:
+        """Send one command. Raises AwayError, UnwritableError."""
+        with translated():
+            return await self._connected.execute_command(*command)
+
+    async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Send commands together; their answers in order.
+
+        Raises AwayError, UnwritableError or CommandError if any of them failed.
+        """
+        answers = await self.answers(commands)
+        for answer in answers:
+            if isinstance(answer, CommandError):
+                raise answer
+        return answers
+
+    async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Likewise, with a CommandError in place of the answer of a command that failed alone."""
+        if not commands:
+            return []
+        with translated():
+            pipeline = self._connected.pipeline(transaction=False)
+            for command in commands:
+                pipeline.execute_command(*command)
+            answers: list[Any] = await pipeline.execute(raise_on_error=False)
+        for i, answer in enumerate(answers):
+            if isinstance(answer, Exception):
+                answers[i] = as_store_error(answer)
+                if not isinstance(answers[i], CommandError):
+                    raise answers[i] from answer
+        return answers
+
+    async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
+        """The keys that match, in parts, on all nodes of a cluster."""
+        part: list[bytes] = []
+        with translated():
+            async for key in self._connected.scan_iter(match=pattern, count=500):
+                part.append(key)
+                if len(part) >= 500:
+                    yield part
+                    part = []
+        yield part
+
+    async def listen(self, channel: str, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
+        """Subscribe, and pass on what is published, until the connection is lost: then say so, once.
+
+        Raises AwayError if it cannot subscribe.
+        """
+        pubsub = self._plain.pubsub()
+        try:
+            with translated():
+                await pubsub.subscribe(channel)
+                await pubsub.get_message(timeout=self._patience_s)  # the confirmation: from here on nothing is missed
+        except BaseException:  # perhaps we were stopped meanwhile
+            await pubsub.aclose()
+            raise
+        self._listener = asyncio.create_task(self._pass_on(pubsub, heard, lost))
+
+    async def _pass_on(self, pubsub: Any, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
+        silent = False
+        try:
+            with translated():
+                while True:
+                    message = await pubsub.get_message(timeout=max(LISTEN_S, self._patience_s))
+                    if message is not None:
+                        silent = False
+                        if message["type"] == "message":
+                            heard(message["data"])
+                    elif silent:  # a connection may break without a sign
+                        break
+                    else:
+                        silent = True
+                        await pubsub.ping()
+            lost(AwayError(f"{self.shown} no longer answers"))
+        except AwayError as e:
+            lost(e)
+        finally:
+            await pubsub.aclose()
+
+
+def pairs(flat: Any) -> list[tuple[bytes, bytes]]:
+    """The pairs of an answer, which redis-py gives as a dict, as pairs or as a flat list."""
+    if isinstance(flat, dict):
+        return list(flat.items())
+    if flat and isinstance(flat[0], tuple | list):
+        return [(pair[0], pair[1]) for pair in flat]
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+type Script = Callable[[Sequence[str], Sequence[Any]], list[Any]]
+
+
+_CHECK = """
+for i, wanted in ipairs({%s}) do
+  local found = redis.call('TYPE', KEYS[i]).ok
+  if found ~= wanted and found ~= 'none' then
+    return redis.error_reply('WRONGTYPE a key of the script')
+  end
+end
+"""
+
+
+def script(source: str, *types: str) -> Script:
+    """A command that runs a Lua script, from its keys and arguments; `types` are those of its keys.
+
+    A key of another type is an error before anything is written. The source goes along each time (it is short): no
+    server has to know it, after a restart or a failover either.
+    """
+    source = _CHECK % ", ".join(f"'{name}'" for name in types) + source
+    return lambda names, arguments: ["EVAL", source, len(names), *names, *arguments]
+

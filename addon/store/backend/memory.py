@@ -1,0 +1,224 @@
+"""The store in memory: for a replay through the addon, and for tests. Nothing of it outlives the process."""
+
+from collections import Counter, OrderedDict
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from cachetools import LRUCache
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.store.backend.interface import (
+    VARIANTS_KEPT,
+    AwayError,
+    Body,
+    Commit,
+    GroupCounts,
+    KeptCopy,
+    Put,
+    Tombstone,
+    Versioned,
+)
+from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
+from bestbefore.addon.store.backend.keys import host_of, variant_of
+from bestbefore.addon.store.backend.unlinked import whole
+from bestbefore.addon.store.cache.gains import add
+from bestbefore.addon.store.cache.steady import Looked
+from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+
+RECORDS_KEPT = 1_000_000
+
+
+@dataclass(slots=True)
+class _Kept:
+    """The copies of one URL."""
+
+    copies: dict[str, Copy] = field(default_factory=dict)
+    """By variant, those put last at the end."""
+    bodies: dict[str, bytes] = field(default_factory=dict)
+    until_s: float = 0.0
+    """By the monotonic clock."""
+
+
+class MemoryBackend:
+    """See `interface.Backend`. Bounded: the copies and records not asked for lately leave."""
+
+    def __init__(self, clock: Clock, domain_of: Callable[[str], str], *, max_bytes: int) -> None:
+        """`max_bytes`: of copies."""
+        self._clock = clock
+        self._domain_of = domain_of
+        self.keeper = MemoryKeeper(clock, domain_of)
+        self._records: OrderedDict[str, Versioned] = OrderedDict()
+        self._versions = count(1)
+        self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
+        """Host -> updates and starts."""
+        self._kept: LRUCache[str, _Kept] = LRUCache(max_bytes, getsizeof=_size_bytes)
+        self._buried: dict[str, float] = {}
+        self._tombstones: list[Tombstone] = []
+        self._requests: Counter[str] = Counter()
+        self._look: Looked | None = None
+
+    async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
+        """There is no other process to be heard of, and nothing to be lost."""
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    # Histories
+
+    async def records(self, urls: Sequence[str]) -> list[Versioned]:
+        for url in urls:
+            if url in self._records:
+                self._records.move_to_end(url)
+        return [self._records.get(url, Versioned()) for url in urls]
+
+    async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
+        return [self._commit(commit) for commit in commits]
+
+    def _commit(self, commit: Commit) -> bytes | Versioned:
+        found = self._records.get(commit.url, Versioned())
+        if found.version != commit.expected:
+            return found
+        self._gain(host_of(commit.url), commit.gain)
+        if commit.record is None:
+            self._records.pop(commit.url, None)
+            return b""
+        version = b"%d" % next(self._versions)
+        self._records[commit.url] = Versioned(version, commit.record)
+        if len(self._records) > RECORDS_KEPT:
+            self._records.popitem(last=False)
+        return version
+
+    def _gain(self, host: str, gain: GroupCounts) -> None:
+        updates, starts = self._counts.setdefault(host, ({}, {}))
+        add(updates, gain.updates)
+        add(starts, gain.starts)
+
+    # Copies
+
+    def _living(self, url: str) -> _Kept | None:
+        kept = self._kept.get(url)
+        if kept is not None and kept.until_s < self._clock.monotonic():
+            del self._kept[url]
+            return None
+        return kept
+
+    async def copies(self, url: str) -> list[KeptCopy]:
+        kept = self._living(url)
+        return [KeptCopy(copy) for copy in kept.copies.values()] if kept else []
+
+    async def body(self, copy: Copy) -> Body | None:
+        kept = self._living(copy.url)
+        return kept.bodies.get(copy.body.digest) if kept else None
+
+    async def put(self, puts: Sequence[Put], heard: int = 0) -> None:  # noqa: ARG002 - there is one process
+        for put in puts:
+            self._put(put)
+
+    def _put(self, put: Put) -> None:
+        copy, variant = put.copy, variant_of(put.copy)
+        if copy.stored_s < self._buried.get(copy.url, copy.stored_s):
+            return
+        before = self._living(copy.url) or _Kept()
+        if variant in before.copies and before.copies[variant].was_received_after(copy, self._clock.now()):
+            return
+        copies = {name: other for name, other in before.copies.items() if name != variant}
+        bodies = dict(before.bodies)
+        if put.body is not None:
+            bodies[copy.body.digest] = whole(put.body)
+        if copy.body.digest in bodies:
+            copies[variant] = copy
+        if len(copies) > VARIANTS_KEPT:
+            del copies[min(copies, key=lambda name: copies[name].stored_s)]
+        self._keep(copy.url, copies, bodies, max(before.until_s, self._clock.monotonic() + put.ttl_s))
+
+    def _keep(self, url: str, copies: dict[str, Copy], bodies: dict[str, bytes], until_s: float) -> None:
+        used = {copy.body.digest for copy in copies.values()}
+        kept = _Kept(copies, {digest: body for digest, body in bodies.items() if digest in used}, until_s)
+        self._kept.pop(url, None)
+        if copies and _size_bytes(kept) <= self._kept.maxsize:
+            self._kept[url] = kept
+
+    async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
+        return sum(self._remove(url, tombstone.time_s) for url in urls)
+
+    def _remove(self, url: str, until_s: float) -> bool:
+        kept = self._living(url)
+        if kept is None:
+            return False
+        copies = {name: copy for name, copy in kept.copies.items() if copy.stored_s > until_s}
+        self._keep(url, copies, kept.bodies, kept.until_s)
+        return len(copies) < len(kept.copies)
+
+    # Tombstones
+
+    async def bury(self, tombstones: Sequence[Tombstone], heard: int = 0) -> list[Tombstone]:  # noqa: ARG002
+        oldest_s = self._clock.now() - TOMBSTONES_KEPT_S
+        self._tombstones = sorted(t for t in (*self._tombstones, *tombstones) if t.time_s > oldest_s)
+        self._tombstones = self._tombstones[-TOMBSTONES_AT_MOST:]
+        self._buried = {url: time_s for url, time_s in self._buried.items() if time_s > oldest_s}
+        for tombstone in tombstones:
+            if tombstone.exact:
+                earlier_s = self._buried.get(tombstone.pattern, tombstone.time_s)
+                self._buried[tombstone.pattern] = max(earlier_s, tombstone.time_s)
+                self._remove(tombstone.pattern, tombstone.time_s)
+        return list(tombstones)
+
+    async def last_tombstone(self) -> int:
+        return 0
+
+    async def tombstones(self) -> list[Tombstone]:
+        return list(self._tombstones)
+
+    # Counts
+
+    async def hosts(self, domain: str | None) -> list[str]:
+        return [host for host, c in self._counts.items() if domain in (None, self._domain_of(host)) and any(c)]
+
+    async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
+        found = [self._counts.get(host, ({}, {})) for host in hosts]
+        return [GroupCounts(dict(updates), dict(starts)) for updates, starts in found]
+
+    async def tally(self, requests: Mapping[str, int]) -> None:
+        self._requests.update(requests)
+
+    async def top(self, n: int) -> list[tuple[str, int]]:
+        return sorted(self._requests.items(), key=lambda pair: (-pair[1], pair[0]))[:n]
+
+    async def requested(self) -> AsyncIterator[list[str]]:
+        yield list(self._requests)
+
+    async def uncount(self, urls: Sequence[str]) -> None:
+        for url in urls:
+            self._requests.pop(url, None)
+
+    # Sweeps
+
+    async def recorded(self) -> AsyncIterator[list[tuple[str, float]]]:
+        yield [(url, known.record.last_contact_s) for url, known in self._records.items() if known.record]
+
+    async def copied(self) -> AsyncIterator[list[str]]:
+        yield [url for url in list(self._kept) if self._living(url) is not None]
+
+    async def last_look(self) -> Looked | None:
+        return self._look
+
+    async def keep_look(self, look: Looked) -> None:
+        self._look = look
+
+    async def tidy(self) -> None:
+        for url in list(self._kept):
+            self._living(url)
+
+    @property
+    def damaged(self) -> Mapping[str, int]:
+        return {}
+
+    @property
+    def size_bytes(self) -> int | None:
+        return int(self._kept.currsize)
+
+
+def _size_bytes(kept: _Kept) -> int:
+    return 2048 * len(kept.copies) + sum(map(len, kept.bodies.values()))

@@ -1,0 +1,345 @@
+"""The store in Redis or Valkey: the user's own server, a cluster of them, or the embedded one."""
+
+import asyncio
+import errno
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from functools import partial
+from importlib.resources import files
+from typing import Any, cast
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.store.backend import codec, keys
+from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles, is_whole
+from bestbefore.addon.store.backend.connection import Connection, Script, log, script
+from bestbefore.addon.store.backend.interface import (
+    VARIANTS_KEPT,
+    AwayError,
+    Body,
+    CommandError,
+    Commit,
+    FullError,
+    KeptCopy,
+    Put,
+    StoreInputError,
+    Tombstone,
+    UnwritableError,
+    Versioned,
+)
+from bestbefore.addon.store.backend.keeper_redis import RedisKeeper
+from bestbefore.addon.store.backend.keys import Keys, host_of, variant_of
+from bestbefore.addon.store.backend.reading import hear, number_of
+from bestbefore.addon.store.backend.redis_counts import RedisCounts
+from bestbefore.addon.store.backend.repair import RepairingCommands
+from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+from bestbefore.addon.store.cache.faults import Faults, shown
+from bestbefore.addon.store.cache.steady import Looked
+from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+
+PROVISIONAL_S = 7 * 86_400.0
+"""How long an object that was seen once is remembered."""
+
+THREAD_FROM_BYTES = 256 * 1024
+"""Bodies larger than this are compared with their digests in a thread."""
+
+
+def _read_script(name: str, *types: str) -> Script:
+    return script((files("bestbefore.addon.store.backend") / f"{name}.lua").read_text("utf-8"), *types)
+
+
+_commit = _read_script("commit", "hash", "set", "hash", "hash")
+_put = _read_script("put", "hash", "hash", "string", "string")
+_remove = _read_script("remove", "hash", "hash", "string")
+_bury = _read_script("bury", "zset", "string")
+_last = _read_script("last", "string")
+
+
+class RedisBackend(RedisCounts):
+    """See `interface.Backend`; the keys are those of `keys.Keys`."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        names: Keys,
+        clock: Clock,
+        *,
+        clock_mark: str,
+        forget_after_s: float,
+        files: BodyFiles | None = None,
+    ) -> None:
+        """`files`: where large bodies are kept; None: in Redis too. `forget_after_s` is in policy time."""
+        self._wire = connection
+        self._faults = Faults(clock.monotonic)
+        super().__init__(RepairingCommands(connection, self._faults), names, clock, forget_after_s=forget_after_s)
+        self._clock_mark = clock_mark
+        self._files = files
+        self.keeper = RedisKeeper(self._connection, names, clock)
+        self._warned = False
+        self._size_bytes: int | None = None
+
+    # Life
+
+    async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
+        await self._wire.open()
+        self._domains.clear()
+        await self._check_store()
+        if not self._warned:
+            self._warned = True
+            for warning in await self._wire.warnings():
+                log.warning("store %s: %s", self._wire.shown, warning)
+        hears = partial(hear, heard, partial(self._readable, codec.decode_tombstone))
+        await self._wire.listen(keys.CHANNEL, hears, lost)
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    async def _check_store(self) -> None:
+        """Raises StoreInputError if this store is of a newer version, or was used under another kind of clock."""
+        where = f"store {self._wire.shown}"
+        try:
+            schema, clock = await self._connection.ask("HMGET", keys.STORE, "schema", "clock")
+        except UnwritableError as e:
+            raise StoreInputError(f"{where}: we may not use it: {e}") from None
+        # What is no text was never a mark.
+        damaged = [n for n, mark in (("schema", schema), ("clock", clock)) if mark is not None and not _is_mark(mark)]
+        schema, clock = (mark if mark is not None and _is_mark(mark) else None for mark in (schema, clock))
+        if schema is not None and not (schema.isdigit() and int(schema) <= keys.SCHEMA):
+            found = schema.decode()
+            raise StoreInputError(
+                f"{where}: written by a newer bestbefore (schema {found}; this one reads up to {keys.SCHEMA}): "
+                "use that version, or another store"
+            )
+        if clock is not None and clock.decode() != self._clock_mark:
+            found = clock.decode()
+            raise StoreInputError(
+                f"{where}: its times are those of a clock marked {found!r}, and this process runs under one marked "
+                f"{self._clock_mark!r} (BESTBEFORE_CLOCK): use another store"
+            )
+        if schema is None or clock is None:
+            for name in damaged:
+                self._faults.add("value", f"the mark {name} of {where} was no text: it is written anew")
+            try:
+                await self._connection.ask_all([
+                    *(("HDEL", keys.STORE, name) for name in damaged),
+                    ("HSETNX", keys.STORE, "schema", keys.SCHEMA),
+                    ("HSETNX", keys.STORE, "clock", self._clock_mark),
+                ])
+            except UnwritableError as e:  # nothing else will be written either, until it is connected to anew
+                raise AwayError(str(e)) from e
+
+    # Histories
+
+    async def records(self, urls: Sequence[str]) -> list[Versioned]:
+        found = await self._connection.ask_all(
+            [("HMGET", *self._names.of_url(url, "record"), "v", "b") for url in urls]
+        )
+        return [self._versioned(version or b"", record or b"") for version, record in found]
+
+    async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
+        await self._join_domains({self._names.domain(host_of(c.url)) for c in commits if c.record})
+        answers = await self._connection.ask_all([self._commit_command(c) for c in commits])
+        return [new if done else self._versioned(new, *record) for done, new, *record in answers]
+
+    def _versioned(self, version: bytes, record: bytes) -> Versioned:
+        """A record that cannot be read counts as none, and is replaced by what is learnt next."""
+        return Versioned(version, self._readable(codec.decode_record, record) if record else None, _number_of(version))
+
+    def _readable[T](self, decode: Callable[[bytes], T], encoded: bytes) -> T | None:
+        try:
+            return decode(encoded)
+        except codec.UnreadableError as e:
+            self._faults.add("value", str(e))
+            return None
+
+    def _commit_command(self, commit: Commit) -> list[Any]:
+        url, record = commit.url, commit.record
+        host = host_of(url)
+        live_s = PROVISIONAL_S if record and record.provisional else 0.0
+        return _commit(
+            [
+                *self._names.of_url(url, "record"),
+                self._names.of_domain(self._names.domain(host), "hosts"),
+                self._names.of_host(host, "updates"),
+                self._names.of_host(host, "starts"),
+            ],
+            [
+                commit.expected,
+                codec.encode_record(record) if record else b"",
+                repr(record.last_contact_s) if record else "0",
+                self._real_ms(live_s),
+                host,
+                *_flat(commit.gain.updates),
+                *_flat(commit.gain.starts),
+            ],
+        )
+
+    # Copies
+
+    async def copies(self, url: str) -> list[KeptCopy]:
+        variants = await self._connection.ask("HVALS", *self._names.of_url(url, "copies"))
+        found = (self._readable(codec.decode_copy, v.split(b"|", 2)[-1]) for v in variants)
+        return [kept for kept in found if kept is not None and kept.copy.url == url]
+
+    async def body(self, copy: Copy) -> Body | None:
+        ref = copy.body
+        if self._is_file(ref):
+            found, damaged = await asyncio.to_thread(self._files.read, ref)  # type: ignore[union-attr]
+            if damaged:
+                self._damaged(copy)
+            return cast("Body | None", found)
+        name = self._names.of_url(copy.url, "bodies")[0]
+        body: bytes | None = await self._connection.ask("HGET", name, ref.digest)
+        if body is None:
+            return None
+        whole = is_whole(ref, body) if ref.size < THREAD_FROM_BYTES else await asyncio.to_thread(is_whole, ref, body)
+        if whole:
+            return body
+        self._damaged(copy)
+        await self._connection.ask("HDEL", name, ref.digest)
+        return None
+
+    def _damaged(self, copy: Copy) -> None:
+        self._faults.add("body", f"content of {shown(copy.url)} in the store is not what was stored: it was removed")
+
+    def _is_file(self, ref: BodyRef) -> bool:
+        return self._files is not None and ref.size > FILE_FROM_BYTES
+
+    async def put(self, puts: Sequence[Put], heard: int = 0) -> None:
+        await self._join_domains({self._names.domain(host_of(p.copy.url)) for p in puts})
+        commands = []
+        for put in puts:
+            copy, body, where = put.copy, put.body, "kept"
+            if self._is_file(copy.body):
+                where = "elsewhere"
+                if body is not None:
+                    await self._write_file(copy.body, body)
+            elif body is not None:
+                where = "given"
+                if isinstance(body, UnlinkedFile):
+                    body = await asyncio.to_thread(body.read_all)
+            commands.append(
+                _put(
+                    self._names.of_url(copy.url, "copies", "bodies", "buried", "cut"),
+                    [
+                        variant_of(copy),
+                        copy.body.digest,
+                        repr(copy.stored_s),
+                        codec.encode_copy(copy, **({"heard": heard} if heard else {})),
+                        max(1, int(put.ttl_s * 1000)),
+                        VARIANTS_KEPT,
+                        repr(copy.response_time_s),
+                        repr(self._clock.now()),
+                        heard,
+                        where,
+                        *([body] if where == "given" else []),
+                    ],
+                )
+            )
+        await self._connection.ask_all(commands)
+
+    async def _write_file(self, ref: BodyRef, body: bytes | UnlinkedFile) -> None:
+        try:
+            await asyncio.to_thread(self._files.write, ref, body)  # type: ignore[union-attr]
+        except OSError as e:
+            if e.errno in (errno.EINVAL, errno.ENAMETOOLONG):  # it is this one that cannot be written
+                raise CommandError(f"a body cannot be written: {e}") from e
+            raise FullError(f"a body cannot be written: {e}") from e
+
+    async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
+        removed = await self._connection.ask_all([self._removal(url, tombstone, keeps=False) for url in urls])
+        return sum(n > 0 for n in removed)
+
+    def _removal(self, url: str, tombstone: Tombstone, *, keeps: bool) -> list[Any]:
+        """`keeps`: the tombstone too, so that nothing from before comes later."""
+        return _remove(
+            self._names.of_url(url, "copies", "bodies", "cut"),
+            [tombstone.number, repr(tombstone.time_s), self._real_ms(TOMBSTONES_KEPT_S) if keeps else 0],
+        )
+
+    # Tombstones
+
+    async def bury(self, tombstones: Sequence[Tombstone], heard: int = 0) -> list[Tombstone]:
+        if not tombstones:
+            return []
+        now_s = self._clock.now()
+        bounds = [repr(now_s - TOMBSTONES_KEPT_S), repr(now_s + TOMBSTONES_KEPT_S), TOMBSTONES_AT_MOST]
+        encoded = [codec.encode_tombstone(t) for t in tombstones]
+        answer = await self._connection.ask(
+            *_bury([keys.TOMBSTONES, keys.LAST_TOMBSTONE], [keys.CHANNEL, *bounds, heard, *encoded])
+        )
+        numbered = [codec.decode_tombstone(t) for t in answer]
+        await self._connection.ask_all([self._removal(t.pattern, t, keeps=True) for t in numbered if t.exact])
+        return numbered
+
+    async def last_tombstone(self) -> int:
+        return int(await self._connection.ask(*_last([keys.LAST_TOMBSTONE], [])))
+
+    async def tombstones(self) -> list[Tombstone]:
+        found = await self._connection.ask("ZRANGE", keys.TOMBSTONES, 0, -1)
+        readable = (self._readable(codec.decode_tombstone, encoded) for encoded in found)
+        return [t for t in readable if t is not None]
+
+    # Sweeps
+
+    async def recorded(self) -> AsyncIterator[list[tuple[str, float]]]:
+        async for part in self._connection.scan(self._names.every("record")):
+            named = [(name, url) for name in part if (url := Keys.name_in(name, "record")) is not None]
+            times = await self._connection.ask_all([("HGET", name, "t") for name, _ in named])
+            # What has no time that can be read is as old as can be: its record itself will tell.
+            yield [(url, number_of(t) or 0.0) for (_, url), t in zip(named, times, strict=True) if t is not None]
+
+    async def copied(self) -> AsyncIterator[list[str]]:
+        async for part in self._connection.scan(self._names.every("copies")):
+            yield [url for url in (Keys.name_in(name, "copies") for name in part) if url is not None]
+
+    async def last_look(self) -> Looked | None:
+        found = await self._connection.ask("HMGET", keys.SWEEP, "looked_s", "steady_s")
+        looked_s, steady_s = map(number_of, found)
+        return None if looked_s is None or steady_s is None else Looked(looked_s, steady_s)
+
+    async def keep_look(self, look: Looked) -> None:
+        await self._connection.ask(
+            "HSET", keys.SWEEP, "looked_s", repr(look.looked_s), "steady_s", repr(look.steady_s)
+        )
+
+    async def tidy(self) -> None:
+        self._domains.clear()  # so that one that has left the set by a fault joins it again
+        if self._files is not None:
+            found = await asyncio.to_thread(self._files.list)
+            referred_to: set[str] = set()
+            async for part in self._connection.scan(self._names.every("copies")):
+                part = [name for name in part if Keys.name_in(name, "copies") is not None]
+                for variants in await self._connection.ask_all([("HVALS", name) for name in part]):
+                    referred_to.update(v.split(b"|", 1)[0].decode(errors="replace") for v in variants)
+            freed = await asyncio.to_thread(self._files.sweep, found, referred_to)
+            log.debug("removed %d bytes of bodies that nothing refers to", freed)
+            self._size_bytes = (await self._connection.ask("INFO", "memory"))["used_memory"]
+        else:  # others keep their data there too
+            size_bytes = 0
+            async for part in self._connection.scan(f"bb{keys.SCHEMA}:*"):
+                sizes = await self._connection.ask_all([("MEMORY", "USAGE", key) for key in part])
+                size_bytes += sum(size or 0 for size in sizes)
+            self._size_bytes = size_bytes
+
+    @property
+    def damaged(self) -> Mapping[str, int]:
+        return self._faults.counts
+
+    @property
+    def size_bytes(self) -> int | None:
+        return self._size_bytes
+
+
+def _number_of(version: bytes) -> int:
+    """The server's time in microseconds at which a version was written; 0 for what is none of ours."""
+    seconds, _, microseconds = version.rstrip(b"+").partition(b".")
+    return int(seconds) * 1_000_000 + int(microseconds) if seconds.isdigit() and microseconds.isdigit() else 0
+
+
+def _is_mark(raw: bytes) -> bool:
+    return raw.isascii() and raw.decode().isprintable()
+
+
+def _flat(counts: Any) -> list[int]:
+    return [len(counts), *(number for pair in counts.items() for number in pair)]
+

@@ -1,0 +1,96 @@
+"""The counts of hosts and of requests in Redis or Valkey, and the sets that list what is counted."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.store.backend import keys
+from bestbefore.addon.store.backend.connection import pairs
+from bestbefore.addon.store.backend.interface import GroupCounts
+from bestbefore.addon.store.backend.keys import Keys, host_of
+from bestbefore.addon.store.backend.reading import count_of, counts_of, text_of
+from bestbefore.addon.store.backend.repair import RepairingCommands
+
+REQUESTS_KEPT = 5_000
+"""Of how many objects of a registrable domain the requests are counted."""
+
+
+class RedisCounts:
+    """A part of `redis.RedisBackend`."""
+
+    def __init__(self, commands: RepairingCommands, names: Keys, clock: Clock, *, forget_after_s: float) -> None:
+        """`forget_after_s` is in policy time."""
+        self._connection = commands
+        self._connection.removed = self._rebuild
+        self._names = names
+        self._clock = clock
+        self._forget_after_s = forget_after_s
+        self._domains: set[str] = set()
+        """Those that are known to be in the set of all."""
+
+    async def hosts(self, domain: str | None) -> list[str]:
+        domains = await self._all_domains() if domain is None else [domain]
+        found = await self._connection.ask_all([("SMEMBERS", self._names.of_domain(d, "hosts")) for d in domains])
+        return [host for hosts in found for host in map(text_of, hosts) if host is not None]
+
+    async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
+        names = [self._names.of_host(host, kind) for host in hosts for kind in ("updates", "starts")]
+        found = [counts_of(counts) for counts in await self._connection.ask_all([("HGETALL", name) for name in names])]
+        return [GroupCounts(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+
+    async def tally(self, requests: Mapping[str, int]) -> None:
+        commands: list[Sequence[Any]] = [("ZINCRBY", self._requests_key(url), n, url) for url, n in requests.items()]
+        domains = {self._names.domain(host_of(url)) for url in requests}
+        for domain in domains:
+            name = self._names.of_domain(domain, "requests")
+            commands.append(("ZREMRANGEBYRANK", name, 0, -REQUESTS_KEPT - 1))
+            commands.append(("PEXPIRE", name, self._real_ms(self._forget_after_s)))
+        await self._join_domains(domains)
+        await self._connection.ask_all(commands)
+
+    async def top(self, n: int) -> list[tuple[str, int]]:
+        names = [self._names.of_domain(domain, "requests") for domain in await self._all_domains()]
+        found = await self._connection.ask_all([("ZREVRANGE", name, 0, n - 1, "WITHSCORES") for name in names])
+        counted = [(text_of(url), count_of(score)) for part in found for url, score in pairs(part)]
+        known = [(url, count) for url, count in counted if url is not None]
+        return sorted(known, key=lambda pair: (-pair[1], pair[0]))[:n]
+
+    async def requested(self) -> AsyncIterator[list[str]]:
+        for domain in await self._all_domains():
+            found = await self._connection.ask("ZRANGE", self._names.of_domain(domain, "requests"), 0, -1)
+            yield [url for url in map(text_of, found) if url is not None]
+
+    async def uncount(self, urls: Sequence[str]) -> None:
+        await self._connection.ask_all([("ZREM", self._requests_key(url), url) for url in urls])
+
+    def _requests_key(self, url: str) -> str:
+        return self._names.of_domain(self._names.domain(host_of(url)), "requests")
+
+    async def _all_domains(self) -> list[str]:
+        found = await self._connection.ask("SMEMBERS", keys.DOMAINS)
+        return sorted(domain for domain in map(text_of, found) if domain is not None)
+
+    async def _join_domains(self, domains: set[str]) -> None:
+        new = domains - self._domains
+        if new:
+            await self._connection.ask("SADD", keys.DOMAINS, *new)
+            self._domains |= new
+
+    async def _rebuild(self, removed: str) -> None:
+        """Find again what a set listed that had to be removed: the names of the keys tell it."""
+        if removed == keys.DOMAINS:
+            self._domains.clear()
+            async for part in self._connection.scan(f"bb{keys.SCHEMA}:{{*}}:*"):
+                domains = set(filter(None, map(Keys.name_of_domain, part)))
+                if domains:
+                    await self._connection.ask("SADD", keys.DOMAINS, *domains)
+        elif removed.endswith("}:hosts"):
+            pattern = removed.removesuffix("hosts").replace("[", "?").replace("*", "?")
+            for kind in ("updates", "starts"):
+                async for part in self._connection.scan(f"{pattern}{kind}:*"):
+                    hosts = set(filter(None, (Keys.name_in(name, kind) for name in part)))
+                    if hosts:
+                        await self._connection.ask("SADD", removed, *hosts)
+
+    def _real_ms(self, policy_s: float) -> int:
+        return max(1, int(self._clock.to_real_s(policy_s) * 1000)) if policy_s else 0

@@ -1,0 +1,79 @@
+"""Commands to a server on whose keys no reliance is placed: a key of a wrong type is removed, and written anew."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import Any
+
+from bestbefore.addon.store.backend.connection import Connection, script
+from bestbefore.addon.store.backend.interface import CommandError
+from bestbefore.addon.store.backend.keys import type_of
+from bestbefore.addon.store.cache.faults import Faults, shown
+
+_remove_unless = script("""
+local found = redis.call('TYPE', KEYS[1]).ok
+if found == ARGV[1] or found == 'none' then return '' end
+redis.call('DEL', KEYS[1])
+return found""")
+
+
+class RepairingCommands:
+    """Sends commands through a connection. One that fails since a key of ours has a wrong type is sent once more."""
+
+    def __init__(self, connection: Connection, faults: Faults) -> None:
+        """Each repair is counted as `key`."""
+        self._connection = connection
+        self._faults = faults
+        self.removed: Callable[[str], Awaitable[None]] | None = None
+        """Called with each key that was removed, before the command is sent again."""
+
+    async def ask(self, *command: Any) -> Any:
+        """Send one command. Raises AwayError, UnwritableError, CommandError."""
+        try:
+            return await self._connection.ask(*command)
+        except CommandError:
+            return (await self.ask_all([command]))[0]
+
+    async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
+        """Send commands together; their answers in order. Raises AwayError, UnwritableError, CommandError."""
+        answers = await self._connection.answers(commands)
+        failed = [i for i, answer in enumerate(answers) if isinstance(answer, CommandError)]
+        if failed:
+            repaired = {key for key in {k for i in failed for k in _keys(commands[i])} if await self._repair(key)}
+            again = [
+                i
+                for i, command in enumerate(commands)
+                if not repaired.isdisjoint(_keys(command)) or "WRONGTYPE" in str(answers[i])  # another was quicker
+            ]
+            for i, answer in zip(again, await self._connection.answers([commands[i] for i in again]), strict=True):
+                answers[i] = answer
+        for answer in answers:
+            if isinstance(answer, CommandError):
+                raise answer
+        return answers
+
+    async def _repair(self, key: str) -> bool:
+        """Remove a key that has another type than its name says. Whether it is not there any more."""
+        wanted = type_of(key)
+        if wanted is None:
+            return False
+        found = await self._connection.ask(*_remove_unless([key], [wanted]))
+        if not found:
+            return False
+        kind = found.decode(errors="replace")
+        self._faults.add("key", f"the store had a {kind} as {shown(key)}, not a {wanted}: it was removed")
+        if self.removed is not None:
+            await self.removed(key)
+        return True
+
+    def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
+        """See `Connection.scan`."""
+        return self._connection.scan(pattern)
+
+
+def _keys(command: Sequence[Any]) -> Iterator[str]:
+    """The keys that a command names."""
+    names = command[3 : 3 + command[2]] if command[0] == "EVAL" else command[1:2]
+    for name in names:
+        try:
+            yield name.decode() if isinstance(name, bytes) else str(name)
+        except UnicodeDecodeError:
+            continue

@@ -1,0 +1,256 @@
+"""Copies: those in process, those on their way to the backend, and those it keeps."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.rfc9111.copy import Copy, Selecting
+from bestbefore.addon.store.backend.interface import VARIANTS_KEPT, AwayError, Backend, Body, CopySet, FullError, Put
+from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+from bestbefore.addon.store.cache.clean import cleaned_copy
+from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.addon.store.cache.hot import Held, Hot
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import Notices
+from bestbefore.addon.store.cache.tombstones import Tombstones
+
+WAITING_BYTES = 64 * 1024 * 1024
+"""How much may wait to be written; beyond it the copies that wait longest are not kept."""
+HURRY_BYTES = WAITING_BYTES // 4
+"""From how much on it is written without waiting for more."""
+BATCH = 100
+BATCH_BYTES = 4 * 1024 * 1024
+type Variant = tuple[str, str, Selecting]
+"""Partition, personal, selecting: what tells one copy of a URL from another."""
+
+LONGEST_S = 10 * 365 * 86_400.0
+"""No copy is kept longer, whatever lifetime its origin gave it."""
+
+
+class Copies:
+    """What is served: the hot copies first, then what the backend has, less what is buried."""
+
+    def __init__(
+        self,
+        link: Link,
+        clock: Clock,
+        tombstones: Tombstones,
+        notices: Notices,
+        faults: Faults,
+        *,
+        hot_max: int,
+        keep_s: float,
+        store_max: int | None,
+    ) -> None:
+        """`store_max`: the bytes that the backend may hold; None if it sees to that itself."""
+        self._link = link
+        self._clock = clock
+        self._tombstones = tombstones
+        self._notices = notices
+        self._faults = faults
+        self._keep_s = keep_s
+        self._store_max = store_max
+        self._hot = Hot(hot_max)
+        self._waiting: dict[str, dict[Variant, Put]] = {}
+        """By URL, in the order in which they came."""
+        self.waiting = 0
+        """How many copies wait to be written."""
+        self.waiting_bytes = 0
+        self._most = BATCH
+        """How many are written at once: fewer while the backend is lost by it, in case one of them is to blame."""
+        self._measured_bytes: int | None = None
+        self._written_bytes = 0
+        """Since the backend was last measured."""
+        self.refused = 0
+        """Copies that were not kept, because the backend was full, or away for too long."""
+        self._get_hot = self._hot.get
+
+    # Reading
+
+    def hot(self, url: str, partition: str = "") -> CopySet | None:
+        """What is held in process, which may be only some of the variants; None if nothing is."""
+        held = self._get_hot((url, partition))
+        return held.found if held is not None else None
+
+    async def copies(self, url: str, partition: str = "") -> CopySet:
+        """All variants, as far as they can be had now."""
+        held = self._hot.get((url, partition))
+        if held is not None and held.complete:
+            return held.found
+        kept = await self._link.read(lambda backend: backend.copies(url))
+        # What happened while we waited is taken from here, not from before.
+        waiting = [put for put in self._waiting.get(url, {}).values() if put.copy.partition == partition]
+        held = self._hot.get((url, partition))
+        now_held = held.found if held is not None else CopySet()
+        now_s = self._clock.now()
+        mine = (self._tombstones.here(known, now_s) for known in kept or () if known.copy.partition == partition)
+        living = [copy for copy in mine if copy is not None]
+        found = CopySet(
+            _in_order(_latest((*living, *(put.copy for put in waiting), *now_held.copies))),
+            {**now_held.bodies, **{p.copy.body.digest: p.body for p in waiting if isinstance(p.body, bytes)}},
+        )
+        self._hot.put(url, partition, Held(found, complete=kept is not None))
+        return found
+
+    async def body(self, copy: Copy) -> Body | None:
+        """The content of a copy; None if it is gone."""
+        held = self._hot.get((copy.url, copy.partition))
+        if held is not None and copy.body.digest in held.found.bodies:
+            return held.found.bodies[copy.body.digest]
+        waiting = self._waiting.get(copy.url, {}).get(_variant(copy))
+        if waiting is not None and waiting.body is not None and waiting.copy.body == copy.body:
+            return waiting.body
+        body = await self._link.read(lambda backend: backend.body(copy))
+        if isinstance(body, bytes):
+            self._hold_body(copy, body)
+        return body
+
+    def _hold_body(self, copy: Copy, body: bytes) -> None:
+        held = self._hot.get((copy.url, copy.partition))
+        if held is not None and any(c.body == copy.body for c in held.found.copies):
+            bodies = {**held.found.bodies, copy.body.digest: body}
+            self._hot.put(copy.url, copy.partition, Held(CopySet(held.found.copies, bodies), held.complete))
+
+    # Writing
+
+    def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
+        """Hold a copy, in place of the same variant's before, and keep it; not if it was stored before a tombstone.
+
+        Nor if the one before was received later: content may be long on its way, and be overtaken by newer content.
+        """
+        writable = cleaned_copy(copy)
+        if writable is None:
+            self._faults.add("copy", f"no copy is kept of {shown(copy.url)}: its name cannot be written")
+            return
+        copy = writable
+        if self._tombstones.is_buried(copy.url, copy.stored_s):
+            return
+        held = self._hot.get((copy.url, copy.partition))
+        before = held.found if held is not None else CopySet()
+        now_s = self._clock.now()
+        if any(_variant(c) == _variant(copy) and c.was_received_after(copy, now_s) for c in before.copies):
+            return
+        bodies = {**before.bodies, copy.body.digest: body} if isinstance(body, bytes) else before.bodies
+        others = [c for c in before.copies if _variant(c) != _variant(copy)]
+        complete = held is not None and held.complete
+        self._hot.put(copy.url, copy.partition, Held(CopySet(_in_order([copy, *others]), bodies), complete))
+        self._queue(copy, body)
+
+    def _queue(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
+        earlier = self._take(copy)
+        if body is None and earlier is not None and earlier.copy.body == copy.body:
+            body = earlier.body
+        put = Put(copy, self._ttl_s(copy), body)
+        self._waiting.setdefault(copy.url, {})[_variant(copy)] = put
+        self.waiting += 1
+        self.waiting_bytes += _bytes(put)
+        self._link.wake(hurry=self.waiting_bytes > HURRY_BYTES)
+        while self.waiting_bytes > WAITING_BYTES:
+            self._notices.holds("copies", "too many copies wait for the store: those that wait longest are not kept")
+            longest = next(iter(next(iter(self._waiting.values())).values()))
+            self._refuse([longest])
+
+    def _take(self, copy: Copy) -> Put | None:
+        """What waits of this variant, which waits no longer."""
+        variants = self._waiting.get(copy.url, {})
+        put = variants.pop(_variant(copy), None)
+        if put is not None:
+            self.waiting -= 1
+            self.waiting_bytes -= _bytes(put)
+            if not variants:
+                del self._waiting[copy.url]
+        return put
+
+    def _refuse(self, puts: Iterable[Put]) -> None:
+        for put in puts:
+            if self._take(put.copy) is not None:
+                self.refused += 1
+
+    def _ttl_s(self, copy: Copy) -> float:
+        """How long a copy is kept, in real seconds: for its lifetime and `keep` after it."""
+        now_s = self._clock.now()
+        ends_s = max(copy.expiry_s or 0.0, copy.http_expiry_s or 0.0)
+        return self._clock.to_real_s(min(max(0.0, ends_s - now_s) + self._keep_s, LONGEST_S))
+
+    def bury(self, is_dead: Callable[[Copy], bool], url: str | None = None) -> None:
+        """Let go of the copies that are dead. `url`: of this URL alone."""
+        self._hot.filter(is_dead, url)
+        of_urls = list(self._waiting.values()) if url is None else [self._waiting.get(url, {})]
+        for copy in [put.copy for variants in of_urls for put in variants.values()]:
+            if is_dead(copy):
+                self._take(copy)
+
+    def forget_all(self) -> None:
+        """Let go of everything in process: what was buried meanwhile is no longer known."""
+        self._hot.clear()
+        self._waiting.clear()
+        self.waiting = self.waiting_bytes = 0
+
+    # To the backend
+
+    @property
+    def hot_bytes(self) -> float:
+        return self._hot.size_bytes
+
+    async def write(self, backend: Backend) -> None:
+        """Write a batch of those that wait; a full backend refuses it. Raises AwayError, UnwritableError."""
+        # What is heard of from here on is applied to what waits, and not to what is on its way.
+        puts, heard = self._batch(), self._tombstones.heard
+        try:
+            self._need_room(backend.size_bytes)
+            for put, error in await write_each(puts, partial(backend.put, heard=heard)):
+                self._faults.add("copy", f"a copy of {shown(put.copy.url)} cannot be written: {error}")
+        except AwayError:
+            self._most = max(1, self._most // 4)
+            raise
+        except FullError as e:
+            self._refuse(puts)
+            self._notices.holds("full", f"the store is full ({e}): copies are not kept, histories are")
+            return
+        self._most = min(4 * self._most, BATCH)
+        self._notices.ended("full", "the store has room for copies again")
+        for put in puts:
+            self._written_bytes += _bytes(put)
+            if self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put:
+                self._take(put.copy)
+        if not self.waiting:
+            self._notices.ended("copies", "no copies wait for the store any more")
+
+    def _batch(self) -> list[Put]:
+        puts: list[Put] = []
+        size = 0
+        for put in (put for variants in self._waiting.values() for put in variants.values()):
+            size += _bytes(put)
+            if puts and (size > BATCH_BYTES or len(puts) == self._most):
+                break
+            puts.append(put)
+        return puts
+
+    def _need_room(self, measured_bytes: int | None) -> None:
+        if measured_bytes != self._measured_bytes:
+            self._measured_bytes, self._written_bytes = measured_bytes, 0
+        if self._store_max is not None and (measured_bytes or 0) + self._written_bytes > self._store_max:
+            raise FullError(f"our data there take more than {self._store_max} bytes")
+
+
+def _variant(copy: Copy) -> Variant:
+    return copy.partition, copy.personal, copy.selecting
+
+
+def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:
+    """Of each variant the one validated last."""
+    variants: dict[Variant, Copy] = {}
+    for copy in copies:
+        name = _variant(copy)
+        if name not in variants or variants[name].response_time_s <= copy.response_time_s:
+            variants[name] = copy
+    return variants.values()
+
+
+def _in_order(copies: Iterable[Copy]) -> tuple[Copy, ...]:
+    """Those stored last first, and only so many as are kept."""
+    return tuple(sorted(copies, key=lambda copy: -copy.stored_s)[:VARIANTS_KEPT])
+
+
+def _bytes(put: Put) -> int:
+    return 1024 + len(put.body or b"")

@@ -1,0 +1,49 @@
+"""What the counts of a group gain and lose, by hours since the epoch."""
+
+from collections.abc import Iterable, Mapping
+
+from bestbefore.addon.engine.learning import Learnt, Record, hour_of
+from bestbefore.addon.store.backend.interface import GroupCounts
+
+
+def gain_of(learnt: Learnt) -> GroupCounts:
+    """What was learnt as changes of the counts."""
+    updates: dict[int, int] = {}
+    for points, sign in ((learnt.new_updates_s, 1), (learnt.dropped_updates_s, -1)):
+        for point_s in points:
+            add(updates, {hour_of(point_s): sign})
+    starts: dict[int, int] = {}
+    for since_s, sign in ((learnt.new_since_s, 1), (learnt.dropped_since_s, -1)):
+        if since_s is not None:
+            add(starts, {hour_of(since_s): sign})
+    return GroupCounts(updates, starts)
+
+
+def loss_of(record: Record) -> GroupCounts:
+    """What the counts gain when a record is removed: all that it gave them, less than zero."""
+    if not record.counted:
+        return GroupCounts({}, {})
+    updates: dict[int, int] = {hour: -n for hour, n in record.folded}
+    for update in record.updates:
+        add(updates, {hour_of(update.point_s): -1})
+    return GroupCounts(updates, {hour_of(record.since_s): -1})
+
+
+def total(gains: Iterable[GroupCounts]) -> GroupCounts:
+    """The sum of counts, hour by hour."""
+    updates: dict[int, int] = {}
+    starts: dict[int, int] = {}
+    for gain in gains:
+        add(updates, gain.updates)
+        add(starts, gain.starts)
+    return GroupCounts(updates, starts)
+
+
+def add(counts: dict[int, int], gain: Mapping[int, int]) -> None:
+    """Add to counts; those that come to nothing leave."""
+    for hour, n in gain.items():
+        left = counts.get(hour, 0) + n
+        if left:
+            counts[hour] = left
+        else:
+            counts.pop(hour, None)

@@ -1,0 +1,67 @@
+"""Whether the backend answers now, and reads that do not wait for one that does not."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.store.backend.interface import AwayError, Backend, CommandError, UnwritableError
+from bestbefore.addon.store.cache.notices import Notices, log
+
+
+class Link:
+    """The backend, as long as it answers, and how the task that writes behind is woken. It starts away."""
+
+    def __init__(self, backend: Backend, clock: Clock, notices: Notices) -> None:
+        self.backend = backend
+        self.away_since_s: float | None = clock.monotonic()
+        """By the monotonic clock; None while it answers."""
+        self.last_absence = ""
+        """Why it did not answer the last time; empty if there was no such time."""
+        self.back = asyncio.Event()
+        """Set while it answers."""
+        self.work = asyncio.Event()
+        """Set when something waits to be written, or the backend is to be looked for."""
+        self.hurry = asyncio.Event()
+        """Set when much waits."""
+        self._clock = clock
+        self._notices = notices
+
+    @property
+    def away(self) -> bool:
+        return self.away_since_s is not None
+
+    def found(self) -> None:
+        """It answers."""
+        self.away_since_s = None
+        self.back.set()
+        self.wake()
+        self._notices.ended("away", "the store is back; what was learnt meanwhile is written to it now")
+
+    def lost(self, error: AwayError) -> None:
+        """It does not."""
+        self.last_absence = str(error)
+        if self.away_since_s is None:
+            self.away_since_s = self._clock.monotonic()
+        self.back.clear()
+        self.wake()
+        self._notices.holds("away", f"the store is away ({error}); serving and learning in memory until it is back")
+
+    def wake(self, *, hurry: bool = False) -> None:
+        """There is something to do; with `hurry` before more has gathered."""
+        self.work.set()
+        if hurry:
+            self.hurry.set()
+
+    async def read[T](self, ask: Callable[[Backend], Awaitable[T]]) -> T | None:
+        """What the backend answers; None at once if it is away, and if it cannot read this one thing."""
+        if self.away:
+            return None
+        try:
+            return await ask(self.backend)
+        except AwayError as e:
+            self.lost(e)
+        except UnwritableError as e:  # not even a read is allowed
+            self.lost(AwayError(str(e)))
+        except CommandError as e:
+            log.debug("not read from the store: %s", e)
+        return None

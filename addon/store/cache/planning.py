@@ -1,0 +1,201 @@
+"""The store's side of prefetching: who wants what, the plan, and who does which of its jobs.
+
+Most of it is the backend's (`keeper`). While that is away, jobs are taken and counted in memory: this process goes on
+with the plan it has, and politeness and budget hold for it alone.
+"""
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.store.backend.interface import AwayError, Backend, CommandError, UnwritableError
+from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS, Keeper, Want
+from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
+from bestbefore.addon.store.cache.clean import is_writable
+from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import Notices, log
+from bestbefore.addon.store.plan import Plan, decode, encode
+from bestbefore.policies.models.history import DAY_S
+
+WAITING_WANTS = 50_000
+"""How many wants may wait to be written; beyond it further ones are not counted."""
+DONE_KEPT_S = 2 * DAY_S
+"""For how long a job that was done is remembered, in policy time: longer than any plan reaches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What was wanted, and since when that is counted."""
+
+    counts: Counter[Want]
+    since_s: float
+    """The start of the first day on which anything was."""
+
+
+class Planning:
+    """A part of the store."""
+
+    def __init__(
+        self, link: Link, clock: Clock, notices: Notices, faults: Faults, domain_of: Callable[[str], str]
+    ) -> None:
+        self._link = link
+        self._faults = faults
+        self._clock = clock
+        self._notices = notices
+        self._alone = MemoryKeeper(clock, domain_of)
+        self._wants: Counter[Want] = Counter()
+        self._plan: Plan | None = None
+        self._planned: frozenset[str] = frozenset()
+        """The objects in it."""
+        self._news: Counter[str] = Counter()
+        self._made = ""
+        """The version of the last plan that was made here."""
+
+    # Wants; a part that is written behind.
+
+    def want(self, url: str, asked_from: str) -> None:
+        """Count a request without Cookie and credentials, by the range of addresses that it came from."""
+        if not is_writable(url):
+            return
+        if len(self._wants) < WAITING_WANTS:
+            self._wants[Want(url, asked_from)] += 1
+        if url not in self._planned and len(self._news) < WAITING_WANTS:
+            self._news[url] += 1
+
+    @property
+    def news(self) -> int:
+        """How many objects were wanted here at least twice that are neither in the plan nor were looked at for it."""
+        return sum(n > 1 for url, n in self._news.items() if url not in self._planned)
+
+    @property
+    def waiting(self) -> int:
+        """How many wants wait to be written."""
+        return len(self._wants)
+
+    async def write(self, backend: Backend) -> None:
+        """Write the wants. Raises AwayError, UnwritableError; they wait on then."""
+        wants, self._wants = self._wants, Counter()
+        day = int(self._clock.now() // DAY_S)
+        try:
+            parts = await write_each(list(wants.items()), lambda part: backend.keeper.add_wants(day, dict(part)))
+            for (want, _), error in parts:
+                self._faults.add("wants", f"who wants {shown(want.url)} cannot be counted in the store: {error}")
+        except BaseException:
+            self._wants.update(wants)
+            raise
+
+    async def wanted(self) -> Wanted | None:
+        """The wants of the last `WANTS_KEPT_DAYS` days, which are looked at now; None if the backend is away."""
+        today = int(self._clock.now() // DAY_S)
+
+        async def read(keeper: Keeper) -> Wanted:
+            counts, first = Counter(self._wants), today
+            async for day, part in keeper.wants(range(today - WANTS_KEPT_DAYS + 1, today + 1)):
+                counts.update(part)
+                first = min(first, day) if part else first
+            return Wanted(counts, first * DAY_S)
+
+        wanted = await self._ask(read)
+        if wanted is not None:
+            looked_at: Counter[str] = Counter()
+            for want, n in wanted.counts.items():
+                looked_at[want.url] += n
+            self._news = Counter({url: n for url, n in self._news.items() if looked_at[url] < 2})
+        return wanted
+
+    async def forget(self, matches: Callable[[str], bool]) -> None:
+        """Forget the wants and the jobs of some URLs. Raises AwayError, UnwritableError."""
+        for want in [want for want in self._wants if matches(want.url)]:
+            del self._wants[want]
+        await self._link.backend.keeper.forget(matches)
+        await self._alone.forget(matches)
+        plan = await self.plan()
+        if plan is not None and any(matches(job.url) for job in plan.jobs):
+            await self.put_plan(plan.without(matches))
+
+    # The plan
+
+    async def plan(self) -> Plan | None:
+        """The plan in force, or the last one that was known of; None if there is none, or it cannot be read."""
+        version = await self._ask(lambda keeper: keeper.plan_version())
+        if version is None or (self._plan is not None and version == self._plan.version):
+            return self._plan
+        encoded = await self._ask(lambda keeper: keeper.plan())
+        try:
+            self._know(None if encoded is None else decode(encoded))
+            self._notices.ended("plan", "the stored plan can be read again")
+            if self._plan is not None and self._plan.version != self._made:  # another has looked at what is wanted
+                self._news.clear()
+        except ValueError as e:
+            self._notices.holds("plan", str(e))
+            self._know(None)
+        return self._plan
+
+    async def put_plan(self, plan: Plan) -> None:
+        """Let this plan be in force, for all if the backend is there."""
+        self._made = plan.version
+        self._know(plan)
+        await self._ask(lambda keeper: keeper.put_plan(plan.version, encode(plan)))
+
+    def _know(self, plan: Plan | None) -> None:
+        self._plan = plan
+        self._planned = frozenset(job.url for job in plan.jobs) if plan is not None else frozenset()
+
+    async def lead(self, holder: str, lease_s: float) -> bool:
+        """Whether the holder may plan for all now."""
+        return bool(await self._ask(lambda keeper: keeper.lead(holder, lease_s)))
+
+    # Jobs. Times that are given in policy time are turned into real ones here.
+
+    async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
+        """See `Keeper.take`; the interval is in policy time, the lease and the answer in real seconds."""
+        real_s = self._clock.to_real_s(interval_s)
+        return await self._ask_or_alone(lambda keeper: keeper.take(url, due_s, holder, lease_s, real_s))
+
+    async def renew(self, url: str, holder: str, lease_s: float) -> None:
+        """Prolong the lease, wherever it is held."""
+        await self._ask(lambda keeper: keeper.renew(url, holder, lease_s))
+        await self._alone.renew(url, holder, lease_s)
+
+    async def finish(self, url: str, holder: str, due_s: float) -> None:
+        """The job is done."""
+        keep_s = self._clock.to_real_s(DONE_KEPT_S)
+        await self._ask(lambda keeper: keeper.finish(url, holder, due_s, keep_s))
+        await self._alone.finish(url, holder, due_s, keep_s)
+
+    async def release(self, url: str, holder: str) -> None:
+        """Give the job back undone."""
+        await self._ask(lambda keeper: keeper.release(url, holder))
+        await self._alone.release(url, holder)
+
+    async def pause(self, domain: str, wait_s: float) -> None:
+        """Let no proxy fetch from a domain for a while, in policy time."""
+        real_s = self._clock.to_real_s(wait_s)
+        await self._ask(lambda keeper: keeper.pause(domain, real_s))
+        await self._alone.pause(domain, real_s)
+
+    async def spend(self, period: int, since: int, most: int) -> bool:
+        """See `Keeper.spend`."""
+        return await self._ask_or_alone(lambda keeper: keeper.spend(period, since, most))
+
+    async def spent(self, since: int) -> int:
+        """See `Keeper.spent`."""
+        return await self._ask_or_alone(lambda keeper: keeper.spent(since))
+
+    async def _ask_or_alone[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T:
+        answer = await self._ask(ask)
+        return await ask(self._alone) if answer is None else answer
+
+    async def _ask[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T | None:
+        """What the backend answers; None if it is away, or refuses to write."""
+        if self._link.away:
+            return None
+        try:
+            return await ask(self._link.backend.keeper)
+        except AwayError as e:
+            self._link.lost(e)
+        except (UnwritableError, CommandError) as e:
+            log.debug("prefetching goes on in memory: %s", e)
+        return None

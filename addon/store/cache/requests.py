@@ -1,0 +1,48 @@
+"""How often objects were requested: added up in process, written in batches."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from bestbefore.addon.store.backend.interface import Backend
+from bestbefore.addon.store.cache.clean import is_writable
+from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+
+WAITING_OBJECTS = 50_000
+"""Of how many objects counts may wait to be written; beyond it the requests of others are not counted."""
+
+
+class Requests:
+    """What was counted since the last batch. A batch whose answer is lost is written again, and so counts twice."""
+
+    def __init__(self, faults: Faults) -> None:
+        self._faults = faults
+        self._counts: Counter[str] = Counter()
+
+    def count(self, url: str) -> None:
+        """One request of an object."""
+        known = url in self._counts
+        if known or (len(self._counts) < WAITING_OBJECTS and is_writable(url)):
+            self._counts[url] += 1
+
+    @property
+    def waiting(self) -> int:
+        """Of how many objects counts wait to be written."""
+        return len(self._counts)
+
+    def waiting_top(self) -> Mapping[str, int]:
+        return self._counts
+
+    def forget(self, matches: Callable[[str], bool]) -> None:
+        """Forget the requests of some URLs."""
+        for url in [url for url in self._counts if matches(url)]:
+            del self._counts[url]
+
+    async def write(self, backend: Backend) -> None:
+        """Write all that waits. Raises AwayError, UnwritableError; it waits on then."""
+        counts, self._counts = self._counts, Counter()
+        try:
+            for (url, _), error in await write_each(list(counts.items()), lambda part: backend.tally(dict(part))):
+                self._faults.add("requests", f"requests of {shown(url)} cannot be counted in the store: {error}")
+        except BaseException:
+            self._counts.update(counts)
+            raise

@@ -1,0 +1,1 @@
+"""The embedded Valkey server and the state directory."""

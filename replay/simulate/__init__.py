@@ -1,0 +1,1 @@
+"""A trace through policies: the engines, from the readable one to the proxy's own code."""

@@ -1,0 +1,207 @@
+"""The fast engine where histories are observed: request by request, in order of time.
+
+What one cache learns all others know, and what is learnt of an object all of its group. A request that finds its copy
+fresh costs a comparison; what is learnt at a contact is put into arrays.
+"""
+
+import math
+import multiprocessing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from itertools import repeat
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.validation.machinery.features import ByBin
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.replay.kernels import learning, observed
+from bestbefore.replay.kernels.learning import Learnt
+from bestbefore.replay.kernels.observed import Copies
+from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, rule_of
+from bestbefore.replay.kernels.stream_ids import stream_ids
+from bestbefore.replay.kernels.truth import Truth
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.fast import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Scenario
+from bestbefore.replay.sweeps.cores import CORES
+from bestbefore.replay.sweeps.watching import Bar, Watch, no_bar
+from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests
+
+
+class Loops(NamedTuple):
+    """What runs, compiled or as it stands."""
+
+    replay: Callable[..., int]
+    """As `observed.replay`, without its last argument."""
+    prepared: Callable[[AnyRule], AnyRule]
+    """The rule as `replay` takes it."""
+    learn_all: Callable[..., None]
+    tell_all: Callable[..., None]
+    cores: int
+    """How many can replay at a time."""
+
+
+def loops(*, compiles: bool) -> Loops:
+    """Those of `kernels.observed` and `kernels.learning`."""
+    if not compiles:
+        return Loops(
+            partial(observed.replay, by_bin=ByBin.of_lists()),
+            lambda rule: rule,
+            learning.learn_all,
+            learning.tell_all,
+            1,
+        )
+    from bestbefore.replay.kernels import compiled
+
+    return Loops(compiled.replay_observed, compiled.prepared, compiled.learn_all, compiled.tell_all, CORES)
+
+
+def obstacle(scenario: Scenario, policy: Policy) -> str | None:
+    """Why this engine cannot replay a scenario with observed histories under the policy; None if it can.
+
+    Where it is worth compiling for the scenario, that is tried here.
+    """
+    rule = rule_of(policy)
+    if rule is None:
+        return f"{policy.name} is not a function of features"
+    return None if _requests(scenario) < COMPILED_FROM else compiling_obstacle(rule)
+
+
+def compiling_obstacle(rule: AnyRule) -> str | None:
+    """Why what replays cannot be compiled for a rule; None if it can, which then has been done."""
+    from bestbefore.replay.kernels import compiled
+
+    return compiled.obstacle_observed(rule)
+
+
+def _requests(scenario: Scenario) -> int:
+    """With those that must be learnt from first."""
+    before = scenario.contacts_before
+    return len(scenario.requests) + (0 if before is None else len(before))
+
+
+class FastObservedReplay:
+    """A scenario with observed histories laid out for a kernel, to be replayed under any number of policies."""
+
+    def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
+        """What replays is compiled if there are enough requests, or as `compiles` says; else it runs as it stands."""
+        self._scenario = scenario
+        self._bar = bar
+        self._compiling = Compiling(_requests(scenario), compiling_obstacle, compiles)
+        self._loops: Callable[..., Loops] = loops
+
+    @property
+    def items(self) -> int:
+        """How many items pass whoever watches a replay."""
+        return _number_of_chunks(self._scenario.requests)
+
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        """Make ready now what replays under these policies need, so that processes forked later share it."""
+        self._compiling.expect(policies)
+        with self._bar("preparing", len(policies)) as watch:
+            for policy in watch(iter(policies)):
+                self._pass(policy, _no_counts(1), iter, self._scenario.requests.before(-math.inf))
+
+    def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
+        """As `plain.replay`. Raises ValueError where there is an obstacle."""
+        counts = _no_counts(1)
+        self._pass(policy, counts, watch, self._scenario.requests)
+        return Counts(*counts[0].tolist())
+
+    def replay_objects(self, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
+        """As `plain.replay_objects`, for the objects that were requested."""
+        objects = self._scenario.requests.objects
+        counts = _no_counts(len(objects))
+        self._pass(policy, counts, watch, self._scenario.requests)
+        return {objects[i]: Counts(*counts[i].tolist()) for i in np.flatnonzero(counts.any(axis=1)).tolist()}
+
+    def _pass(self, policy: Policy, counts: NDArray[np.int64], watch: Watch, requests: Requests) -> None:
+        """Replay requests of the scenario from the first on, and add to the counts of all or of each object."""
+        rule = rule_of(policy)
+        if rule is None:
+            raise ValueError(obstacle(self._scenario, policy))
+        run = self._loops(compiles=self._compiling.of(rule))
+        streams, n = self._streams
+        copies = Copies.none(n, rule)
+        counts_groups = looks_at_groups(rule)
+        learnt = self._at_test_start.copy(counts=looks_at_counts(rule), counts_groups=counts_groups)
+        part_of = self._parts(run.cores, by_group=counts_groups)
+        prepared = run.prepared(rule)
+        parts = int(part_of.max(initial=0)) + 1
+        # The parts have no object in common, and so no row but that of all.
+        counted = [counts, *(counts if len(counts) > 1 else np.zeros_like(counts) for _ in range(1, parts))]
+
+        def replay(part: int, times_s: FloatArray, object_ids: IdArray, stream_ids: IdArray) -> None:
+            if parts > 1:
+                own = np.flatnonzero(part_of[object_ids] == part)
+                times_s, object_ids, stream_ids = times_s[own], object_ids[own], stream_ids[own]
+            run.replay(
+                times_s, object_ids, stream_ids, copies, self._truth, learnt, prepared, counted[part], NO_DECISIONS
+            )
+
+        with ThreadPoolExecutor(parts) as pool:
+            for times_s, object_ids, rows in watch(_chunks(requests)):
+                given = repeat(times_s), repeat(object_ids), repeat(np.array(streams[rows]))
+                list(pool.map(replay, range(parts), *given))
+        if len(counts) == 1:
+            counts[:] = sum(counted)
+
+    def _parts(self, cores: int, *, by_group: bool) -> NDArray[np.int64]:
+        """(objects,) the part of each, from 0 on: no part learns anything that another asks for."""
+        group_of = self._truth.group_of.astype(np.int64)
+        cores = 1 if multiprocessing.parent_process() is not None else cores  # of several processes each has one
+        return (group_of if by_group else np.arange(len(group_of))) % cores
+
+    @cached_property
+    def _streams(self) -> tuple[IdArray, int]:
+        return stream_ids(self._scenario.requests, self._scenario.cache)
+
+    @cached_property
+    def _objects(self) -> tuple[str, ...]:
+        """Those that requests number, and after them all others that were updated."""
+        asked = self._scenario.requests.objects
+        return *asked, *sorted(set(self._scenario.updates.objects) - set(asked))
+
+    @cached_property
+    def _truth(self) -> Truth:
+        return Truth.of(self._scenario.updates, self._objects, self._scenario.grouping)
+
+    @cached_property
+    def _at_test_start(self) -> Learnt:
+        """As `ObservedHistories.at_test_start`."""
+        run = self._loops(compiles=_requests(self._scenario) >= COMPILED_FROM)
+        learnt = Learnt.nothing(self._truth)
+        warmup = self._scenario.warmup
+        if warmup is not None and warmup.warm is Warm.CONTACTS:
+            with self._bar("learning", _number_of_chunks(warmup.requests)) as watch:
+                for times_s, object_ids, _ in watch(_chunks(warmup.requests)):
+                    run.learn_all(self._truth, learnt, times_s, object_ids)
+        if warmup is not None and warmup.warm is Warm.COMPLETE:
+            there = set(self._scenario.objects)
+            told = np.array([i for i, name in enumerate(self._objects) if name in there], dtype=np.int32)
+            run.tell_all(self._truth, learnt, told, self._scenario.origin_s, warmup.test_start_s)
+        return learnt
+
+
+def _no_counts(rows: int) -> NDArray[np.int64]:
+    return np.zeros((rows, COLUMNS), dtype=np.int64)
+
+
+def _number_of_chunks(requests: Requests) -> int:
+    """One at least, so that something is compiled even where there is no request."""
+    return max(math.ceil(len(requests) / ROWS_AT_ONCE), 1)
+
+
+def _chunks(requests: Requests) -> Iterator[tuple[FloatArray, IdArray, slice]]:
+    """The times and objects of requests, so many at a time that columns may be mapped from files, and which these are.
+
+    They are copied: for numba what cannot be written to, or has gaps, is another type, for which it compiles again.
+    """
+    for chunk in range(_number_of_chunks(requests)):
+        rows = slice(chunk * ROWS_AT_ONCE, (chunk + 1) * ROWS_AT_ONCE)
+        yield np.array(requests.times_s[rows]), np.array(requests.object_ids[rows]), rows

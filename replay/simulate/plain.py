@@ -1,0 +1,83 @@
+"""The readable reference engine: one pass over updates and requests in order of time, one decision at a time."""
+
+import math
+from dataclasses import dataclass, field
+
+from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.verdict import Verdict
+from bestbefore.replay.simulate.counts import Counts
+from bestbefore.replay.simulate.scenario import Scenario
+from bestbefore.replay.sweeps.watching import Watch
+
+Row = tuple[float, str, str]
+"""(time, client, object) of a request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A stored response."""
+
+    current_s: float
+    """When it was last known to be what the origin had."""
+    verdict: Verdict
+    """From when on it must be validated."""
+
+
+@dataclass(slots=True)
+class _Object:
+    """One object during a replay."""
+
+    changed_s: float = -math.inf
+    """Its latest update so far."""
+    copies: dict[str, Copy] = field(default_factory=dict)
+    """By partition."""
+    misses: int = 0
+    hits: int = 0
+    stale_hits: int = 0
+    validations: int = 0
+    unnecessary: int = 0
+
+    def counts(self) -> Counts:
+        return Counts(self.misses, self.hits, self.stale_hits, self.validations, self.unnecessary)
+
+
+def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
+    """What all requests of the scenario would have met under the policy: see `replay_objects`."""
+    return Counts.total(replay_objects(scenario, policy, watch).values())
+
+
+def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
+    """What the requests of the scenario for each object would have met under the policy.
+
+    A request at r for an object without copy is a miss. Otherwise it is a hit if r < expiry, and a stale hit if the
+    object changed after the copy was current; else a validation, unnecessary if it did not change. After a miss or a
+    validation the copy is current at r and has a new expiry. An update at the instant of a request comes before it.
+    """
+    known = scenario.known_to(policy)
+    partition_of = scenario.cache.partition_of
+    objects = {name: _Object() for name in scenario.known.histories}
+    updates = scenario.updates.rows()
+    update = next(updates, None)
+    for r, client, name in watch(scenario.requests.rows()):
+        while update is not None and update[0] <= r:
+            objects[update[1]].changed_s = update[0]
+            update = next(updates, None)
+        object_ = objects[name]
+        partition = partition_of(client)
+        copy = object_.copies.get(partition)
+        outcome = None
+        if copy is None:
+            object_.misses += 1
+        else:
+            changed = object_.changed_s > copy.current_s
+            if r < copy.verdict.expiry_s:
+                object_.hits += 1
+                object_.stale_hits += changed
+                continue
+            object_.validations += 1
+            object_.unnecessary += not changed
+            if copy.verdict.state is not None:
+                outcome = Outcome(copy.verdict.state, changed)
+        history, group = known.contact(name, r)
+        object_.copies[partition] = Copy(r, policy.verdict(history, group, r, outcome))
+    return {name: object_.counts() for name, object_ in objects.items()}

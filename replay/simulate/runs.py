@@ -1,0 +1,156 @@
+"""The ways to replay a trace, with all that does not depend on the policy."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bestbefore.policies.validation.machinery.policy import Policy
+from bestbefore.replay.report.facts import facts, refresh_facts
+from bestbefore.replay.report.measure import REFRESHES, REQUESTS, Measure
+from bestbefore.replay.simulate.breakdown import Breakdown
+from bestbefore.replay.simulate.counts import Counts, RefreshCounts
+from bestbefore.replay.simulate.engines import Engines, Through
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.refresh import RefreshScenario, refresh_objects
+from bestbefore.replay.sweeps.finished import Row, Rows
+from bestbefore.replay.sweeps.identity import identity, refresh_identity
+from bestbefore.replay.sweeps.watching import Watch
+
+
+class Run(Protocol):
+    """A replay that can be made under any policy."""
+
+    @property
+    def history(self) -> str:
+        """What policies know: `complete` or `observed` histories."""
+        ...
+
+    @property
+    def measure(self) -> Measure:
+        """Which counts policies are compared by."""
+        ...
+
+    @property
+    def breakdowns(self) -> Sequence[Breakdown]:
+        """What is counted apart."""
+        ...
+
+    def obstacle(self, policy: Policy) -> str | None:
+        """Why the engine that is wanted cannot replay under the policy; None if it can."""
+        ...
+
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        """Make ready now what replays under these policies need, so that processes forked later share it."""
+        ...
+
+    def items(self, policy: Policy) -> int:
+        """How many items pass whoever watches a replay under the policy."""
+        ...
+
+    def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
+        """What is counted under the policy."""
+        ...
+
+    def way(self, policy: Policy) -> Mapping[str, str | None]:
+        """How it is replayed under the policy, by the names under which that is reported."""
+        ...
+
+    def facts(self) -> Mapping[str, str]:
+        """What is replayed, in words."""
+        ...
+
+    def identity(self) -> str:
+        """A name for it: another for another replay."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRun:
+    """Requests that are served from caches or by the origin."""
+
+    engines: Engines
+    warm: Warm | None
+    """What was known at the test start; None where histories are complete."""
+    breakdowns: Sequence[Breakdown] = ()
+    measure: Measure = REQUESTS
+
+    @property
+    def history(self) -> str:
+        return _history(self.warm)
+
+    def obstacle(self, policy: Policy) -> str | None:
+        return self.engines.obstacle(policy)
+
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        self.engines.prepare(policies)
+
+    def items(self, policy: Policy) -> int:
+        return self.engines.items(policy)
+
+    def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
+        if not self.breakdowns:
+            return [self.engines.replay(policy, watch).by_name()]
+        return _rows(Counts, self.engines.replay_objects(policy, watch), self.breakdowns)
+
+    def way(self, policy: Policy) -> Mapping[str, str | None]:
+        cache, through = self.engines.scenario.cache, self.engines.through(policy)
+        return {"cache": cache.value, **_known(self.warm), "through": through.value}
+
+    def facts(self) -> Mapping[str, str]:
+        return facts(self.engines.scenario)
+
+    def identity(self) -> str:
+        return identity(self.engines.scenario, self.breakdowns, self.engines.wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshRun:
+    """Objects that are refreshed without requests."""
+
+    scenario: RefreshScenario
+    min_interval_s: float
+    breakdowns: Sequence[Breakdown] = ()
+    measure: Measure = REFRESHES
+
+    @property
+    def history(self) -> str:
+        return _history(self.scenario.warm)
+
+    def obstacle(self, policy: Policy) -> str | None:  # noqa: ARG002
+        return None
+
+    def prepare(self, policies: Sequence[Policy]) -> None:
+        """Nothing is needed."""
+
+    def items(self, policy: Policy) -> int:  # noqa: ARG002
+        return self.scenario.updates
+
+    def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
+        counts = refresh_objects(self.scenario, policy, self.min_interval_s, watch)
+        return _rows(RefreshCounts, counts, self.breakdowns)
+
+    def way(self, policy: Policy) -> Mapping[str, str | None]:  # noqa: ARG002
+        return {"cache": None, **_known(self.scenario.warm), "through": Through.PLAIN.value}
+
+    def facts(self) -> Mapping[str, str]:
+        return refresh_facts(self.scenario, self.min_interval_s)
+
+    def identity(self) -> str:
+        return refresh_identity(self.scenario, self.min_interval_s, self.breakdowns)
+
+
+def _history(warm: Warm | None) -> str:
+    return "complete" if warm is None else "observed"
+
+
+def _known(warm: Warm | None) -> dict[str, str]:
+    return {"history": _history(warm)} if warm is None else {"history": _history(warm), "warm": warm.value}
+
+
+def _rows[C: (Counts, RefreshCounts)](
+    kind: type[C], counts: Mapping[str, C], breakdowns: Iterable[Breakdown]
+) -> Rows:
+    rows: list[Row] = [kind.total(counts.values()).by_name()]
+    for breakdown in breakdowns:
+        rows += [{breakdown.key: part, **counted.by_name()} for part, counted in breakdown.count(counts).items()]
+    return rows

@@ -1,0 +1,1 @@
+"""Many replays of one trace, over several processes, which go on where they were interrupted."""

@@ -1,0 +1,62 @@
+"""A name for what is replayed, by which finished points of the same replay are known again.
+
+It is made of the events themselves: the names and dates of files do not matter.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.replay.simulate.breakdown import Breakdown
+from bestbefore.replay.simulate.engines import Through
+from bestbefore.replay.simulate.refresh import RefreshScenario
+from bestbefore.replay.simulate.scenario import Scenario
+
+
+def identity(
+    scenario: Scenario, breakdowns: Iterable[Breakdown] = (), wanted: Through = Through.FAST
+) -> str:
+    """That of requests: another for other updates, requests or parts, or if they are replayed another way.
+
+    Engines count the same, but who wants to see that by another one does not want what was counted by the first.
+    """
+    digest = blake2b(digest_size=16)
+    for column in _columns(scenario):
+        digest.update(f"{column.dtype} {len(column)}\n".encode())
+        digest.update(np.ascontiguousarray(column).data)
+    for names in (scenario.updates.objects, scenario.requests.objects, scenario.requests.clients):
+        digest.update(json.dumps(names).encode())
+    warmup = None if scenario.warmup is None else [scenario.warmup.warm, scenario.warmup.test_start_s]
+    way = [scenario.cache, scenario.grouping, scenario.origin_s, warmup, wanted]
+    digest.update(_text(way, breakdowns))
+    return digest.hexdigest()
+
+
+def refresh_identity(
+    scenario: RefreshScenario, min_interval_s: float, breakdowns: Iterable[Breakdown] = ()
+) -> str:
+    """That of objects that are refreshed without requests."""
+    digest = blake2b(digest_size=16)
+    for name, history in sorted(scenario.known.histories.items()):
+        digest.update(_text([name, history.since_s, scenario.first_s[name], len(history.times_s)], ()))
+        digest.update(np.ascontiguousarray(history.times_s).data)
+    digest.update(_text([scenario.known.grouping, scenario.warm, min_interval_s], breakdowns))
+    return digest.hexdigest()
+
+
+def _columns(scenario: Scenario) -> Iterator[NDArray[Any]]:
+    """The events from which all is known and counted."""
+    updates, requests = scenario.updates, scenario.requests
+    yield from (updates.times_s, updates.object_ids, requests.times_s, requests.client_ids, requests.object_ids)
+    if scenario.contacts_before is not None:
+        yield from (scenario.contacts_before.times_s, scenario.contacts_before.object_ids)
+
+
+def _text(way: Sequence[object], breakdowns: Iterable[Breakdown]) -> bytes:
+    parts = [[breakdown.key, sorted(breakdown.parts.items())] for breakdown in breakdowns]
+    return json.dumps([way, parts, version("bestbefore")]).encode()

@@ -1,0 +1,1 @@
+"""A trace in memory and in files of our own: columns of numbers and names."""

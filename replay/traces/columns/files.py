@@ -1,0 +1,63 @@
+"""Our own columnar form in files: CSV (plain or gzip), .npz and Parquet, told apart by their content.
+
+What is wrong in such a file is an error that names the place: nothing in it is skipped.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from bestbefore.replay.traces.columns.columnar import REQUEST_COLUMNS, UPDATE_COLUMNS, Table
+from bestbefore.replay.traces.columns.columns import Requests, Updates, is_in_order
+from bestbefore.replay.traces.formats import csv, npz, parquet
+from bestbefore.replay.traces.opening import opened
+
+Warn = Callable[[str], None]
+
+WRITERS: dict[str, Callable[[BinaryIO, Table], None]] = {
+    ".npz": npz.write_table,
+    ".parquet": parquet.write_table,
+    ".csv": csv.write_table,
+    ".csv.gz": csv.write_zipped_table,
+}
+"""By the ending of the file's name."""
+
+
+def read_updates(path: Path, warn: Warn) -> Updates:
+    """The updates in a file.
+
+    Raises TraceError. Calls `warn` with one line if the file was out of order.
+    """
+    return _read(path, UPDATE_COLUMNS, warn).updates()
+
+
+def read_requests(path: Path, warn: Warn) -> Requests:
+    """The requests in a file.
+
+    Raises TraceError. Calls `warn` with one line if the file was out of order.
+    """
+    return _read(path, REQUEST_COLUMNS, warn).requests()
+
+
+def writer_for(path: Path) -> Callable[[BinaryIO, Table], None]:
+    """What writes a file of this name. Raises ValueError, if none does, and TraceError, if it is not installed."""
+    for ending, write in WRITERS.items():
+        if path.name.endswith(ending) and path.name != ending:
+            if write is parquet.write_table:
+                parquet.installed_polars()
+            return write
+    raise ValueError(f"{path}: expected a name that ends in {', '.join(WRITERS)}")
+
+
+def _read(path: Path, columns: Sequence[str], warn: Warn) -> Table:
+    with opened(path) as source:
+        head = source.head()
+        if npz.looks_like_npz(head):
+            table = npz.read_table(source, columns)
+        elif parquet.looks_like_parquet(head):
+            table = parquet.read_table(source, columns)
+        else:
+            table = csv.read_table(source, columns)
+    if not is_in_order(table.times_s):
+        warn(f"{path}: out of order, sorted by time")
+    return table

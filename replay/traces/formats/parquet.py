@@ -1,0 +1,107 @@
+"""Traces as Parquet, through the extra `parquet` (polars)."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from bestbefore.replay.traces.columns.columnar import NUMBERS, TEXTS, TIME, Table, Text, checked, require_columns
+from bestbefore.replay.traces.columns.names import NO_NAME
+from bestbefore.replay.traces.errors import TraceError
+from bestbefore.replay.traces.inference.accesses import UNKNOWN
+from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.skipped import printable, shortened
+
+MAGIC = b"PAR1"
+
+
+def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
+    """The columns asked for. Raises TraceError."""
+    pl = installed_polars(f"{source.path}: ")
+    try:
+        with _panics_unseen():
+            file = source.seekable()
+            given = pl.read_parquet_schema(file)
+            require_columns(source.path, required, given)
+            columns = [column for column in (*required, *optional) if column in given]
+            _require_numbers(pl, source.path, {column: given[column] for column in columns if column not in TEXTS})
+            file.seek(0)
+            frame = pl.read_parquet(file, columns=columns)
+            table = Table(
+                frame[TIME].fill_null(float("nan")).to_numpy(),
+                {column: _text(pl, frame[column]) for column in TEXTS if column in frame.columns},
+                {column: frame[column].fill_null(UNKNOWN).to_numpy() for column in NUMBERS if column in frame.columns},
+            )
+    except TraceError:
+        raise
+    # Whatever polars raises of bytes that are no Parquet; a panic of its own is no Exception.
+    except (Exception, pl.exceptions.PanicException) as error:
+        why = printable(shortened(" ".join(str(error).split())))
+        raise TraceError(f"{source.path}: not Parquet: {why}") from None
+    return checked(source.path, table)
+
+
+def write_table(file: BinaryIO, table: Table) -> None:
+    """Write a table, its rows in their order."""
+    pl = installed_polars()
+    columns = {TIME: pl.Series(table.times_s)}
+    for column, text in table.texts.items():
+        ids = pl.Series(np.where(text.ids == NO_NAME, len(text.names), text.ids))
+        columns[column] = pl.Series([*text.names, None], dtype=pl.String).gather(ids)
+    for column, values in table.numbers.items():
+        numbers = pl.Series(values)
+        columns[column] = numbers.set(numbers == UNKNOWN, None)
+    written = BytesIO()  # of a disk that is full polars does not always say so
+    pl.DataFrame(columns).write_parquet(written)
+    file.write(written.getbuffer())
+
+
+def looks_like_parquet(head: bytes) -> bool:
+    """Whether it begins as Parquet does."""
+    return head.startswith(MAGIC)
+
+
+def installed_polars(where: str = "") -> Any:
+    """The module. Raises TraceError if it is not installed."""
+    try:
+        import polars as pl
+    except ImportError:
+        raise TraceError(
+            f"{where}Parquet needs the extra 'parquet': pip install '.[parquet]' in a clone (.npz needs none)"
+        ) from None
+    return pl
+
+
+@contextmanager
+def _panics_unseen() -> Iterator[None]:
+    """Nothing is written to stderr: polars prints a page for each panic that a damaged file brings it to."""
+    sys.stderr.flush()
+    stderr = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 2)
+    os.close(nowhere)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)
+
+
+def _require_numbers(pl: Any, path: Path, kinds: Mapping[str, Any]) -> None:
+    """Raises TraceError unless these columns hold numbers, or nothing at all."""
+    for column, kind in kinds.items():
+        if not kind.is_numeric() and kind != pl.Null:
+            raise TraceError(f"{path}: column '{column}' is of type {kind}: expected numbers")
+
+
+def _text(pl: Any, series: Any) -> Text:
+    """Raises whatever polars does if the column cannot be text."""
+    names = series.cast(pl.String)
+    distinct = names.drop_nulls().unique(maintain_order=True)
+    ids = names.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(NO_NAME).to_numpy()
+    return Text(ids.astype(np.int32), tuple(distinct.to_list()))

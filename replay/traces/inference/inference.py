@@ -1,0 +1,271 @@
+"""Updates inferred from an access log, where the answers changed.
+
+Source: Bright, Gal, Raschid (`adaptive`), appendix A: an object has changed when the majority of its requests have a
+new size, which it has for at least two minutes. A log of today needs more care, for content codings, sessions and
+languages give one page several sizes at once. So here also (deviations):
+
+- Sizes that are told side by side are one era of the object. It ends, and the object has changed, when none of its
+  sizes outlives it. (Two minutes of overlap are allowed: as in the paper, servers of a farm are not updated at once.)
+- A client (or browser, if the log names them) must have seen both eras: what differs between clients is no update.
+- The same requests, had they met variants in random order, would have been parted so cleanly in time with a chance of
+  at most 1 in 20.
+
+Validators are the better evidence. Where the log has them they take the place of sizes, and the last rule is not
+needed; nor is any client where Last-Modified tells of the update, which then also tells its time.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, lgamma
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bestbefore.addon.rfc9111.dates import parse_http_date
+from bestbefore.policies.models.history import FloatArray
+from bestbefore.replay.traces.columns.columns import IdArray, Updates
+from bestbefore.replay.traces.inference.accesses import UNKNOWN, WHOLE, Accesses
+from bestbefore.replay.traces.summary import counted
+
+HELD_S = 120.0
+"""How long a version must have been there, and how long it may still be told after the next has come."""
+LEAST_SHARE = 0.05
+"""Of the requests between its first and its last, so many must have a version; fewer are downloads cut short."""
+MAJORITY = 0.5
+LARGEST_CHANCE = 0.05 * (1 + 1e-9)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inferred:
+    """Updates, and for each how sure it is; all arrays in the order of `updates`."""
+
+    updates: Updates
+    within_s: FloatArray
+    """How long before its time the update may have been: since the last sight of what was there before."""
+    seen_by: NDArray[np.int64]
+    """How many clients (or agents) saw the object before and after."""
+    chances: FloatArray
+    """How likely variants without any update would look so, from 0 to 1. 0: a validator says it."""
+    doubtful: int
+    """Apparent changes that are not among the updates, for want of evidence."""
+    brief: int
+    """Validators that were told for less than two minutes, of objects with several: versions, or always another."""
+
+    def summary(self) -> str:
+        """How many and how sure, in one line."""
+        left_out = f"; left out as doubtful: {counted(self.doubtful, 'apparent change')}" if self.doubtful else ""
+        if self.brief:
+            left_out += f"; passed over, as told for less than two minutes: {counted(self.brief, 'validator')}"
+        if not len(self.updates):
+            return f"no update could be inferred, so that no hit can be stale{left_out}"
+        return (
+            f"{counted(len(self.updates), 'update')} of {counted(len(self.updates.objects), 'object')} inferred, seen "
+            f"before and after by {counted(round(float(np.median(self.seen_by))), 'client')} and dated to within "
+            f"{np.median(self.within_s):,.0f} s (medians); the chance of mere page variants is at most 1 in 1,000 for "
+            f"{np.count_nonzero(self.chances <= 0.001):,} of them, 1 in 20 for all{left_out}"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sightings:
+    """What was told of which object when and to whom, by object and then in order of time."""
+
+    times_s: FloatArray
+    object_ids: IdArray
+    viewers: IdArray
+    """Clients, or agents where the log names them."""
+    values: NDArray[np.int64]
+    """The number of a validator, or -1 - size."""
+
+    def of(self, object_id: int) -> "_Sightings":
+        """Those of one object."""
+        part = slice(*self.object_ids.searchsorted([object_id, object_id + 1]))
+        return _Sightings(self.times_s[part], self.object_ids[part], self.viewers[part], self.values[part])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Versions:
+    """The versions that were held: of each object each value, by object and then in order of their first sight."""
+
+    object_ids: IdArray
+    values: NDArray[np.int64]
+    first_s: FloatArray
+    last_s: FloatArray
+    modified_s: FloatArray
+    """Its Last-Modified; NaN without."""
+
+    def of(self, object_id: int) -> "_Versions":
+        """Those of one object."""
+        return self[slice(*self.object_ids.searchsorted([object_id, object_id + 1]))]
+
+    def __getitem__(self, kept: "slice | NDArray[np.bool] | NDArray[np.intp]") -> "_Versions":
+        return _Versions(
+            self.object_ids[kept], self.values[kept], self.first_s[kept], self.last_s[kept], self.modified_s[kept]
+        )
+
+    def sighted(self, sightings: _Sightings) -> NDArray[np.bool]:
+        """Which sightings are of one of these, if all are of one object."""
+        return np.isin(sightings.values, self.values)
+
+    def have_majority(self, sightings: _Sightings) -> bool:
+        """Whether most of the sightings between the first and the last of these are of one of them."""
+        between = slice(
+            sightings.times_s.searchsorted(self.first_s.min(), side="left"),
+            sightings.times_s.searchsorted(self.last_s.max(), side="right"),
+        )
+        return bool(np.mean(self.sighted(sightings)[between]) > MAJORITY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    object_id: int
+    time_s: float
+    within_s: float
+    seen_by: int
+    chance: float
+
+
+def infer_updates(accesses: Accesses) -> Inferred:
+    """The updates that a log shows."""
+    sightings = _sightings(accesses)
+    versions, brief = _versions(sightings, accesses.validators)
+    object_ids, counts = np.unique(versions.object_ids, return_counts=True)
+    changes: list[_Change] = []
+    doubtful = 0
+    for object_id in object_ids[counts > 1].tolist():
+        believed, doubted = _changes(sightings.of(object_id), versions.of(object_id), object_id)
+        changes += believed
+        doubtful += doubted
+    changes.sort(key=lambda change: (change.time_s, change.object_id))
+    changed, ids = np.unique(np.array([c.object_id for c in changes], dtype=np.int32), return_inverse=True)
+    return Inferred(
+        Updates(
+            np.array([c.time_s for c in changes], dtype=np.float64),
+            ids.astype(np.int32),
+            tuple(accesses.requests.objects[i] for i in changed.tolist()),
+        ),
+        np.array([c.within_s for c in changes], dtype=np.float64),
+        np.array([c.seen_by for c in changes], dtype=np.int64),
+        np.array([c.chance for c in changes], dtype=np.float64),
+        doubtful,
+        brief,
+    )
+
+
+def _sightings(accesses: Accesses) -> _Sightings:
+    """An answer "not modified" is a sight of what its client was told last; before that it tells nothing."""
+    requests = accesses.requests
+    has_validator = accesses.validator_ids >= 0
+    whole = np.isin(accesses.statuses, (*WHOLE, UNKNOWN)) & (has_validator | (accesses.sizes_bytes >= 0))
+    rows = np.flatnonzero(whole | (accesses.statuses == 304))
+    # By object and client, so that what a client was told last is the nearest before.
+    rows = rows[np.lexsort((requests.client_ids[rows], requests.object_ids[rows]))]
+    told = np.maximum.accumulate(np.where(whole[rows], np.arange(len(rows)), -1))
+    clients, objects = requests.client_ids[rows], requests.object_ids[rows]
+    known = (told >= 0) & (clients[told] == clients) & (objects[told] == objects)
+    rows, sources = rows[known], rows[told[known]]
+    by_time = np.lexsort((rows, requests.object_ids[rows]))
+    rows, sources = rows[by_time], sources[by_time]
+    agents, clients = accesses.agent_ids[rows], requests.client_ids[rows]
+    return _Sightings(
+        requests.times_s[rows],
+        requests.object_ids[rows],
+        np.where(agents == UNKNOWN, agents.max(initial=UNKNOWN) + 1 + clients, agents),
+        np.where(has_validator, accesses.validator_ids, -1 - accesses.sizes_bytes)[sources],
+    )
+
+
+def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> tuple[_Versions, int]:
+    """Those that were held, and how many validators, of objects with several, were told for too short a time."""
+    order = np.lexsort((sightings.values, sightings.object_ids))
+    objects, values = sightings.object_ids[order], sightings.values[order]
+    starts = np.flatnonzero(np.concatenate(([True], (np.diff(objects) != 0) | (np.diff(values) != 0)))[: len(order)])
+    ends = np.append(starts, len(order))[1:]
+    first, last = order[starts], order[ends - 1]
+    versions = _Versions(
+        objects[starts], values[starts], sightings.times_s[first], sightings.times_s[last],
+        np.full(len(starts), np.nan),
+    )
+    dated = _modified_s(validators, float(sightings.times_s.max(initial=0.0)))
+    has_validator = versions.values >= 0
+    versions.modified_s[has_validator] = dated[versions.values[has_validator]]
+    counts = ends - starts
+    since_s = np.fmin(versions.first_s, versions.modified_s)
+    seen_again = (counts > 1) | (versions.modified_s < versions.first_s)
+    is_long = versions.last_s - since_s >= HELD_S
+    kept = np.flatnonzero(is_long & seen_again & (counts >= LEAST_SHARE * (last - first + 1)))
+    _, objects_at, values_told = np.unique(versions.object_ids, return_inverse=True, return_counts=True)
+    brief = int(np.count_nonzero(has_validator & ~is_long & (values_told[objects_at] > 1)))
+    return versions[kept[np.lexsort((versions.first_s[kept], versions.object_ids[kept]))]], brief
+
+
+def _modified_s(validators: tuple[str, ...], now_s: float) -> FloatArray:
+    """Of each validator that is a date, its Unix seconds; NaN for others."""
+    dates = (parse_http_date(validator, now_s) for validator in validators)
+    return np.array([np.nan if date is None else date for date in dates], dtype=np.float64)
+
+
+def _changes(sightings: _Sightings, versions: _Versions, object_id: int) -> tuple[list[_Change], int]:
+    """The changes of one object that can be believed, and the number of those that cannot."""
+    believed: list[_Change] = []
+    doubted = 0
+    before: _Versions | None = None
+    for era in _eras(versions):
+        if not era.have_majority(sightings):
+            doubted += 1
+            continue
+        if before is None:
+            before = era
+            continue
+        change = _change(sightings, before, era, object_id)
+        if change is None:
+            doubted += 1
+            before = versions[np.isin(versions.values, (*before.values, *era.values))]
+        else:
+            believed.append(change)
+            before = era
+    return believed, doubted
+
+
+def _eras(versions: _Versions) -> Iterator[_Versions]:
+    """The versions of one object, parted where none of them outlives the first sight of the next."""
+    outlived_s = np.maximum.accumulate(np.fmax(versions.last_s - HELD_S, versions.first_s))
+    cuts = np.flatnonzero(versions.first_s[1:] > outlived_s[:-1]) + 1
+    for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(versions.first_s)], strict=True):
+        yield versions[start:end]
+
+
+def _change(sightings: _Sightings, before: _Versions, after: _Versions, object_id: int) -> _Change | None:
+    """The change between two eras, if it can be believed."""
+    last_s, first_s = float(before.last_s.max()), float(after.first_s[0])
+    seen_by, chance = _evidence(
+        sightings.viewers[before.sighted(sightings)], sightings.viewers[after.sighted(sightings)]
+    )
+    modified_s = float(after.modified_s[0])
+    if last_s < modified_s <= first_s:
+        return _Change(object_id, modified_s, 0.0, seen_by, 0.0)
+    if np.all(before.values >= 0) and np.all(after.values >= 0):
+        chance = 0.0
+    if seen_by == 0 or chance > LARGEST_CHANCE:
+        return None
+    return _Change(object_id, first_s, max(first_s - last_s, 0.0), seen_by, chance)
+
+
+def _evidence(before: IdArray, after: IdArray) -> tuple[int, float]:
+    """How many viewers are in both, and the chance that random order parts the two so.
+
+    Viewers who saw one of the two only are compared with one another, each counted once; the sights of the others are
+    compared viewer by viewer. These are independent of each other, so the chance is the product: one over the number of
+    ways to choose which come first.
+    """
+    viewers_before, counts_before = np.unique(before, return_counts=True)
+    viewers_after, counts_after = np.unique(after, return_counts=True)
+    both, at_before, at_after = np.intersect1d(viewers_before, viewers_after, return_indices=True)
+    ways = _log_choose(len(viewers_before) + len(viewers_after) - 2 * len(both), len(viewers_before) - len(both))
+    for a, b in zip(counts_before[at_before].tolist(), counts_after[at_after].tolist(), strict=True):
+        ways += _log_choose(a + b, a)
+    return len(both), exp(-ways)
+
+
+def _log_choose(n: int, k: int) -> float:
+    return lgamma(n + 1) - lgamma(k + 1) - lgamma(n - k + 1)

@@ -1,0 +1,52 @@
+"""Which connections and requests are taken up. (With sockets: `live/test_descriptors`.)"""
+
+import asyncio
+
+import pytest
+
+from bestbefore.addon.proxy.access.admission import Admission
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.content import PIECE_BYTES
+from bestbefore.addon.rfc9111.message import Fields, Head
+
+
+def make(in_flight_bytes: int = 10 * PIECE_BYTES) -> Admission:
+    return Admission(1024, in_flight_bytes, lambda: 0.0)
+
+
+async def answer() -> Answer:
+    return Answer(Head(200, Fields()))
+
+
+async def test_a_request_is_under_way_until_its_answer_is_sent() -> None:
+    admission = make()
+    assert admission.begins()
+    given = await admission.until_sent(answer())
+    assert admission.exchanges == 1
+    given.finish(0, complete=False)
+    assert admission.exchanges == 0
+
+
+async def test_or_until_there_will_be_none() -> None:
+    admission = make()
+    assert admission.begins()
+    asked = asyncio.ensure_future(admission.until_sent(asyncio.sleep(10, Answer(Head(200, Fields())))))
+    await asyncio.sleep(0)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    assert admission.exchanges == 0
+
+
+def test_requests_are_bounded_by_what_may_be_in_flight() -> None:
+    admission = make()
+    assert [admission.begins() for _ in range(11)] == [True] * 10 + [False]
+
+
+def test_connections_that_mitmproxy_opens_are_bounded() -> None:
+    admission = make()
+    opened = [admission.opens() for _ in range(admission.descriptors.tunnels + 1)]
+    assert opened[-2:] == [True, False]
+    admission.closed()
+    admission.closed()
+    assert admission.opens()

@@ -1,0 +1,30 @@
+"""How descriptors are divided."""
+
+import subprocess
+import sys
+
+import pytest
+
+from bestbefore.addon.proxy.access.descriptors import RESERVED, SMALLEST, WANTED, Descriptors
+
+
+@pytest.mark.parametrize("limit", [256, 1024, 65_536])
+def test_the_parts_leave_a_reserve(limit: int) -> None:
+    parts = Descriptors.of(limit)
+    used = parts.clients + parts.exchanges + parts.files + parts.origins + parts.tunnels
+    assert 0 < used <= limit - RESERVED
+
+
+def test_nobody_is_left_without_any() -> None:
+    assert Descriptors.of(10).clients == SMALLEST
+
+
+@pytest.mark.parametrize(("shell", "expected"), [
+    ("ulimit -S -n 100; ulimit -H -n 300", 300),
+    ("ulimit -n 100", 100),
+])
+def test_the_limit_is_raised_as_far_as_allowed(shell: str, expected: int) -> None:
+    code = "from bestbefore.addon.proxy.access.descriptors import raised_limit as r; print(r(), r())"
+    command = ["sh", "-c", f'{shell}; exec "$0" -c "{code}"', sys.executable]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == [str(min(expected, WANTED))] * 2

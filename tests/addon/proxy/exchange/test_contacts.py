@@ -1,0 +1,307 @@
+"""What becomes of an answer that is not read to its end, or cannot be kept."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from mitmproxy.test import tflow
+
+from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.access.reach import EVERYWHERE
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.store.store import Store
+
+NOW_S = 1_706_745_600.0
+URL = "http://example.org/page"
+PATIENCE_S = 5.0
+
+
+class Origin:
+    """Answers with content in pieces."""
+
+    def __init__(self, *pieces: bytes, length: int | None = None, media_type: str = "text/html") -> None:
+        self.pieces = pieces
+        self.length = length
+        self.media_type = media_type
+        self.broken = False
+        """Whether it breaks off after these pieces."""
+        self.goes_on = asyncio.Event()
+        """Awaited after the first of them."""
+        self.goes_on.set()
+        self.closed = asyncio.Event()
+        self.asked = 0
+        self.status = 200
+        self.has_validator = False
+
+    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+        self.asked += 1
+        fields = [("Date", format_http_date(NOW_S)), ("Content-Type", self.media_type)]
+        if self.has_validator:
+            fields.append(("ETag", f'"{self.asked}"'))
+        if self.status == 200:
+            fields.append(("Cache-Control", "max-age=60"))
+        head = Head(self.status, Fields(fields))
+        return Fetched(head, NOW_S, NOW_S, self._content(), self.length, self.closed.set)
+
+    async def _content(self) -> AsyncGenerator[bytes]:
+        for piece in self.pieces:
+            yield piece
+            await self.goes_on.wait()
+        if self.broken:
+            raise OriginError(Failure.RESET, "broken off")
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Store]:
+    made = await open_store("memory", clock=ManualClock(NOW_S), domain_of=registrable_domain)
+    yield made
+    await made.close()
+
+
+def exchanges(store: Store, origin: Origin) -> Exchanges:
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    return Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, lambda _: None)
+
+
+def request() -> Request:
+    return Request("GET", Target.parse(URL))
+
+
+def client() -> Any:
+    made = tflow.tclient_conn()
+    made.peername = ("127.0.0.1", 1234)
+    return made
+
+
+def with_a_fault(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def learn(_: Any) -> Any:
+        raise ZeroDivisionError("a fault")
+
+    monkeypatch.setattr(store, "learn", learn)
+
+
+async def content_of(answer: Answer) -> bytes:
+    content = answer.body if answer.chunks is None else b"".join([chunk async for chunk in answer.chunks])
+    answer.finish(len(content), complete=True)
+    return content
+
+
+async def ended(asked: Exchanges) -> None:
+    """Wait until nothing goes on in the background."""
+    going_on = set(asked._contacts._background)
+    _, pending = await asyncio.wait(going_on, timeout=PATIENCE_S) if going_on else (going_on, set())
+    assert pending == set()
+    await asyncio.sleep(0)  # what is told of its end
+    await asked.close()
+
+
+async def test_what_cannot_be_kept_is_not_sent_as_if_it_were_shorter(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with_a_fault(store, monkeypatch)
+    asked = exchanges(store, Origin(b"1234", b"5678", length=8))
+    answer = await asked.answer(request(), client())
+    assert answer.head.status == 502, "the last piece was not passed on"
+    await ended(asked)
+    assert "a fault in bestbefore" in caplog.text
+
+
+async def test_nor_does_it_end_as_if_it_were_complete(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    with_a_fault(store, monkeypatch)
+    asked = exchanges(store, Origin(b"1234", b"5678"))
+    answer = await asked.answer(request(), client())
+    assert answer.chunks is not None
+    with pytest.raises(OriginError):
+        [chunk async for chunk in answer.chunks]
+    await ended(asked)
+
+
+async def test_a_refresh_that_breaks_off_is_no_fault(store: Store, caplog: pytest.LogCaptureFixture) -> None:
+    then_s = NOW_S - 100.0
+    head = Head(200, Fields([("Date", format_http_date(then_s)), ("ETag", '"a"'),
+                             ("Cache-Control", "max-age=50, stale-while-revalidate=600")]))
+    store.put(Copy(URL, head, BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
+    origin = Origin(b"1234")
+    origin.broken = True
+    asked = exchanges(store, origin)
+    assert (await asked.answer(request(), client())).body == b"x"
+    await ended(asked)
+    assert origin.closed.is_set()
+    assert caplog.records == []
+
+
+async def test_who_gives_up_waiting_for_a_feed_does_not_hold_up_what_reads_it(store: Store) -> None:
+    origin = Origin(b"<rss>", *[bytes(6_000)] * 3, media_type="application/rss+xml")
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.05):
+            await asked.answer(request(), client())
+    origin.goes_on.set()
+    await ended(asked)
+    assert origin.closed.is_set()
+
+
+async def test_who_takes_nothing_holds_up_nobody_who_asked_for_the_same(store: Store) -> None:
+    origin = Origin(*[bytes(4_000)] * 5)  # more than can be held, as only its end tells
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    first = await asked.answer(request(), client())
+    stalled = asyncio.create_task(asked.answer(request(), client()))
+    await asyncio.sleep(0)
+    origin.goes_on.set()
+    assert first.chunks is not None
+    async with asyncio.timeout(PATIENCE_S):
+        assert sum([len(chunk) async for chunk in first.chunks]) == 20_000
+        assert (await stalled).head.status == 200
+    await asked.close()
+
+
+async def test_content_without_a_length_is_shared_once_it_is_complete(store: Store) -> None:
+    origin = Origin(b"1234", b"5678")
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    first = await asked.answer(request(), client())
+    other = asyncio.create_task(asked.answer(request(), client()))
+    await asyncio.sleep(0)
+    origin.goes_on.set()
+    for answer in (first, await asyncio.wait_for(other, PATIENCE_S)):
+        assert answer.chunks is not None
+        assert b"".join([chunk async for chunk in answer.chunks]) == b"12345678"
+    assert origin.asked == 1
+    await ended(asked)
+
+
+async def test_but_not_waited_for_without_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestbefore.addon.proxy.exchange.flight.SHARING_PATIENCE_S", 0.01)
+    origin = Origin(b"1234", b"5678")
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    await asked.answer(request(), client())
+    await asyncio.wait_for(asked.answer(request(), client()), PATIENCE_S)
+    assert origin.asked == 2
+    await asked.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (200, Outcome.UPDATED),
+        (404, Outcome.UPDATED),
+        (410, Outcome.UPDATED),
+        (301, Outcome.UPDATED),  # which is stored in its place
+        (302, Outcome.PASSED_ON),
+        (403, Outcome.PASSED_ON),
+        (429, Outcome.PASSED_ON),
+    ],
+)
+@pytest.mark.parametrize("unasked", [False, True])
+async def test_what_comes_in_place_of_a_copy_is_an_update_only_if_it_is_of_the_object(
+    store: Store, status: int, outcome: Outcome, unasked: bool
+) -> None:
+    clock, origin, told = ManualClock(NOW_S), Origin(b"content"), list[Answered]()
+    origin.has_validator = True
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(clock, store, origin, load_config(None).rules, site, told.append)
+    await content_of(await asking.answer(request(), client()))
+    clock.advance(120.0)
+    origin.status = status
+    if unasked:
+        await asking.prefetch(request(), EVERYWHERE)
+    else:
+        await content_of(await asking.answer(request(), client()))
+    assert [one.outcome for one in told] == [Outcome.MISS, outcome]
+
+
+@pytest.mark.parametrize(("etag", "outcome"), [('"1"', Outcome.VALIDATED), ('"2"', Outcome.UPDATED)])
+async def test_a_head_tells_whether_the_copy_is_current(store: Store, etag: str, outcome: Outcome) -> None:
+    then_s = NOW_S - 100.0
+    fields = Fields([("Date", format_http_date(then_s)), ("ETag", etag), ("Cache-Control", "max-age=50")])
+    store.put(Copy(URL, Head(200, fields), BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
+    origin, told = Origin(), list[Answered]()
+    origin.has_validator = True  # "1", the first time
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, told.append)
+    await content_of(await asking.answer(replace(request(), method="HEAD"), client()))
+    (one,) = told
+    assert (one.outcome, one.validation, one.unnecessary) == (outcome, True, outcome is Outcome.VALIDATED)
+    assert [copy.outdated for copy in (await store.copies(URL)).copies] == [outcome is Outcome.UPDATED]
+
+
+class Played:
+    """Gives one answer after the other, each at the moment of a clock."""
+
+    def __init__(self, clock: ManualClock, *answers: tuple[int, list[tuple[str, str]], bytes]) -> None:
+        self.clock = clock
+        self.answers = list(answers)
+        self.tags = list[str | None]()
+        """What If-None-Match said."""
+
+    async def fetch(self, sent: Request, **_: Any) -> Fetched:
+        self.tags.append(sent.fields.get("if-none-match"))
+        status, fields, content = self.answers.pop(0)
+        now_s = self.clock.now()
+        head = Head(status, Fields([("Date", format_http_date(now_s)), *fields]))
+        return Fetched(head, now_s, now_s, self._content(content), None)
+
+    async def _content(self, content: bytes) -> AsyncGenerator[bytes]:
+        yield content
+
+
+async def played(*answers: tuple[int, list[tuple[str, str]], bytes]) -> tuple[list[Answered], Played, Record]:
+    """What is told of one request every ten minutes, the origin, and what is known of the object in the end."""
+    clock, told = ManualClock(NOW_S), list[Answered]()
+    origin = Played(clock, *answers)
+    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(clock, store, origin, load_config(None).rules, site, told.append)
+    for _ in answers:
+        await content_of(await asking.answer(request(), client()))
+        clock.advance(600.0)
+    record = await store.record(URL)
+    await asking.close()
+    await store.close()
+    assert record is not None
+    return told, origin, record
+
+
+PAGE = (200, [("ETag", '"a"'), ("Cache-Control", "max-age=60")], b"content")
+
+
+@pytest.mark.parametrize("lifetime", [[], [("Cache-Control", "max-age=60")]])
+@pytest.mark.parametrize(("status", "shows"), [(429, False), (408, False), (501, False), (404, True)])
+async def test_an_answer_that_shows_nothing_of_the_object_is_no_update(
+    status: int, shows: bool, lifetime: list[tuple[str, str]]
+) -> None:
+    """Also where the origin lets it be stored, and so stand in place of the copy."""
+    told, _, record = await played(PAGE, (status, lifetime, b"no"), PAGE)
+    assert (record.contacts, record.n_updates) == ((3, 2) if shows else (2, 0))
+    assert [one.outcome for one in told[:2]] == [Outcome.MISS, Outcome.UPDATED if shows else Outcome.PASSED_ON]
+
+
+@pytest.mark.parametrize("status", [407, 408, 421, 425, 429])
+async def test_after_it_the_copy_is_validated_again(status: int) -> None:
+    told, origin, _ = await played(PAGE, (status, [("Retry-After", "9")], b"no"), (304, [PAGE[1][0]], b""))
+    assert [one.outcome for one in told] == [Outcome.MISS, Outcome.PASSED_ON, Outcome.VALIDATED]
+    assert origin.tags == [None, '"a"', '"a"']
+
+
+@pytest.mark.parametrize("content", [b"content", b"other"])
+async def test_a_validation_is_unnecessary_also_where_the_origin_sends_the_same_again(content: bytes) -> None:
+    """Many know no 304."""
+    told, _, _ = await played((200, [], b"content"), *[(*PAGE[:2], b"content")] * 2, (200, [("ETag", '"b"')], content))
+    assert [one.validation for one in told] == [False, False, True, True]
+    assert [one.unnecessary for one in told] == [False, False, True, content == b"content"]

@@ -1,0 +1,179 @@
+"""Feeds through the parts of a proxy, in the time of a clock that the test moves."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from mitmproxy.connection import Client
+from mitmproxy.proxy.mode_specs import ProxyMode
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.feeds.feed_answers import begun, resumed
+from bestbefore.addon.proxy.origin.client import Origin
+from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+from bestbefore.addon.store.opening import open_store
+from bestbefore.addon.store.store import Store
+
+START_S = 1_795_161_600.0
+HOUR_S, DAY_S = 3600.0, 86_400.0
+TARGET = Target.parse("http://www.example.org/feed")
+CLIENT = Client(
+    peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), timestamp_start=0.0, proxy_mode=ProxyMode.parse("regular")
+)
+
+
+@dataclass
+class Feed:
+    """An origin whose feed lists its latest 20 postings."""
+
+    clock: ManualClock
+    posted_s: list[float] = field(default_factory=list)
+    lines: tuple[tuple[str, str], ...] = (("ETag", '"x"'),)
+    channel: str = ""
+    status: int = 200
+    asked: int = 0
+
+    def respond(self, _: Request, now_s: float) -> tuple[Head, bytes]:
+        self.asked += 1
+        if self.status != 200:
+            return Head(self.status, Fields([("Location", "http://other.test/")])), b"gone for good"
+        latest = [t for t in self.posted_s if t <= now_s][-20:]
+        items = "".join(
+            f"<item><guid>{t}</guid><pubDate>{format_http_date(t)}</pubDate></item>" for t in reversed(latest)
+        )
+        return Head(200, Fields(self.lines)), f"<rss><channel>{self.channel}{items}</channel></rss>".encode()
+
+
+@asynccontextmanager
+async def proxy(feed: Feed, folder: Path) -> AsyncIterator[tuple[Exchanges, Store]]:
+    store = await open_store("memory", clock=feed.clock, domain_of=registrable_domain, state=folder)
+    origin = Origin(feed.clock)
+    origin.answer_for(TARGET.host, feed.respond)
+    site = Site("proxy", b"salt", max_cached_body=1 << 20)
+    exchanges = Exchanges(feed.clock, store, origin, load_config(None).rules, site, lambda _: None)
+    try:
+        yield exchanges, store
+    finally:
+        await exchanges.close()
+        await origin.close()
+        await store.close()
+
+
+@pytest.fixture
+def feed() -> Feed:
+    return Feed(ManualClock(START_S))
+
+
+async def ask(exchanges: Exchanges, **lines: str) -> Answer:
+    request = Request("GET", TARGET, Fields((name.replace("_", "-"), value) for name, value in lines.items()))
+    answer = exchanges.hit(request, CLIENT) or await exchanges.answer(request, CLIENT)
+    if answer.chunks is not None:
+        answer.body = b"".join([chunk async for chunk in answer.chunks])
+    answer.finish(len(answer.body), complete=True)
+    return answer
+
+
+async def test_one_look_a_day_finds_every_posting_at_its_time(feed: Feed, tmp_path: Path) -> None:
+    feed.posted_s = [START_S + hour * HOUR_S for hour in range(-12, 240, 3)]
+    async with proxy(feed, tmp_path) as (exchanges, store):
+        for _ in range(10):
+            await ask(exchanges, Cache_Control="no-cache")
+            feed.clock.advance(DAY_S)
+        record = await store.record(TARGET.url)
+    assert record is not None
+    assert [update.by_s for update in record.updates] == [t for t in feed.posted_s if t <= START_S + 9 * DAY_S]
+    assert all(update.exact for update in record.updates)
+    assert record.since_s == START_S - 12 * HOUR_S
+
+
+async def test_what_a_feed_declares_lengthens_a_short_lifetime(feed: Feed, tmp_path: Path) -> None:
+    feed.channel = "<ttl>30</ttl>"
+    async with proxy(feed, tmp_path) as (exchanges, _):
+        await ask(exchanges)
+        feed.clock.advance(29 * 60)
+        hit = await ask(exchanges)
+        feed.clock.advance(61)
+        await ask(exchanges)
+    assert "detail=feed-hint" in (hit.head.fields.get("cache-status") or "")
+    assert feed.asked == 2
+
+
+async def test_a_permanent_redirect_is_believed_for_a_day(feed: Feed, tmp_path: Path) -> None:
+    async with proxy(feed, tmp_path) as (exchanges, store):
+        await ask(exchanges)
+        feed.status = 301
+        await ask(exchanges, Cache_Control="no-cache")
+        for hours, asked in ((23, 2), (2, 3), (23, 3)):
+            feed.clock.advance(hours * HOUR_S)
+            assert (await ask(exchanges)).head.status == 301
+            assert feed.asked == asked
+        feed.status = 200
+        assert (await ask(exchanges, Cache_Control="no-cache")).head.status == 200
+        record = await store.record(TARGET.url)
+    assert record is not None
+    assert record.n_updates == 0
+
+
+async def test_a_redirect_of_what_was_never_a_feed_is_asked_for_each_time(feed: Feed, tmp_path: Path) -> None:
+    feed.status = 301
+    async with proxy(feed, tmp_path) as (exchanges, _):
+        for _ in range(3):
+            await ask(exchanges)
+    assert feed.asked == 3
+
+
+async def test_clocks_that_run_backwards_leave_a_sane_history(feed: Feed, tmp_path: Path) -> None:
+    feed.posted_s = [START_S + hour * HOUR_S for hour in range(-48, 480, 6)]
+    async with proxy(feed, tmp_path) as (exchanges, store):
+        for jump_s in (0.0, DAY_S, -2 * HOUR_S, DAY_S, -8 * DAY_S, DAY_S, DAY_S):
+            feed.clock.advance(jump_s) if jump_s >= 0 else feed.clock.set(feed.clock.now() + jump_s)
+            assert (await ask(exchanges, Cache_Control="no-cache")).head.status == 200
+            record = await store.record(TARGET.url)
+            assert record is not None
+            assert all(update.by_s <= feed.clock.now() + 60 for update in record.updates)
+    times = [update.by_s for update in record.updates if update.exact]
+    assert times == sorted(set(times))
+    assert set(times) <= set(feed.posted_s)
+
+
+async def test_a_feed_without_validator_is_answered_alike_to_all_who_ask_at_once(feed: Feed, tmp_path: Path) -> None:
+    feed.lines, feed.posted_s = (("Cache-Control", "max-age=60"),), [START_S - 60]
+    async with proxy(feed, tmp_path) as (exchanges, _):
+        answers = await asyncio.gather(*(ask(exchanges) for _ in range(5)))
+        tags = {answer.head.fields.get("etag") for answer in answers}
+        assert len(tags) == 1
+        again = await ask(exchanges, If_None_Match=str(tags.pop()), Cache_Control="no-cache")
+    assert feed.asked == 2
+    assert (again.head.status, again.body) == (304, b"")
+
+
+async def pieces(*parts: bytes) -> AsyncGenerator[bytes]:
+    for part in parts:
+        yield part
+
+
+@pytest.mark.parametrize(
+    ("parts", "read", "is_feed"),
+    [
+        ((b"<?xml versi", b"on='1.0'?>", b"<rss ", b"more"), 3, True),
+        ((b"<!DOCTYPE html>", b"<html>", b"more"), 2, False),
+        ((b"<?xml", b" version"), 2, False),
+        ((), 0, False),
+    ],
+)
+async def test_as_much_is_read_as_tells_what_it_is_and_nothing_is_lost(
+    parts: tuple[bytes, ...], read: int, is_feed: bool
+) -> None:
+    chunks = pieces(*parts)
+    start, found = await begun(chunks, Head(200))
+    assert (start, found) == (b"".join(parts[:read]), is_feed)
+    assert b"".join([chunk async for chunk in resumed(start, chunks)]) == b"".join(parts)

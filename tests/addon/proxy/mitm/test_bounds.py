@@ -1,0 +1,90 @@
+"""What mitmproxy's layers hold, measured on real ones; with real peers: tests/live/test_bounds.py."""
+
+import h2.connection
+from mitmproxy.proxy import events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layer import Layer
+from mitmproxy.proxy.layers.http import (
+    Http1Client,
+    Http1Server,
+    Http2Server,
+    HttpLayer,
+    HTTPMode,
+    HttpStream,
+    RequestData,
+)
+from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
+
+from bestbefore.addon.proxy.mitm import bounds
+
+
+def feed(parser: Layer, data: bytes) -> None:
+    list(parser.handle_event(events.DataReceived(parser.context.client, data)))
+
+
+def test_a_head_is_endless_from_64_kib_on_until_it_ends(context: Context) -> None:
+    parser = Http1Server(context)
+    list(parser.handle_event(events.Start()))
+    feed(parser, b"GET / HTTP/1.1\r\nX: ")
+    feed(parser, b"x" * (bounds.HEAD_BYTES - len(parser.buf)))
+    assert not bounds.is_endless(parser)
+    feed(parser, b"x")
+    assert bounds.is_endless(parser)
+    assert bounds.last_words(parser).startswith(b"HTTP/1.1 431 ")
+    assert len(parser.buf) == 0
+
+
+def test_requests_ahead_of_the_answer_may_take_more(context: Context) -> None:
+    parser = Http1Server(context)
+    list(parser.handle_event(events.Start()))
+    feed(parser, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+    feed(parser, b"x" * bounds.PIPELINED_BYTES)
+    assert not bounds.is_endless(parser)
+    feed(parser, b"x")
+    assert bounds.is_endless(parser)
+    assert bounds.last_words(parser) == b"", "an answer is under way"
+
+
+def test_the_parser_is_the_last_layer_of_a_connection(context: Context) -> None:
+    parser = Http1Client(context)
+    assert bounds.parser_of(parser) is parser
+    assert bounds.parser_of(Http2Server(context)) is None
+    assert bounds.parser_of(None) is None
+
+
+def test_what_waits_for_a_paused_stream_is_counted(context: Context) -> None:
+    parent = HttpLayer(context, HTTPMode.regular)
+    streams = [HttpStream(parent.context.fork(), number) for number in (1, 3)]
+    assert bounds.paused_bytes(streams) == 0
+    for stream in streams:
+        stream._paused_event_queue.append(RequestData(stream.stream_id, b"x" * 10))
+    assert bounds.paused_bytes(streams) == 20
+
+
+def test_what_waits_for_the_window_is_counted_by_stream(context: Context) -> None:
+    client = Http2Server(context)
+    client.h2_conn.stream_buffers[1].append(SendH2Data(b"x" * 10, end_stream=False))
+    assert [bounds.window_bytes(client, stream_id) for stream_id in (1, 3)] == [10, 0]
+    assert 3 not in client.h2_conn.stream_buffers
+    assert bounds.window_bytes(Http1Server(context), 1) == 0
+
+
+def test_an_answer_goes_on_as_fast_as_its_window_opens_where_the_share_is_used_up(context: Context) -> None:
+    share = 2 * bounds.LEAST_BYTES
+    client = Http2Server(context)
+    peer = h2.connection.H2Connection()
+    peer.initiate_connection()
+    for number in (1, 3):
+        pseudo = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/")]
+        peer.send_headers(number, pseudo, end_stream=True)
+    client.h2_conn.initiate_connection()
+    client.h2_conn.receive_data(peer.data_to_send())
+    assert bounds.has_room(client, 1, share)
+    client.h2_conn.stream_buffers[1].append(SendH2Data(bytes(share + 1), end_stream=False))
+    assert not bounds.has_room(client, 1, share), "much waits"
+    assert bounds.has_room(client, 3, share), "this one can be sent"
+    client.h2_conn.send_data(3, bytes(40_000))
+    client.h2_conn.data_to_send()
+    assert not bounds.has_room(client, 3, share), "the window of the connection is nearly closed"
+    assert bounds.has_room(client, 3, 2 * share + 1)
+    assert bounds.has_room(Http1Server(context), 1, 0)

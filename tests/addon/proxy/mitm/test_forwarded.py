@@ -1,0 +1,59 @@
+"""What passes through mitmproxy itself: requests for an upgrade."""
+
+import pytest
+
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.mitm.forwarded import Passing, asked_protocols, is_understood, passed_head, sent_fields
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+
+SITE = Site("bestbefore-1", b"", 1)
+UPGRADE = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
+
+
+def passing(*fields: tuple[str, str]) -> Passing:
+    return Passing(Request("GET", Target.parse("http://example.org/"), Fields(fields)), 0.0, 0.0)
+
+
+def test_an_upgrade_is_passed_on_as_one_and_nothing_else_of_its_connection() -> None:
+    """Host is the target's, and whatever frames goes: such a request has no content."""
+    sent = sent_fields(
+        passing(*UPGRADE, ("Host", "evil.example"), ("Content-Length", "52"), ("Transfer-Encoding", "chunked"),
+                ("Expect", "100-continue"), ("Proxy-Authorization", "Basic x"), ("A", "b")).request,
+        SITE,
+    )  # fmt: skip
+    assert sent.raw == (
+        ("Host", "example.org"), *UPGRADE, ("A", "b"), ("Via", "1.1 bestbefore-1"),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "asked"),
+    [
+        (UPGRADE, ("websocket",)),
+        (UPGRADE[:1], ()),
+        (UPGRADE[1:], ()),
+        ((("Connection", "close, upgrade"), UPGRADE[1]), ("websocket",)),
+        ((UPGRADE[0], ("Upgrade", "h2c, websocket")), ("websocket",)),
+        ((UPGRADE[0], ("Upgrade", "H2C")), ()),
+    ],
+)
+def test_an_upgrade_is_asked_for_by_both_fields_and_never_to_http_2(
+    fields: tuple[tuple[str, str], ...], asked: tuple[str, ...]
+) -> None:
+    assert asked_protocols(Fields(fields)) == asked
+
+
+@pytest.mark.parametrize(
+    ("status", "upgrade", "understood"),
+    [(101, "websocket", True), (101, "WebSocket", True), (101, "h2c", False), (101, "", False), (200, "", True),
+     (0, "", False), (600, "", False)],
+)  # fmt: skip
+def test_only_what_was_asked_for_is_switched_to(status: int, upgrade: str, understood: bool) -> None:
+    fields = Fields((("Upgrade", upgrade),) if upgrade else ())
+    assert is_understood(passing(*UPGRADE).request, Head(status, fields)) is understood
+
+
+def test_the_answer_says_why_it_went_past_the_cache() -> None:
+    head = passed_head(passing(*UPGRADE), Head(200, Fields([("Update-History", "1;since=0")])), 0.0, SITE)
+    assert head.fields.get("cache-status") == "bestbefore; fwd=bypass; fwd-status=200; detail=upgrade"
+    assert "update-history" not in head.fields

@@ -1,0 +1,141 @@
+"""How answers of ours go through mitmproxy's layers; with real peers: tests/live."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import h2.config
+import h2.connection
+import h2.events
+import pytest
+from mitmproxy.proxy import commands, events
+from mitmproxy.proxy.context import Context
+from mitmproxy.proxy.layers.http import HTTPMode
+
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.interim import Interim
+from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
+from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
+from bestbefore.addon.rfc9111.message import Fields, Head
+
+
+async def content(error: Exception | None) -> AsyncGenerator[bytes]:
+    yield b"1234"
+    if error is not None:
+        raise error
+
+
+class Gateway:
+    """Gives one answer, whose content comes in pieces and may end in an error."""
+
+    announce = False
+
+    def __init__(self, error: Exception | None, *before: Head) -> None:
+        self.before = before
+        self.ends: list[tuple[int, bool]] = []
+        self.given = Answer(
+            Head(200, Fields()), chunks=content(error), sent=lambda size, complete: self.ends.append((size, complete))
+        )
+
+    limits = DEFAULT_LIMITS
+
+    def takes(self, *_: Any, **__: Any) -> bool:
+        return True
+
+    def refusal(self, *_: Any) -> None:
+        return None
+
+    def hit(self, *_: Any) -> None:
+        return None
+
+    async def answer(self, _request: Any, _client: Any, interim: Interim, _upload: Any) -> Answer:
+        for head in self.before:
+            interim(head)
+        return self.given
+
+    async def drained(self, _: Any) -> None:
+        """It takes everything."""
+
+    def hear(self, *_: Any, **__: Any) -> None:
+        """Nothing waits."""
+
+    def share_bytes(self) -> int:
+        return 1 << 20
+
+    def now(self) -> float:
+        return 0.0
+
+
+def asked(
+    context: Context,
+    gateway: Gateway,
+    request: bytes = b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+    *,
+    alpn: bytes = b"",
+) -> tuple[bytes, bool]:
+    """What a client is sent for one request, and whether its connection is closed then."""
+    layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
+    layer.context.client.alpn = alpn
+    sent, closed = b"", False
+    waiting: list[events.Event] = [events.Start(), events.DataReceived(layer.context.client, request)]
+
+    async def drive() -> None:
+        nonlocal sent, closed
+        while waiting:
+            for command in layer.handle_event(waiting.pop(0)):
+                if isinstance(command, commands.SendData):
+                    sent += command.data
+                elif isinstance(command, commands.CloseConnection):
+                    closed = True
+                elif isinstance(command, BestbeforeWait):
+                    await command.work.run()
+                    waiting.append(events.HookCompleted(command, None))
+
+    asyncio.run(drive())
+    return sent, closed
+
+
+def test_content_goes_to_its_end_as_it_comes(context: Context) -> None:
+    gateway = Gateway(None)
+    sent, closed = asked(context, gateway)
+    assert sent.endswith(b"\r\n\r\n4\r\n1234\r\n0\r\n\r\n")
+    assert (closed, gateway.ends) == (False, [(4, True)])
+
+
+@pytest.mark.parametrize("error", [ConnectionError("gone"), ZeroDivisionError("a fault")])
+def test_content_that_breaks_off_ends_the_connection_whatever_it_was(
+    context: Context, error: Exception, caplog: pytest.LogCaptureFixture
+) -> None:
+    gateway = Gateway(error)
+    sent, closed = asked(context, gateway)
+    assert sent.endswith(b"4\r\n1234\r\n"), "no end that looks like one"
+    assert (closed, gateway.ends) == (True, [(4, False)])
+    assert ("a fault in bestbefore" in caplog.text) is isinstance(error, ZeroDivisionError)
+
+
+HINT = Head(103, Fields([("Link", "</a>; rel=preload")]), "Early Hints")
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_programs_that_would_take_it_for_the_answer_are_sent_no_interim_response(
+    context: Context, version: str
+) -> None:
+    sent, _ = asked(context, Gateway(None, HINT), f"GET http://a/ HTTP/{version}\r\nHost: a\r\n\r\n".encode())
+    assert sent.startswith(b"HTTP/1.1 200")
+
+
+def test_interim_responses_go_before_the_answer_over_http_2(context: Context) -> None:
+    client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+    client.initiate_connection()
+    pseudo = [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/")]
+    client.send_headers(1, pseudo, end_stream=True)
+    sent, _ = asked(context, Gateway(None, HINT), client.data_to_send(), alpn=b"h2")
+    came = client.receive_data(sent)
+    heads = [
+        dict(event.headers)
+        for event in came
+        if isinstance(event, h2.events.InformationalResponseReceived | h2.events.ResponseReceived)
+    ]
+    assert heads == [{":status": "103", "link": "</a>; rel=preload"}, {":status": "200"}]
+    assert any(isinstance(event, h2.events.StreamEnded) for event in came)

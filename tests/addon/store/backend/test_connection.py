@@ -1,0 +1,228 @@
+"""What of a URL and of a server is the user's mistake, and what is only a server that is away."""
+
+import asyncio
+
+import pytest
+import redis.exceptions as errors
+
+from bestbefore.addon.store.backend.connection import Connection, as_store_error, checked_url
+from bestbefore.addon.store.backend.interface import AwayError, FullError, StoreInputError, UnwritableError
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("", "expected"),
+        ("embeded", "expected"),
+        ("http://localhost", "expected"),
+        ("redis:/x", "expected"),
+        ("redis://", "no host"),
+        ("redis://localhost:abc", "'abc'"),
+        ("redis://localhost:99999", "out of range"),
+        ("redis://localhost/notanumber", "'notanumber' is no database number"),
+        ("redis://localhost?foo=bar", "'foo'"),
+        ("redis://localhost?db=x", "'db'"),
+        ("redis://localhost?protocol=33", "either 2 or 3"),
+        ("redis://[::1", "IPv6"),
+        ("unix://", "no path"),
+    ],
+)
+def test_a_url_that_cannot_be_one_of_a_redis_is_the_users_mistake(url, says):
+    with pytest.raises(StoreInputError) as caught:
+        checked_url(url)
+    assert says in str(caught.value)
+    assert "expected `embedded`, redis://" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["redis://localhost", "redis://:pw@[::1]:6380/3", "rediss://u:p@h/?ssl_cert_reqs=none", "unix:///tmp/a%20b.sock?db=1"],
+)
+def test_a_url_of_a_redis_is_taken(url):
+    assert checked_url(url) == url
+
+
+def test_no_message_shows_a_password():
+    with pytest.raises(StoreInputError) as caught:
+        checked_url("redis://user:secret@host:port/")
+    assert "secret" not in str(caught.value)
+    assert "user:***@host" in str(caught.value)
+    assert "secret" not in Connection("redis://user:secret@host/").shown
+
+
+async def opened(url):
+    connection = Connection(url)
+    try:
+        await connection.open()
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("user", "says"),
+    [("", "asks for a password"), (":wrong@", "refuses the password"), ("joe:pw@", "refuses the password")],
+)
+async def test_a_refused_password_is_the_users_mistake(start_valkey, user, says):
+    server = start_valkey("--requirepass", "pw")
+    with pytest.raises(StoreInputError, match=says):
+        await opened(server.url.replace("//", f"//{user}"))
+    await opened(server.url.replace("//", "//:pw@"))
+    server.kill()
+
+
+async def test_a_database_that_is_not_there_is_the_users_mistake(valkey):
+    with pytest.raises(StoreInputError, match="no such database"):
+        await opened(valkey.url + "/99")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [b"HTTP/1.1 400 Bad Request\r\n\r\n", b"SSH-2.0-OpenSSH_9\r\n", b"ERROR\r\n"],
+    ids=["http", "ssh", "memcached"],
+)
+async def test_a_server_that_is_no_redis_is_the_users_mistake(answer):
+    async def talk(reader, writer):
+        await reader.read(1)
+        writer.write(answer)
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(talk, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(StoreInputError, match="no Redis or Valkey"):
+            await opened(f"redis://127.0.0.1:{port}")
+
+
+async def test_a_server_that_is_not_there_is_away():
+    with pytest.raises(AwayError):
+        await opened("unix:///nowhere/redis.sock")
+    with pytest.raises(AwayError):
+        await opened("redis://127.0.0.1:1")
+
+
+async def test_a_server_that_says_nothing_for_longer_than_we_are_patient_is_away():
+    async def listen(reader, writer):
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
+        connection = Connection(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}", patience_s=0.05)
+        with pytest.raises(AwayError):
+            await connection.open()
+        await connection.close()
+
+
+async def test_the_server_knows_us_by_name(valkey):
+    connection = Connection(valkey.url, name="proxy-1")
+    await connection.open()
+    with valkey.client as client:
+        assert "proxy-1" in {c["name"] for c in client.client_list()}
+    await connection.close()
+
+
+@pytest.mark.parametrize(
+    ("error", "means"),
+    [
+        (errors.ConnectionError("gone"), AwayError),
+        (errors.TimeoutError("slow"), AwayError),
+        (errors.BusyLoadingError("loading"), AwayError),
+        (OSError("broken"), AwayError),
+        (errors.OutOfMemoryError("command not allowed when used memory > 'maxmemory'."), FullError),
+        (errors.ResponseError("Error running script: @user_script:5: -OOM command not allowed"), FullError),
+        (errors.ResponseError("MISCONF Errors writing to the AOF file: No space left on device"), UnwritableError),
+        (errors.ReadOnlyError("You can't write against a read only replica."), UnwritableError),
+        (errors.NoPermissionError("this user has no permissions"), UnwritableError),
+        (errors.ResponseError("ACL failure in script: User a has no permissions to run 'set'"), UnwritableError),
+    ],
+)
+def test_each_error_of_the_client_means_one_to_the_store(error, means):
+    assert type(as_store_error(error)) is means
+
+
+async def test_a_script_that_finds_no_memory_is_a_full_store(start_valkey):
+    server = start_valkey("--maxmemory", "1mb", "--maxmemory-policy", "noeviction")
+    connection = Connection(server.url)
+    await connection.open()
+    with pytest.raises(FullError):
+        await connection.ask_all([("EVAL", "redis.call('SET', KEYS[1], ARGV[1])", 1, "k", bytes(1_000_000))] * 2)
+    await connection.close()
+    server.kill()
+
+
+@pytest.mark.parametrize(
+    ("settings", "warns_of"),
+    [
+        (["--maxmemory-policy", "allkeys-lru"], ["allkeys-lru may evict histories", "keeps nothing on disk"]),
+        (["--maxmemory-policy", "volatile-lru", "--appendonly", "yes"], []),
+        (["--save", "60 1"], []),
+    ],
+)
+async def test_settings_that_lose_histories_are_warned_of(start_valkey, settings, warns_of):
+    server = start_valkey(*settings)
+    connection = Connection(server.url)
+    await connection.open()
+    warnings = await connection.warnings()
+    assert len(warnings) == len(warns_of)
+    assert all(text in warning for text, warning in zip(warns_of, warnings, strict=True))
+    await connection.close()
+    server.kill()
+
+
+async def test_a_user_that_may_not_ask_for_the_settings_is_served(valkey):
+    with valkey.client as client:
+        client.execute_command("ACL", "SETUSER", "few", "on", ">pw", "+@all", "-info", "-config", "~*", "&*")
+    connection = Connection(valkey.url.replace("//", "//few:pw@"))
+    await connection.open()
+    assert (connection.info, await connection.warnings()) == ({}, [])
+    await connection.close()
+
+
+async def test_what_is_published_is_heard_until_the_server_goes(start_valkey):
+    server = start_valkey()
+    heard, gone = asyncio.Queue(), asyncio.Queue()
+    connection = Connection(server.url)
+    await connection.open()
+    await connection.listen("here", heard.put_nowait, gone.put_nowait)
+    with server.client as client:
+        client.publish("elsewhere", "no")
+        client.publish("here", "yes")
+    assert await asyncio.wait_for(heard.get(), 5) == b"yes"
+    server.kill()
+    assert isinstance(await asyncio.wait_for(gone.get(), 5), AwayError)
+    await connection.close()
+
+
+async def test_a_connection_that_was_closed_is_away(valkey):
+    connection = Connection(valkey.url)
+    with pytest.raises(AwayError):
+        await connection.ask("PING")
+
+
+async def test_a_connection_that_does_not_close_in_time_is_given_up(valkey, monkeypatch):
+    connection = Connection(valkey.url)
+    await connection.open()
+    close = connection._client.aclose
+
+    async def time_out():
+        await close()
+        raise errors.TimeoutError("Timed out closing connection after 0.5")
+
+    monkeypatch.setattr(connection._client, "aclose", time_out)
+    await connection.open()
+    assert await connection.ask("PING")
+    await connection.close()
+
+
+async def test_a_command_whose_connection_is_closed_under_it_finds_the_store_away(valkey, monkeypatch):
+    """Python 3.13.0's transports say so by a TypeError."""
+    connection = Connection(valkey.url)
+    await connection.open()
+
+    async def closed(*_):
+        raise TypeError("'NoneType' object is not callable")
+
+    monkeypatch.setattr(connection._client, "execute_command", closed)
+    with pytest.raises(AwayError):
+        await connection.ask("PING")
+    await connection.close()

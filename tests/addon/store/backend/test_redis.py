@@ -1,0 +1,227 @@
+"""What only a server has: lifetimes, what it cannot read, and what a scan finds."""
+
+import time
+
+import pytest
+
+from bestbefore.addon.clock import FastClock, RealClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.backend.bodies import BodyFiles
+from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.interface import (
+    Commit,
+    GroupCounts,
+    KeptCopy,
+    Put,
+    StoreInputError,
+    Tombstone,
+    Versioned,
+)
+from bestbefore.addon.store.backend.keys import Keys, variant_of
+from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
+from bestbefore.addon.store.backend.redis_counts import REQUESTS_KEPT
+
+URL = "http://www.example.org/a"
+RECORD_KEY, COPIES_KEY, BODIES_KEY = (
+    f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "copies", "bodies")
+)
+NOTHING = GroupCounts({}, {})
+DAY_S = 86_400.0
+
+
+@pytest.fixture
+async def connect(valkey):
+    backends = []
+
+    async def connect_one(url=valkey.url, clock=None):
+        backend = RedisBackend(
+            Connection(url),
+            Keys(registrable_domain),
+            clock or RealClock(),
+            clock_mark="real",
+            forget_after_s=180 * DAY_S,
+        )
+        backends.append(backend)
+        await backend.connect(lambda tombstone: None, lambda error: None)
+        return backend
+
+    yield connect_one
+    for backend in backends:
+        await backend.close()
+
+
+@pytest.fixture
+async def backend(connect):
+    return await connect()
+
+
+@pytest.fixture
+def client(valkey):
+    with valkey.client as made:
+        yield made
+
+
+async def commit(backend, expected=b"", **known):
+    record = Record(URL, 100.0, 200.0, **known)
+    (version,) = await backend.commit([Commit(URL, expected, record, NOTHING)])
+    return version
+
+
+async def test_a_record_lives_a_week_until_the_second_contact_and_then_without_end(backend, client):
+    version = await commit(backend)
+    assert PROVISIONAL_S - 5 < client.ttl(RECORD_KEY) <= PROVISIONAL_S
+    await commit(backend, version, contacts=2)
+    assert client.ttl(RECORD_KEY) == -1
+
+
+async def test_a_copy_lives_as_long_as_the_variant_that_lives_longest(backend, client, copy_of):
+    for ttl_s in (100.0, 50.0):
+        await backend.put([Put(copy_of(URL, partition=str(ttl_s)), ttl_s, b"hello")])
+    assert [95 < client.ttl(key) <= 100 for key in (COPIES_KEY, BODIES_KEY)] == [True, True]
+
+
+async def test_under_a_fast_clock_lifetimes_are_as_much_shorter(connect, client):
+    backend = await connect(clock=FastClock(1e9, 1000.0))
+    await commit(backend)
+    assert PROVISIONAL_S - 5_000 < client.pttl(RECORD_KEY) <= PROVISIONAL_S  # ms
+
+
+async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, client, copy_of):
+    version = await commit(backend)
+    await backend.commit([Commit(URL, version, Record(URL, 1.0, 2.0, contacts=2), GroupCounts({1: 1}, {1: 1}))])
+    await backend.put([Put(copy_of(URL), 100.0, b"hello")])
+    await backend.tally({URL: 1})
+    await backend.bury([Tombstone(time.time(), "http://b.example.org/", exact=True)])
+    kept_without_end = {key.decode() for key in client.keys("*") if client.ttl(key) == -1}
+    assert kept_without_end == {
+        "bb:store",
+        "bb1:domains",
+        "bb1:tombstones",
+        "bb1:last:{bb1:tombstones}",
+        RECORD_KEY,
+        "bb1:{example.org}:hosts",
+        "bb1:{example.org}:updates:www.example.org",
+        "bb1:{example.org}:starts:www.example.org",
+    }
+
+
+async def test_a_record_that_cannot_be_read_counts_as_none_and_is_replaced(backend, client, said):
+    client.hset(RECORD_KEY, mapping={"v": "7", "b": b"rubbish", "t": "1.0"})
+    assert await backend.records([URL]) == [Versioned(b"7", None)]
+    await commit(backend, b"7")
+    assert (await backend.records([URL]))[0].record == Record(URL, 100.0, 200.0)
+    assert any("a stored Record cannot be read" in message for message in said())
+
+
+@pytest.mark.parametrize("unreadable", [b"digest|1.0|rubbish", b"digest|1.0|\x81\xa1", b"digest|1.0|"])
+async def test_a_copy_that_cannot_be_read_is_replaced(backend, client, copy_of, unreadable):
+    client.hset(COPIES_KEY, variant_of(copy_of(URL)), unreadable)
+    copy = copy_of(URL)
+    await backend.put([Put(copy, 100.0, b"hello")])
+    assert await backend.copies(URL) == [KeptCopy(copy)]
+
+
+async def test_a_copy_or_body_that_cannot_be_read_is_none(backend, client, copy_of):
+    copy = copy_of(URL)
+    await backend.put([Put(copy, 100.0, b"hello")])
+    client.hset(COPIES_KEY, "another", b"digest|1.0|rubbish")
+    client.hset(COPIES_KEY, "third", b"rubbish")
+    assert await backend.copies(URL) == [KeptCopy(copy)]
+    client.hset(BODIES_KEY, copy.body.digest, b"half")
+    assert await backend.body(copy) is None
+    client.zadd("bb1:tombstones", {b"rubbish": 1.0})
+    assert await backend.tombstones() == []
+
+
+async def test_a_copy_whose_body_was_evicted_is_let_go_of_at_its_next_validation(backend, client, copy_of):
+    copy = copy_of(URL)
+    await backend.put([Put(copy, 100.0, b"hello")])
+    client.delete(BODIES_KEY)
+    assert await backend.body(copy) is None
+    await backend.put([Put(copy, 100.0, None)])
+    assert await backend.copies(URL) == []
+
+
+async def test_a_body_that_is_not_what_was_stored_is_removed_and_counted(backend, client, copy_of):
+    for size in (5, 300_000):
+        content = b"h" * size
+        copy = copy_of(URL, content)
+        await backend.put([Put(copy, 100.0, content)])
+        assert await backend.body(copy) == content
+        client.hset(BODIES_KEY, copy.body.digest, b"x" * size)
+        assert await backend.body(copy) is None
+        assert not client.hexists(BODIES_KEY, copy.body.digest)
+        await backend.put([Put(copy, 100.0, content)])
+        assert await backend.body(copy) == content
+    assert backend.damaged == {"body": 2}
+
+
+async def test_of_a_domain_the_requests_of_only_so_many_objects_are_kept(backend, client):
+    await backend.tally({f"http://example.org/{i}": 1 + (i > 5) for i in range(REQUESTS_KEPT + 6)})
+    assert client.zcard("bb1:{example.org}:requests") == REQUESTS_KEPT
+    assert {n for _, n in await backend.top(REQUESTS_KEPT)} == {2}
+
+
+async def test_our_bytes_are_measured(backend, client, copy_of):
+    client.set("theirs", bytes(1_000_000))
+    await backend.tidy()
+    few = backend.size_bytes
+    await backend.put([Put(copy_of(URL, bytes(200_000)), 100.0, bytes(200_000))])
+    await backend.tidy()
+    assert few < 10_000 < 200_000 < backend.size_bytes < 400_000
+
+
+async def test_a_scan_finds_more_than_one_part_of_them(backend):
+    urls = [f"http://h{i % 7}.example{i % 5}.org/{i}" for i in range(1_300)]
+    await backend.commit([Commit(url, b"", Record(url, 1.0, float(i)), NOTHING) for i, url in enumerate(urls)])
+    found = [item async for part in backend.recorded() for item in part]
+    assert sorted(found) == sorted((url, float(i)) for i, url in enumerate(urls))
+
+
+async def test_a_server_that_does_not_let_us_is_the_users_mistake(connect, client, valkey):
+    client.execute_command("ACL", "SETUSER", "other", "on", ">pw", "+@all", "~theirs:*", "&*")
+    with pytest.raises(StoreInputError, match="we may not use it"):
+        await connect(valkey.url.replace("//", "//other:pw@"))
+
+
+async def test_after_all_was_flushed_the_marks_and_domains_are_written_again(connect, client):
+    backend = await connect()
+    await commit(backend)
+    client.flushall()
+    await backend.connect(lambda tombstone: None, lambda error: None)
+    await commit(backend)
+    assert client.hgetall("bb:store") == {b"schema": b"1", b"clock": b"real"}
+    assert client.smembers("bb1:domains") == {b"example.org"}
+
+
+async def test_the_size_is_that_of_all_that_is_ours_after_each_tidying(backend, valkey):
+    assert backend.size_bytes is None, "not measured yet"
+    with valkey.client as client:
+        for n in range(1200):  # more than one part of a scan
+            client.set(f"bb1:x:{n}", b"x" * 1000)
+        client.set("another's", b"x" * 1_000_000)
+        await backend.tidy()
+        mine = sum(client.memory_usage(key) for key in client.scan_iter("bb1:*"))
+        assert backend.size_bytes == mine > 1_200_000
+        client.delete(*client.scan_iter("bb1:x:*"))
+    await backend.tidy()
+    assert 0 <= backend.size_bytes < 10_000
+
+
+async def test_the_size_of_a_server_of_our_own_is_its_memory(valkey, tmp_path):
+    backend = RedisBackend(
+        Connection(valkey.url), Keys(registrable_domain), RealClock(), clock_mark="real", forget_after_s=180 * DAY_S,
+        files=BodyFiles(tmp_path),
+    )
+    await backend.connect(lambda tombstone: None, lambda error: None)
+    try:
+        sizes = []
+        for size in (1, 3_000_000):
+            with valkey.client as client:
+                client.set("something", b"x" * size)
+            await backend.tidy()
+            sizes.append(backend.size_bytes)
+        assert 0 < sizes[0] < sizes[1] - 2_500_000
+    finally:
+        await backend.close()

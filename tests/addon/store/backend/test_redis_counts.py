@@ -1,0 +1,51 @@
+"""Sets that list what is counted are found again when they were lost."""
+
+import time
+
+import pytest
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.keys import Keys
+from bestbefore.addon.store.backend.redis_counts import RedisCounts
+from bestbefore.addon.store.backend.repair import RepairingCommands
+from bestbefore.addon.store.cache.faults import Faults
+
+
+@pytest.fixture
+async def counts(valkey):
+    connection = Connection(valkey.url)
+    await connection.open()
+    commands = RepairingCommands(connection, Faults(time.monotonic))
+    yield RedisCounts(commands, Keys(registrable_domain), RealClock(), forget_after_s=1e6)
+    await connection.close()
+
+
+async def test_the_domains_are_found_again_by_the_names_of_the_keys(counts, valkey):
+    await counts.tally({"http://a.example.org/": 1, "http://example.com/": 2})
+    with valkey.client as client:
+        client.set("bb1:domains", "rubbish")
+        client.set("bb1:{theirs.org}:other:x", "no kind of ours")
+        assert await counts.top(5) == [("http://example.com/", 2), ("http://a.example.org/", 1)]
+        assert client.smembers("bb1:domains") == {b"example.org", b"example.com"}
+
+
+async def test_the_hosts_are_found_again_by_the_names_of_their_counts(counts, valkey):
+    with valkey.client as client:
+        client.set("bb1:{example.org}:hosts", "rubbish")
+        for name in ("updates:a.example.org", "starts:b.example.org", "record:http://c.example.org/"):
+            client.hset(f"bb1:{{example.org}}:{name}", "1", "2")
+        assert sorted(await counts.hosts("example.org")) == ["a.example.org", "b.example.org"]
+
+
+async def test_what_is_no_name_or_count_is_left_out(counts, valkey):
+    await counts.tally({"http://example.com/": 2})
+    with valkey.client as client:
+        client.sadd("bb1:domains", b"\xff")
+        client.zadd("bb1:{example.com}:requests", {b"\xff": 3, "http://b/": float("inf")})
+        client.hset("bb1:{example.com}:updates:example.com", mapping={"5": "7", "x": "y", b"\xff": "1"})
+        assert await counts.top(5) == [("http://example.com/", 2), ("http://b/", 0)]
+        (found,) = await counts.host_counts(["example.com"])
+        assert found.updates == {5: 7}
+        assert [part async for part in counts.requested()] == [["http://example.com/", "http://b/"]]

@@ -1,0 +1,163 @@
+"""A key of a wrong type, or one that holds garbage, costs what it held, and nothing else."""
+
+import time
+
+import pytest
+
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.interface import CommandError
+from bestbefore.addon.store.backend.keys import _TYPES, type_of
+from bestbefore.addon.store.backend.repair import RepairingCommands
+from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.plan import Plan
+
+URL, GONE, OTHER = "http://www.example.org/a", "http://www.example.org/gone", "http://b.example.com/"
+GARBAGE = b"\xff\x00\xfe|garbage\x81"
+OF_A_TYPE = {
+    "string": lambda client, key: client.set(key, GARBAGE),
+    "number": lambda client, key: client.set(key, "1e400"),
+    "list": lambda client, key: client.rpush(key, GARBAGE, "1"),
+    "set": lambda client, key: client.sadd(key, GARBAGE, "1"),
+    "hash": lambda client, key: client.hset(key, mapping={GARBAGE: GARBAGE, "1": "1.5", "b": GARBAGE, "t": GARBAGE}),
+    "zset": lambda client, key: client.zadd(key, {GARBAGE: 1.5, "http://www.example.org/z": float("inf")}),
+    "stream": lambda client, key: client.xadd(key, {"a": GARBAGE}),
+}
+KEYS = {
+    "store": "bb:store",
+    "domains": "bb1:domains",
+    "tombstones": "bb1:tombstones",
+    "last": "bb1:last:{bb1:tombstones}",
+    "sweep": "bb1:sweep",
+    "plan": "bb1:plan",
+    "planner": "bb1:planner",
+    "spent": "bb1:spent",
+    "hosts": "bb1:{example.org}:hosts",
+    "requests": "bb1:{example.org}:requests",
+    "pace": "bb1:{example.org}:pace",
+    "wanted": "bb1:{example.org}:wanted",
+    **{kind: f"bb1:{{example.org}}:{kind}:www.example.org" for kind in ("updates", "starts")},
+    **{kind: f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "copies", "bodies", "buried", "cut", "fetch")},
+}
+
+
+async def live(store, copy_of, at_s, *, puts=True):
+    """All that a proxy does with its store, once."""
+    day = int(time.time() // 86_400)
+    for url in (URL, OTHER):
+        for i in range(3):
+            await store.learn(Observation(url, at_s + 4000 * i, "", Fingerprint(body=f"{at_s} {i}")))
+        if puts:
+            store.put(copy_of(url, b"hello"), b"hello")
+        store.requested(url)
+        store.planning.want(url, "")
+        assert (await store.planning.take(url, at_s, "me", 60.0, 0.001)) is not None
+        await store.planning.finish(url, "me", at_s)
+        await store.planning.pause("www.example.org", 0.01)
+    await store.planning.lead("me", 60.0)
+    assert await store.planning.spend(day, day - 1, 1000)
+    assert await store.planning.spent(day - 1) >= 1
+    await store.planning.put_plan(Plan(at_s, at_s + 1, 1.0, "freshness", 1))
+    assert (await store.planning.plan()).made_s == at_s
+    assert await store.planning.wanted() is not None
+    store.drop(GONE)
+    assert await store.flush()
+    await store._sweep.once()
+    store.regroup()
+    counts = await store.group("all", lambda host: True)
+    urls = {url async for url in store.urls()}
+    records = {record.url async for record in store.records()}
+    return counts, urls, records, dict(await store.top(10))
+
+
+@pytest.mark.parametrize("reopened", [False, True])
+@pytest.mark.parametrize("given", OF_A_TYPE)
+@pytest.mark.parametrize("kind", KEYS)
+async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, valkey, copy_of, kind, given, reopened):
+    store = await open_a_store(valkey.url, hot_max=1)
+    await live(store, copy_of, 1000.0)
+    with valkey.client as client:
+        if kind == "wanted":
+            (key,) = client.keys("bb1:{example.org}:wanted:*")
+        else:
+            key = KEYS[kind].encode()
+        client.delete(key)
+        OF_A_TYPE[given](client, key)
+        if reopened:
+            await store.close()
+            store = await open_a_store(valkey.url, hot_max=1)
+        # What it was about can be read as well as before, or is gone; the others are as they were.
+        for url in (URL, OTHER):
+            for copy in (await store.copies(url)).copies:
+                assert await store.body(copy) in (b"hello", None)
+            await store.record(url)
+        (copy,) = (await store.copies(OTHER)).copies
+        assert await store.body(copy) == b"hello"
+        assert (await store.record(OTHER)).contacts == 3
+
+        if (kind, given) == ("domains", "set"):
+            await store._sweep.once()  # what is missing is found out about hourly
+        counts, urls, records, top = await live(store, copy_of, 50_000.0)
+        assert {URL, OTHER} <= urls
+        assert {URL, OTHER} <= records
+        assert {URL, OTHER} <= top.keys()
+        assert top[OTHER] == 2
+        assert sum(counts.updates.values()) >= 5
+        for url in (URL, OTHER):
+            (copy,) = (await store.copies(url)).copies
+            assert await store.body(copy) == b"hello"
+        status = store.status()
+        assert not status.away
+        assert status.conditions <= {"plan"}
+        assert (status.waiting_observations, status.waiting_copies, dict(status.set_aside)) == (0, 0, {})
+        if kind != "store" or reopened:  # it is read at the start
+            assert client.type(key).decode() in (type_of(key.decode()), "none")
+        if given not in (type_of(key.decode()), "number") and kind not in ("store", "pace", "buried"):
+            assert status.damaged.get("key", 0) >= 1
+        assert await store.purge("*") >= 2
+        assert await store.forget("*") >= 2
+
+
+def test_each_kind_of_key_is_tried():
+    assert {type_of(name) for name in KEYS.values()} == {"hash", "set", "zset", "string"}
+    of_domains = {key.split("}:")[1].split(":")[0] for key in KEYS.values() if "bb1:{" in key}
+    assert of_domains | {key for key in KEYS.values() if "bb1:{" not in key} == _TYPES.keys()
+
+
+@pytest.mark.parametrize("theirs", ["theirs", "bb2:{a}:record:x", "bb1:{a}:something:x", "bb1", "bb:stores"])
+async def test_what_is_not_ours_by_its_name_is_never_removed(valkey, theirs):
+    connection = Connection(valkey.url)
+    await connection.open()
+    commands = RepairingCommands(connection, Faults(time.monotonic))
+    with valkey.client as client:
+        client.set(theirs, "x")
+        with pytest.raises(CommandError, match="WRONGTYPE"):
+            await commands.ask("HGET", theirs, "a")
+        assert client.get(theirs) == b"x"
+    await connection.close()
+
+
+async def test_all_commands_of_a_batch_that_name_a_repaired_key_are_sent_again_and_no_others(valkey):
+    connection, faults = Connection(valkey.url), Faults(time.monotonic)
+    await connection.open()
+    commands = RepairingCommands(connection, faults)
+    name = "bb1:{a.org}:requests"
+    with valkey.client as client:
+        client.set(name, "x")
+        await commands.ask_all([("INCR", "n"), ("ZINCRBY", name, 2, "u"), ("PEXPIRE", name, 60_000)])
+        assert (client.get("n"), client.zscore(name, "u"), client.pttl(name) > 0) == (b"1", 2.0, True)
+    assert faults.counts == {"key": 1}
+    await connection.close()
+
+
+async def test_a_url_with_the_looks_of_a_key_is_not_taken_for_one(open_a_store, valkey, observe, copy_of):
+    store = await open_a_store(valkey.url)
+    for url in ("http://x/}:record:http://y/", "http://x/}:copies:http://y/"):
+        await store.learn(observe(url, 1000))
+        store.put(copy_of(url), b"hello")
+        store.drop(url)  # a string with the URL in its name
+        await store.planning.take(url, 1.0, "me", 60.0, 0.0)
+    assert await store.flush()
+    await store._sweep.once()
+    assert len([url async for url in store.urls()]) == 2
+    assert (await store.purge("*"), dict(store.status().damaged)) == (0, {})

@@ -1,0 +1,166 @@
+"""Writing goes on, whatever happens to one write."""
+
+import asyncio
+import time
+
+import pytest
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.store.backend.interface import AwayError, UnwritableError
+from bestbefore.addon.store.cache import behind
+from bestbefore.addon.store.cache.behind import Behind
+from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import Notices
+
+
+class Part:
+    """Something that waits, and fails to be written as often as told."""
+
+    def __init__(self, *errors):
+        self.waiting = 3
+        self.errors = list(errors)
+        self.written = asyncio.Event()
+
+    async def write(self, backend):
+        if self.errors:
+            raise self.errors.pop(0)
+        self.waiting -= 1
+        if not self.waiting:
+            self.written.set()
+
+
+@pytest.fixture
+def start(monkeypatch):
+    monkeypatch.setattr(behind, "RETRY_LONGEST_S", 0.05)
+    tasks = []
+
+    async def start_one(*parts, connect=None):
+        async def reach():
+            """It is there."""
+
+        notices = Notices()
+        link = Link(None, RealClock(), notices)
+        made = Behind(link, notices, Faults(time.monotonic), time.monotonic, parts, connect or reach, reach)
+        await made.start()
+        tasks.append(made)
+        return link, made
+
+    yield start_one
+    assert all(made._task.done() for made in tasks), "a test must close what it starts"
+
+
+async def test_what_waits_is_written_a_moment_after_it_is_told(start):
+    part = Part()
+    link, made = await start(part)
+    link.wake()
+    await asyncio.wait_for(part.written.wait(), 5)
+    await made.close()
+
+
+async def test_in_a_hurry_it_is_written_at_once(start, monkeypatch):
+    monkeypatch.setattr(behind, "GATHER_S", 60.0)
+    part = Part()
+    part.waiting = 1
+    link, made = await start(part)
+    link.wake(hurry=True)
+    await asyncio.wait_for(part.written.wait(), 5)
+    await made.close()
+
+
+async def test_a_lost_connection_is_found_again_and_the_rest_is_written(start, said):
+    part = Part(AwayError("gone"), AwayError("gone again"))
+    link, made = await start(part)
+    link.wake()
+    await asyncio.wait_for(part.written.wait(), 5)
+    await made.close()
+    assert len(said()) == 4
+
+
+async def test_a_backend_that_is_found_and_lost_at_once_is_not_asked_without_end(start, monkeypatch):
+    monkeypatch.setattr(behind, "GATHER_S", 0.0)
+    monkeypatch.setattr(behind, "RETRY_LONGEST_S", 60.0)
+    part = Part(*[AwayError("a fault of the server")] * 1000)
+    link, made = await start(part)
+    link.wake()
+    await asyncio.sleep(0.5)
+    made._task.cancel()
+    part.errors, tries = [], 1000 - len(part.errors)
+    await made.close()
+    assert 1 <= tries <= 3, "at once, and after 0.1 and 0.3 s"
+
+
+async def test_what_is_refused_is_tried_again_and_the_others_are_written_meanwhile(start, said):
+    refused, other = Part(*[UnwritableError("no disk")] * 3), Part()
+    link, made = await start(refused, other)
+    link.wake()
+    await asyncio.wait_for(asyncio.gather(refused.written.wait(), other.written.wait()), 10)
+    await made.close()
+    assert said() == ["the store refuses to write (no disk); what was learnt waits", "the store writes again"]
+
+
+async def test_a_fault_of_ours_is_not_the_end_of_writing(start, said):
+    part = Part(ZeroDivisionError("a fault"))
+    link, made = await start(part)
+    link.wake()
+    await asyncio.wait_for(part.written.wait(), 5)
+    await made.close()
+    assert "this is a fault in bestbefore" in said()[0]
+
+
+async def test_a_fault_of_one_part_does_not_keep_the_others_from_being_written(start):
+    faulty, other = Part(*[ZeroDivisionError("a fault")] * 1000), Part()
+    link, made = await start(faulty, other)
+    link.wake()
+    await asyncio.wait_for(other.written.wait(), 5)
+    assert faulty.waiting == 3
+    faulty.errors = []
+    await made.close()
+    assert faulty.waiting == 0
+
+
+async def test_for_how_long_nothing_could_be_written_is_told_while_something_waits(start, monkeypatch):
+    monkeypatch.setattr(behind, "LATE_S", 0.2)
+    part = Part(*[UnwritableError("no disk")] * 1000)
+    link, made = await start(part)
+    link.wake()
+    assert made.late_s == 0
+    await asyncio.sleep(0.5)
+    assert 0.2 < made.late_s < 5.0
+    part.errors = []
+    await asyncio.wait_for(part.written.wait(), 5)
+    assert made.late_s == 0
+    await made.close()
+
+
+async def test_a_clean_stop_writes_what_waits(start):
+    part = Part()
+    _, made = await start(part)
+    await made.close()
+    assert part.waiting == 0
+
+
+async def test_a_clean_stop_gives_an_absent_backend_a_moment_to_come_back(start):
+    tries = []
+
+    async def connect():
+        tries.append(1)
+        if len(tries) < 4:
+            raise AwayError("not yet")
+
+    part = Part()
+    _, made = await start(part, connect=connect)
+    await made.close()
+    assert part.waiting == 0
+
+
+async def test_a_clean_stop_waits_only_so_long(start, monkeypatch):
+    monkeypatch.setattr(behind, "CLOSE_S", 0.05)
+
+    class Stuck(Part):
+        async def write(self, backend):
+            await asyncio.Event().wait()
+
+    _, made = await start(Stuck())
+    async with asyncio.timeout(20):
+        await made.close()

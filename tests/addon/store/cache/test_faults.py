@@ -1,0 +1,56 @@
+"""Single faults are counted, told once a minute, and stop nothing."""
+
+import pytest
+
+from bestbefore.addon.store.backend.interface import AwayError, FullError
+from bestbefore.addon.store.cache.faults import SILENT_S, Faults, shown, write_each
+
+
+def test_of_each_kind_there_is_a_line_a_minute_with_how_many_there_were(said):
+    now_s = [0.0]
+    faults = Faults(lambda: now_s[0])
+    for at_s in (0.0, 1.0, SILENT_S - 1, SILENT_S, SILENT_S + 1):
+        now_s[0] = at_s
+        faults.add("copy", f"a copy at {at_s}")
+    faults.add("key", "a key")
+    assert said() == ["a copy at 0.0", "a copy at 60.0 (and 2 more since the last such line)", "a key"]
+    assert faults.counts == {"copy": 5, "key": 1}
+
+
+@pytest.mark.parametrize("bad", [set(), {0}, {99}, {3, 4}, {0, 50, 99}, set(range(100))])
+async def test_all_but_what_cannot_be_written_is_written(bad):
+    written = []
+
+    async def write(items):
+        if bad.intersection(items):
+            raise ValueError("bad")
+        written.extend(items)
+
+    aside = await write_each(range(100), write)
+    assert [item for item, _ in aside] == sorted(bad)
+    assert written == [item for item in range(100) if item not in bad]
+
+
+@pytest.mark.parametrize("error", [AwayError("gone"), FullError("no room")])
+async def test_what_is_wrong_with_the_backend_is_no_fault_of_an_item(error):
+    tries = []
+
+    async def write(items):
+        tries.append(items)
+        raise error
+
+    with pytest.raises(type(error)):
+        await write_each([1, 2, 3], write)
+    assert tries == [[1, 2, 3]]
+
+
+async def test_nothing_is_written_of_nothing():
+    async def write(items):
+        raise AssertionError
+
+    assert await write_each([], write) == []
+
+
+def test_a_url_is_shown_without_its_query_and_as_what_any_terminal_shows():
+    assert shown("http://a/\udcff\x1b?token=secret") == r"'http://a/\udcff\x1b'"
+    assert len(shown("x" * 10_000)) < 300

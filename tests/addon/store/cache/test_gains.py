@@ -1,0 +1,35 @@
+"""What was learnt as changes of the counts of a group."""
+
+from collections import Counter
+
+from bestbefore.addon.engine.learning import Learnt, Record, Update
+from bestbefore.addon.store.backend.interface import GroupCounts
+from bestbefore.addon.store.cache.gains import add, gain_of, loss_of, total
+
+RECORD = Record("http://a/", 100.0, 9000.0, updates=(Update(100.0, 300.0), Update(7300.0, 7300.0)), folded=((0, 3),))
+
+
+def test_new_updates_gain_their_hours_and_dropped_ones_lose_them():
+    learnt = Learnt(
+        RECORD,
+        applied=True,
+        changed=True,
+        new_updates_s=(100.0, 3700.0, 7300.0),
+        dropped_updates_s=(3800.0,),
+        new_since_s=50.0,
+        dropped_since_s=7200.0,
+    )
+    assert gain_of(learnt) == GroupCounts({0: 1, 2: 1}, {0: 1, 2: -1})
+
+
+def test_a_record_that_is_removed_loses_all_that_it_gave():
+    counted = Record(**{name: getattr(RECORD, name) for name in RECORD.__slots__} | {"counted": True})
+    assert loss_of(counted) == GroupCounts({0: -4, 2: -1}, {0: -1})
+    assert loss_of(RECORD) == GroupCounts({}, {})
+
+
+def test_counts_that_come_to_nothing_leave():
+    counts = {1: 2}
+    add(counts, Counter({1: -2, 3: 1}))
+    assert counts == {3: 1}
+    assert total([GroupCounts({1: 1}, {}), GroupCounts({1: -1}, {2: 2})]) == GroupCounts({}, {2: 2})

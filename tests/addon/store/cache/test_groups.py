@@ -1,0 +1,63 @@
+"""Groups in process: bounded, and right while the store is away."""
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.store.backend.interface import GroupCounts
+from bestbefore.addon.store.cache import groups
+from bestbefore.addon.store.cache.gains import total
+from bestbefore.addon.store.cache.groups import Groups
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import Notices
+
+
+def made(backend=None, waiting=None):
+    clock = ManualClock(1e9)
+    link = Link(backend, clock, Notices())
+    if backend is not None:
+        link.found()
+
+    def waiting_gain(belongs):
+        return total(gain for host, gain in (waiting or {}).items() if belongs(host))
+
+    return Groups(link, clock, registrable_domain, waiting_gain)
+
+
+def everything(host):
+    return True
+
+
+async def test_away_a_group_is_what_was_learnt_here():
+    known = made(waiting={"a.example.org": GroupCounts({1: 2}, {1: 1}), "b.com": GroupCounts({5: 1}, {})})
+    counts = await known.read("example.org", everything, "example.org")
+    assert (counts.updates, counts.starts) == ({1: 2}, {1: 1})
+    known.gained("a.example.org", GroupCounts({1: -1, 2: 1}, {}))
+    assert known.get("example.org", "example.org").updates == {1: 1, 2: 1}
+
+
+async def test_away_what_was_known_before_is_not_lost():
+    class Backend:
+        async def hosts(self, domain):
+            return ["a.example.org"]
+
+        async def host_counts(self, hosts):
+            return [GroupCounts({1: 7}, {1: 3})]
+
+    known = made(Backend())
+    await known.read("example.org", everything, "example.org")
+    known._link.away_since_s = 0.0
+    assert (await known.read("example.org", everything, "example.org")).updates == {1: 7}
+
+
+async def test_the_groups_of_only_so_many_domains_are_kept(monkeypatch):
+    monkeypatch.setattr(groups, "DOMAINS_KEPT", 3)
+    known = made()
+    for i in range(5):
+        await known.read("g", everything, f"example{i}.org")
+    assert [known.get("g", f"example{i}.org") is not None for i in range(5)] == [False, False, True, True, True]
+
+
+async def test_counts_that_are_others_than_was_thought_are_read_again():
+    known = made()
+    await known.read("g", everything, None)
+    known.gained("a.org", None)
+    assert known.get("g", None) is None

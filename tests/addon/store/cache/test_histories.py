@@ -1,0 +1,117 @@
+"""Whatever proxies learn, and in whatever order they write: the counts are those of the records."""
+
+import asyncio
+from collections import Counter
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import hour_of
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.store.backend.memory import MemoryBackend
+from bestbefore.addon.store.store import Store
+
+URLS = ["http://a.example.org/1", "http://a.example.org/2", "http://b.example.org/1"]
+CONTACT = st.tuples(
+    st.integers(0, 1), st.sampled_from(URLS), st.sampled_from("abc"), st.booleans(), st.none() | st.integers(0, 40)
+)
+STEP = st.one_of(CONTACT, CONTACT, st.sampled_from(["flush 0", "flush 1", "regroup", "back", "forget"]))
+
+
+class SharedBackend(MemoryBackend):
+    """Tells all its stores what is forgotten, as a server does."""
+
+    def __init__(self, *given, **more):
+        super().__init__(*given, **more)
+        self._stores = []
+
+    async def connect(self, heard, lost):
+        self._stores.append(heard)
+
+    async def bury(self, tombstones, heard=0):
+        for heard in self._stores:
+            for tombstone in tombstones:
+                heard(tombstone)
+        return await super().bury(tombstones)
+
+
+async def counts_of_records(store):
+    updates, starts = Counter(), Counter()
+    for url in URLS:
+        record = await store.record(url)
+        if record is not None and record.counted:
+            updates.update(hour_of(update.point_s) for update in record.updates)
+            updates.update(dict(record.folded))
+            starts[hour_of(record.since_s)] += 1
+    return dict(updates), dict(starts)
+
+
+async def counts_of_group(store):
+    counts = await store.group("g", lambda host: True)
+    return dict(counts.updates), dict(counts.starts)
+
+
+async def live(steps):
+    clock = ManualClock(1e6)
+    backend = SharedBackend(clock, registrable_domain, max_bytes=10**6)
+    stores = [
+        Store(backend, clock=clock, domain_of=registrable_domain, hot_max=10**6, keep_s=1.0, forget_after_s=1e9)
+        for _ in range(2)
+    ]
+    for store in stores:
+        await store._behind._try_to_connect()  # without its tasks: the steps alone decide what is written when
+    forgotten_s = 0.0
+    for step in steps:
+        clock.advance(600)
+        match step:
+            case "flush 0" | "flush 1":
+                await stores[int(step[-1])]._behind._write_round()
+            case "regroup":
+                for store in stores:
+                    store.regroup()
+            case "back":  # and not to before a moment up to which something is forgotten
+                clock.set(max(clock.now() - 7200, forgotten_s + 1))
+            case "forget":
+                forgotten_s = clock.now()
+                await stores[0].forget(URLS[0])
+            case (n, url, body, counted, listed):
+                lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
+                seen = Observation(url, clock.now(), "", Fingerprint(body=body), counted, **lists)
+                await stores[n].learn(seen)
+    for _ in range(3):
+        for store in stores:
+            await store.flush()
+    for store in stores:
+        assert store.status().waiting_observations == 0
+        store.regroup()
+        assert await counts_of_group(store) == await counts_of_records(store)
+    return stores
+
+
+@settings(max_examples=150, deadline=None, derandomize=True)
+@given(st.lists(STEP, max_size=25))
+def test_the_counts_of_a_group_are_always_those_of_its_records(steps):
+    asyncio.run(live(steps))
+
+
+@settings(max_examples=100, deadline=None, derandomize=True)
+@given(st.lists(st.one_of(CONTACT.map(lambda c: (0, *c[1:])), st.just("flush 0")), max_size=20))
+def test_for_one_proxy_they_are_so_at_every_moment(steps):
+    async def run():
+        clock = ManualClock(1e6)
+        backend = MemoryBackend(clock, registrable_domain, max_bytes=10**6)
+        store = Store(backend, clock=clock, domain_of=registrable_domain, hot_max=10**6, keep_s=1, forget_after_s=1e9)
+        await store._behind._try_to_connect()
+        for step in steps:
+            clock.advance(600)
+            if step == "flush 0":
+                await store.flush()
+            else:
+                _, url, body, counted, listed = step
+                lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
+                await store.learn(Observation(url, clock.now(), "", Fingerprint(body=body), counted, **lists))
+            assert await counts_of_group(store) == await counts_of_records(store)
+
+    asyncio.run(run())

@@ -1,0 +1,49 @@
+"""The side of prefetching when its backend goes away: known at once, and jobs go on in memory."""
+
+import pytest
+
+from bestbefore.addon.clock import RealClock
+from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.keys import Keys
+from bestbefore.addon.store.backend.redis import RedisBackend
+from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import Notices
+from bestbefore.addon.store.cache.planning import Planning
+
+URL = "http://www.example.org/a"
+
+
+@pytest.fixture
+async def server(start_valkey):
+    return start_valkey()
+
+
+@pytest.fixture
+async def link(server):
+    """To a server of its own; what listens to it says nothing, so that only a question can find that it is gone."""
+    clock = RealClock()
+    backend = RedisBackend(
+        Connection(server.url), Keys(registrable_domain), clock, clock_mark="real", forget_after_s=180 * 86_400.0
+    )
+    await backend.connect(lambda tombstone: None, lambda error: None)
+    made = Link(backend, clock, Notices())
+    made.found()
+    yield made
+    await backend.close()
+
+
+async def test_a_question_that_finds_the_backend_gone_tells_the_link(link, server):
+    clock = RealClock()
+    planning = Planning(link, clock, Notices(), Faults(clock.monotonic), registrable_domain)
+    assert await planning.lead("me", 60.0)
+    server.kill()
+    assert not link.away
+    assert not await planning.lead("me", 60.0)
+    assert link.away
+    assert link.last_absence
+    assert not link.back.is_set()
+    assert link.work.is_set(), "it is looked for again"
+    assert await planning.take(URL, clock.now(), "me", 60.0, 1.0) == 0.0, "in memory"
+    assert await planning.take(URL, clock.now(), "another", 60.0, 1.0) > 0.0

@@ -1,0 +1,174 @@
+"""Which objects a tombstone names, and for how long it counts."""
+
+import time
+
+import pytest
+
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.backend.interface import Tombstone, Versioned
+from bestbefore.addon.store.cache import tombstones
+from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
+
+URL = "http://www.example.org/a"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url", "means"),
+    [
+        (URL, URL, True),
+        (URL, URL + "b", False),
+        ("http://www.example.org/*", URL, True),
+        ("http://www.example.org/*", "https://www.example.org/a", False),
+        ("*://*/a", "http://x/b/a", True),
+        ("http://x/a?b=1", "http://x/aab=1", False),
+        ("http://x/a*c", "http://x/a\nb/c", True),
+        ("www.example.org", URL, True),
+        ("www.example.org", "https://www.example.org:8443/a", True),
+        ("www.example.org", "http://b.www.example.org/", False),
+        ("*.example.org", URL, True),
+        ("*.example.org", "http://example.org/", False),
+        ("*.example.org", "http://x/www.example.org/", False),
+        ("*.example.org/a", URL, True),
+        ("*.example.org/b*", URL, False),
+        ("*", URL, True),
+        ("*", "no url", False),
+        ("2001:db8::1", "http://[2001:db8::1]/", True),
+    ],
+)
+def test_a_pattern_is_a_url_or_one_with_stars_or_one_of_the_configuration(pattern, url, means):
+    assert matcher(pattern)(url) is means
+
+
+@pytest.mark.parametrize("pattern", ["", "a b", "exa mple.org/x", "\udcff", "http://a/\udcff"])
+def test_what_is_none_of_these_is_an_error(pattern):
+    with pytest.raises(ValueError, match=r"host|surrogates"):
+        matcher(pattern)
+
+
+def test_a_pattern_with_stars_takes_no_longer_than_it_must():
+    matches = matcher("https://*" + "*a" * 50 + "?x=*")
+    started = time.process_time()
+    assert not matches("https://" + "a" * 4000)
+    assert time.process_time() - started < 1.0
+
+
+def test_only_a_whole_url_names_one_object():
+    assert names_one(URL)
+    assert not names_one("www.example.org")
+    assert not names_one(URL + "*")
+
+
+def test_an_exact_tombstone_takes_a_star_as_it_is():
+    matches = matcher_of(Tombstone(1.0, "http://x/a*c", exact=True))
+    assert matches("http://x/a*c")
+    assert not matches("http://x/abc")
+
+
+def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
+    known = Tombstones(Faults(time.monotonic))
+    known.add(Tombstone(100.0, URL, exact=True))
+    known.add(Tombstone(50.0, URL, exact=True))
+    known.add(Tombstone(70.0, "*.example.org", exact=False))
+    other = "http://b.example.org/"
+    assert [known.is_buried(URL, t) for t in (0.0, 99.9, 100.0, 101.0)] == [True, True, False, False]
+    assert [known.is_buried(other, t) for t in (69.9, 70.0)] == [True, False]
+    assert not known.is_buried("http://example.com/", 0.0)
+
+
+def test_only_one_that_says_so_forgets_histories_learnt_until_then():
+    known = Tombstones(Faults(time.monotonic))
+    known.add(Tombstone(100.0, URL, exact=True))
+    assert not known.is_forgotten(Versioned(b"1", Record(URL, 10.0, 50.0)))
+    known.add(Tombstone(60.0, URL, exact=True, histories=True))
+    assert known.is_forgotten(Versioned(b"1", Record(URL, 10.0, 60.0)))
+    assert not known.is_forgotten(Versioned(b"1", Record(URL, 10.0, 61.0)))
+
+
+def test_they_are_let_go_of_after_a_day_and_when_the_clock_was_set_back():
+    known = Tombstones(Faults(time.monotonic))
+    known.add(Tombstone(100.0, URL, exact=True))
+    known.add(Tombstone(100.0, "*", exact=False))
+    known.trim(100.0 + TOMBSTONES_KEPT_S - 1)
+    assert known.is_buried(URL, 0.0)
+    known.trim(100.0 + TOMBSTONES_KEPT_S)
+    assert not known.is_buried(URL, 0.0)
+    known.add(Tombstone(9e9, URL, exact=True))
+    known.trim(1000.0)
+    assert not known.is_buried(URL, 0.0)
+
+
+class Told:
+    """A backend that is told of tombstones."""
+
+    def __init__(self):
+        self.tombstones = []
+        self.removed = []
+
+    async def bury(self, tombstones, heard):
+        self.tombstones += tombstones
+        return tombstones
+
+    async def copied(self):
+        yield ["http://a/", "http://b/"]
+
+    async def remove(self, urls, tombstone):
+        self.removed.append((urls, tombstone.time_s))
+
+
+async def test_our_own_wait_until_the_backend_was_told():
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
+    one, many = Tombstone(100.0, URL, exact=True), Tombstone(50.0, "*.example.com", exact=False)
+    known.queue(one)
+    known.queue(many)
+    assert (known.waiting, known.waits(URL), known.waits("http://a.example.com/")) == (2, True, True)
+    await known.write(backend)
+    assert (backend.tombstones, backend.removed) == ([one, many], [])
+    assert (known.waiting, known.waits(URL)) == (0, False)
+    assert known.is_buried(URL, 99.0)
+
+
+async def test_of_one_url_the_latest_waits_alone():
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
+    for time_s in (1.0, 3.0, 2.0):
+        known.queue(Tombstone(time_s, URL, exact=True))
+    forgotten = Tombstone(2.0, URL, exact=True, histories=True)
+    known.queue(forgotten)
+    assert (known.waiting, known.waits(URL)) == (2, True)
+    await known.write(backend)
+    assert backend.tombstones == [Tombstone(3.0, URL, exact=True), forgotten]
+
+
+async def test_one_that_comes_while_another_is_written_waits_on():
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
+
+    async def bury(tombstones, heard):
+        known.queue(Tombstone(2.0, URL, exact=True))
+        return tombstones
+
+    backend.bury = bury
+    known.queue(Tombstone(1.0, URL, exact=True))
+    await known.write(backend)
+    assert (known.waiting, known.waits(URL)) == (1, True)
+
+
+async def test_where_too_many_wait_all_that_is_stored_is_dead(monkeypatch):
+    monkeypatch.setattr(tombstones, "WAITING_URLS", 3)
+    known, backend = Tombstones(Faults(time.monotonic)), Told()
+    for i in range(5):
+        known.queue(Tombstone(float(i), f"{URL}/{i}", exact=True))
+    assert (known.waiting, known.waits(f"{URL}/4"), known.waits("http://x/")) == (2, True, True)
+    await known.write(backend)
+    assert backend.tombstones == [Tombstone(4.0, f"{URL}/4", exact=True), Tombstone(3.0, "*", exact=False)]
+    assert backend.removed == [(["http://a/", "http://b/"], 3.0)]
+    known.queue(Tombstone(9.0, URL, exact=True))
+    await known.write(backend)
+    assert len(backend.removed) == 1
+
+
+def test_only_so_many_are_known(monkeypatch):
+    monkeypatch.setattr(tombstones, "TOMBSTONES_AT_MOST", 2)
+    known = Tombstones(Faults(time.monotonic))
+    for name in "abac":
+        known.add(Tombstone(10.0, f"http://{name}/", exact=True))
+    assert [known.is_buried(f"http://{name}/", 5.0) for name in "abc"] == [True, False, True]
