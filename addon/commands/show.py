@@ -16,7 +16,7 @@ from bestbefore.addon.commands.opened import config_and_clock, opened_store, sto
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.prefetcher.outlook import outlook
-from bestbefore.addon.proxy.exchange.judge import Judge
+from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Rule, Rules
@@ -64,7 +64,7 @@ class _View:
         self.now_s = now_s
         self._store = store
         self._rules = rules
-        self._judge = Judge(store, lambda: rules)
+        self._evaluator = ExpiryEvaluator(store, lambda: rules)
 
     async def most_requested(self) -> list[ListedObject]:
         """The objects most often requested."""
@@ -98,7 +98,7 @@ class _View:
         copies = (await self._store.copies(url)).copies
         record = await self._store.record(url)
         return [
-            copy if copy.rule == rule.key else await self._judge.judged(copy, record, rule)
+            copy if copy.rule == rule.key else await self._evaluator.evaluated(copy, record, rule)
             for copy in copies
         ]
 

@@ -18,8 +18,8 @@ from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.robots import EVERYTHING, MOST_BYTES, NOTHING, Robots
 from bestbefore.addon.prefetcher.runner import Done
 from bestbefore.addon.proxy.access.reach import Reach
+from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
-from bestbefore.addon.proxy.exchange.tale import Tale
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
@@ -118,18 +118,18 @@ class Fetcher:
         if since_s >= job.due_s and before is not None:
             return Done("not-needed")
         try:
-            tale = await self._exchanges.prefetch(asked, reach)
+            context = await self._exchanges.prefetch(asked, reach)
         except OriginError:
             return Done("broken-off")
-        if tale is None:
+        if context is None:
             return Done("under-way")
-        if tale.learnt is not None:
-            self._metrics.found(_delays_s(tale.learnt, since_s))
-        if tale.origin_status is None:
+        if context.learnt is not None:
+            self._metrics.found(_delays_s(context.learnt, since_s))
+        if context.origin_status is None:
             self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
-        if tale.received_bytes > self._exchanges.site.max_cached_body:
+        if context.received_bytes > self._exchanges.site.max_cached_body:
             return self._not_ours(job.url, "too-large")  # it was not stored: the next fetch would bring all of it again
-        return Done(_outcome(tale))
+        return Done(_outcome(context))
 
     def _not_ours(self, url: str, why: str, until_s: float | None = None) -> Done:
         self._excluded[url] = _Excluded(why, self._clock.now() + EXCLUDED_S if until_s is None else until_s)
@@ -175,17 +175,17 @@ def _origin_of(target: Target) -> str:
     return f"{target.scheme}://{target.authority}"
 
 
-def _outcome(tale: Tale) -> str:
+def _outcome(context: RequestContext) -> str:
     """One of a closed set of words."""
-    if tale.origin_status is None:
+    if context.origin_status is None:
         return "unanswered"
-    if tale.origin_status >= 400 and tale.origin_status not in GONE:
+    if context.origin_status >= 400 and context.origin_status not in GONE:
         return "refused-by-origin"
-    if tale.outcome is Outcome.PASSED_ON:
+    if context.outcome is Outcome.PASSED_ON:
         return "redirected"
-    if tale.learnt is not None and tale.learnt.changed:
+    if context.learnt is not None and context.learnt.changed:
         return "updated"
-    return "unchanged" if tale.outcome is Outcome.VALIDATED or tale.learnt is not None else "replaced"
+    return "unchanged" if context.outcome is Outcome.VALIDATED or context.learnt is not None else "replaced"
 
 
 def _delays_s(learnt: Learnt, since_s: float) -> Iterable[float]:

@@ -62,7 +62,7 @@ class Prefetcher:
             return
         politeness = self._politeness  # which is kept over a change of the configuration
         politeness.interval_s, politeness.connections = settings.per_host_interval, settings.connections_per_host
-        service.origin.heard = self._heard
+        service.origin.on_answer = self._note_answer
         metrics = service.metrics.prefetch
         fetcher = Fetcher(clock, service.store, service.exchanges, service.origin, politeness, settings, metrics)
         runner = Runner(
@@ -77,7 +77,7 @@ class Prefetcher:
         config = self._service.config
         return replace(config.prefetch, enabled=config.prefetch.enabled and not config.settings.offline)
 
-    def _heard(self, host: str, head: Head) -> None:
+    def _note_answer(self, host: str, head: Head) -> None:
         """Of every answer, also of those to clients."""
         retry_after = head.fields.first("retry-after")
         self._politeness.answered(registrable_domain(host), head.status, retry_after, self._service.clock.now())

@@ -123,9 +123,9 @@ class LiveGateway:
         """See `transports.drained`."""
         await transports.drained(client)
 
-    def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
+    def set_reading(self, connection: Connection, client: Client, *, on: bool) -> None:
         """See `transports.hear`."""
-        transports.hear(connection, client, on=on)
+        transports.set_reading(connection, client, on=on)
 
     def cut(self, client: Client) -> None:
         """See `transports.cut`."""

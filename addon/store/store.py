@@ -11,7 +11,6 @@ from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import AwayError, Backend, Body, CopySet, GroupCounts, Tombstone
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
-from bestbefore.addon.store.cache.behind import Behind
 from bestbefore.addon.store.cache.copies import Copies
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.groups import Groups, HostFilter
@@ -30,6 +29,7 @@ from bestbefore.addon.store.cache.tombstones import (
     matcher_of,
     names_one,
 )
+from bestbefore.addon.store.cache.write_behind import WriteBehind
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +105,10 @@ class Store:
         self._requests = Requests(faults)
         self.planning = Planning(self._link, clock, self._notices, faults, domain_of)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning)
-        self._behind = Behind(
+        self._write_behind = WriteBehind(
             self._link, self._notices, faults, clock.monotonic, parts, self._connect, self._groups.read_due
         )
-        self._sweep = Sweep(self._link, clock, self._behind.writing, self._tombstones, forget_after_s)
+        self._sweep = Sweep(self._link, clock, self._write_behind.writing, self._tombstones, forget_after_s)
         self._closed = False
         # Called for each request: bound here, so that a hit pays for no frame of ours.
         self.hot = self._copies.hot
@@ -120,13 +120,13 @@ class Store:
 
         `sweep`: whether this process removes what is old and what nothing refers to.
         """
-        await self._behind.start()
+        await self._write_behind.start()
         if sweep:
             self._sweep.start()
 
     async def flush(self) -> bool:
         """Write all that waits; whether that could be done now."""
-        return await self._behind.flush()
+        return await self._write_behind.flush()
 
     async def close(self) -> None:
         """Write what waits, and let go of the backend. More than once is once."""
@@ -134,7 +134,7 @@ class Store:
             return
         self._closed = True
         await self._sweep.close()
-        await self._behind.close()
+        await self._write_behind.close()
         if self._histories.waiting:
             log.warning("%d observations could not be written to the store and are lost", self._histories.waiting)
         await self._link.backend.close()
@@ -144,7 +144,7 @@ class Store:
         published: list[Tombstone] = []
         self._published = published
         try:
-            await self._link.backend.connect(self._hear, self._link.lost)
+            await self._link.backend.connect(self._receive, self._link.lost)
             last = await self._link.backend.last_tombstone()
             tombstones = await self._link.backend.tombstones()
         finally:
@@ -157,7 +157,7 @@ class Store:
         self._tombstones.heard = max([last, *(t.number for t in tombstones)])
         self._was_connected = True
         for tombstone in published:
-            self._hear(tombstone)
+            self._receive(tombstone)
         self._groups.clear()
 
     def _may_have_missed(self, found: Sequence[Tombstone]) -> bool:
@@ -179,7 +179,7 @@ class Store:
             waiting_copies=self._copies.waiting,
             waiting_bytes=self._copies.waiting_bytes,
             lost_observations=self._histories.lost,
-            late_s=self._behind.late_s,
+            late_s=self._write_behind.late_s,
             set_aside=self._faults.counts,
             damaged=self._link.backend.damaged,
             refused_copies=self._copies.refused,
@@ -211,7 +211,7 @@ class Store:
 
     def is_dead(self, copy: Copy) -> bool:
         """Whether a copy, stored or on its way, was invalidated, purged or forgotten meanwhile."""
-        return self._tombstones.is_buried(copy.url, copy.stored_s)
+        return self._tombstones.is_invalidated(copy.url, copy.stored_s)
 
     def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
         """Keep a copy, in place of the same variant's before; None: only what is known of it has changed."""
@@ -235,7 +235,7 @@ class Store:
         self._forget_here(tombstone, matches)
         self._link.wake()
 
-    def _hear(self, tombstone: Tombstone) -> None:
+    def _receive(self, tombstone: Tombstone) -> None:
         """One that was published; they come in the order of their numbers."""
         if self._published is not None:
             self._published.append(tombstone)
@@ -316,7 +316,7 @@ class Store:
         """
         known = self._groups.get(name, domain)
         if known is None:
-            async with self._behind.writing:
+            async with self._write_behind.writing:
                 known = self._groups.get(name, domain) or await self._groups.read(name, belongs, domain)
         return known
 
@@ -371,8 +371,8 @@ class Store:
                 await self.flush()
                 if not self._tombstones.waiting:
                     return await remove(self._link.backend, tombstone)
-                if self._behind.refusal is not None:
-                    raise self._behind.refusal
+                if self._write_behind.refusal is not None:
+                    raise self._write_behind.refusal
             except AwayError as e:
                 self._link.lost(e)
 

@@ -42,7 +42,7 @@ class Met(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class PlayedAnswer:
     """An answer, as the client has it."""
 
     met: Met
@@ -90,7 +90,7 @@ class ReplayGateway:
     async def drained(self, client: Client) -> None:
         """Nothing is kept waiting here."""
 
-    def hear(self, connection: Connection, client: Client, *, on: bool) -> None:
+    def set_reading(self, connection: Connection, client: Client, *, on: bool) -> None:
         """The client sends one request at a time."""
 
     def share_bytes(self) -> int:
@@ -120,7 +120,7 @@ class Wire:
         self._layer = CachingHttpLayer(Context(client, settings), HTTPMode.regular, self._gateway)
         list(self._layer.handle_event(events.Start()))
 
-    async def ask(self, url: str, partition: str, *, reload: bool = False) -> Told:
+    async def ask(self, url: str, partition: str, *, reload: bool = False) -> PlayedAnswer:
         """The answer to a GET of this URL from the copies of a partition; with `reload`, as the origin confirms it.
 
         Raises PlayError if the answer is an error or was not stored.
@@ -136,10 +136,10 @@ class Wire:
             why = next((line for line in lines if line.lower().startswith("cache-status")), "no Cache-Status")
             raise PlayError(f"the proxy keeps no copy of {url}: {lines[0].strip()}, {why}")
         if told["hit"]:
-            return Told(Met.HIT, content)
+            return PlayedAnswer(Met.HIT, content)
         if told["fwd"] == b"uri-miss":
-            return Told(Met.MISS, content)
-        return Told(Met.UNCHANGED if told["status"] == b"304" else Met.CHANGED, content)
+            return PlayedAnswer(Met.MISS, content)
+        return PlayedAnswer(Met.UNCHANGED if told["status"] == b"304" else Met.CHANGED, content)
 
     async def _sent(self, message: bytes) -> bytes:
         await asyncio.sleep(0)  # hits alone would never let the store write, nor see Ctrl-C

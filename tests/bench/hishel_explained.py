@@ -27,7 +27,7 @@ EXPLANATIONS = (
     # What a later request gets.
     (r"second request: .*Range.*hishel new|second request: .*: ours (copy|validation), hishel new",
      "hishel sends requests for a part on. Here the part is cut from the copy, once that is current."),
-    (r"second request: .*If-Match", "If-Match is for the origin to judge (4.3.2). hishel does not look at it."),
+    (r"second request: .*If-Match", "If-Match is for the origin to evaluator (4.3.2). hishel does not look at it."),
     (r"second request: .*max-stale", "The client takes stale copies: max-stale (5.2.1.2). hishel does not read it."),
     (r"second request: (second request Cache-Control: (max-age|min-fresh)[^:]*): ours validation",
      "max-age and min-fresh of a request (5.2.1). hishel reads only its no-cache."),

@@ -158,10 +158,10 @@ async def test_a_copy_stays_if_it_was_received_later_than_what_would_replace_it(
     assert await backend.copies(URL) == [KeptCopy(kept)]
     assert await backend.body(kept) == b"hello"
     assert await backend.body(overtaken) is None
-    judged = kept.with_verdict(9000.0, "ttl", "rule")
-    await backend.put([Put(judged, 1000.0, None), Put(replace(overtaken, partition="p"), 1000.0, b"older")])
+    evaluated = kept.with_verdict(9000.0, "ttl", "rule")
+    await backend.put([Put(evaluated, 1000.0, None), Put(replace(overtaken, partition="p"), 1000.0, b"older")])
     found = {c.partition: c for c, _ in await backend.copies(URL)}
-    assert found == {"": judged, "p": replace(overtaken, partition="p")}
+    assert found == {"": evaluated, "p": replace(overtaken, partition="p")}
 
 
 async def test_a_copy_from_the_future_is_replaced(backend):

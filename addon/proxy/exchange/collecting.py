@@ -11,10 +11,10 @@ from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES, Content
+from bestbefore.addon.proxy.exchange.context import RequestContext
+from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.flight import Spool
-from bestbefore.addon.proxy.exchange.judge import Judge
 from bestbefore.addon.proxy.exchange.sending import Present
-from bestbefore.addon.proxy.exchange.tale import Tale
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of, teaches_as_feed
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
@@ -57,13 +57,18 @@ class Collecting:
 
     clock: Clock
     store: Store
-    judge: Judge
+    evaluator: ExpiryEvaluator
     present: Present
     feeds: FeedReader
     budget: Budget
 
     async def collect(
-        self, tale: Tale, fetched: Fetched, chunks: AsyncGenerator[bytes], collected: Collected, spool: Spool
+        self,
+        context: RequestContext,
+        fetched: Fetched,
+        chunks: AsyncGenerator[bytes],
+        collected: Collected,
+        spool: Spool,
     ) -> None:
         """Read an answer to its end, whether or not the client that asked for it is still there, and store it.
 
@@ -74,19 +79,19 @@ class Collecting:
         kept = False
         try:
             async for chunk in chunks:
-                size = tale.received_bytes = collected.add(chunk)
+                size = context.received_bytes = collected.add(chunk)
                 await spool.add(chunk)
                 if spool.is_too_large:
-                    tale.facts["stored"] = False
+                    context.facts["stored"] = False
                 if size == fetched.length:
                     # Now rather than after it has been sent: the client's next request may be here at once.
                     kept = True
-                    await self._keep(tale, collected, spool.body)
+                    await self._keep(context, collected, spool.body)
                 if not await spool.show():
                     break
             else:
                 if not kept:
-                    await self._keep(tale, collected, spool.body)
+                    await self._keep(context, collected, spool.body)
             error = None
         except OriginError as raised:
             error = raised
@@ -96,7 +101,7 @@ class Collecting:
             spool.end(error)
 
     async def passed(
-        self, tale: Tale, fetched: Fetched, chunks: AsyncGenerator[bytes], collected: Collected
+        self, context: RequestContext, fetched: Fetched, chunks: AsyncGenerator[bytes], collected: Collected
     ) -> AsyncGenerator[bytes]:
         """The content of an answer that is not stored, as it comes; it is learnt from at its end."""
         relay = collected.relay
@@ -104,7 +109,7 @@ class Collecting:
         kept = False
         try:
             async for chunk in chunks:
-                size = tale.received_bytes = collected.add(chunk)
+                size = context.received_bytes = collected.add(chunk)
                 if content is not None:
                     is_first = size == len(chunk)
                     too_large = size > self.present.site.max_cached_body
@@ -113,15 +118,15 @@ class Collecting:
                         content = None
                 if size == fetched.length:
                     kept = True
-                    await self._keep(tale, collected, None if content is None else content.body())
+                    await self._keep(context, collected, None if content is None else content.body())
                     content = None
                 yield chunk
             if not kept:
-                await self._keep(tale, collected, None if content is None else content.body())
+                await self._keep(context, collected, None if content is None else content.body())
         finally:
             fetched.close()
 
-    async def _keep(self, tale: Tale, collected: Collected, kept: Kept | None) -> None:
+    async def _keep(self, context: RequestContext, collected: Collected, kept: Kept | None) -> None:
         """Learn from a complete answer, and store it if it may be."""
         relay, rule, body = collected.relay, collected.rule, collected.reference
         if relay.draft is None:
@@ -134,20 +139,20 @@ class Collecting:
             told = as_copy_of_feed(told, document, rule)
         listing = None if document is None else listing_of(told, document)
         seen = observed(collected.request, told, digest, rule, relay.reported, listing)
-        learnt = await self.learn(seen, tale) if shows_object(told.head.status) else None
-        tale.facts["stored"] = copy is not None
+        learnt = await self.learn(seen, context) if shows_object(told.head.status) else None
+        context.facts["stored"] = copy is not None
         collected.copy = told
         if copy is not None and kept is not None:
             record = await self.store.record(told.url) if learnt is None else learnt.record
-            collected.copy = judged = await self.judge.judged(told, record, rule)
-            self.store.put(judged, await _few_files(kept))
-            _, tale.ttl_s = prospect(collected.request, judged, rule, self.clock.now())
+            collected.copy = evaluated = await self.evaluator.evaluated(told, record, rule)
+            self.store.put(evaluated, await _few_files(kept))
+            _, context.ttl_s = prospect(collected.request, evaluated, rule, self.clock.now())
 
-    async def learn(self, observation: Observation, tale: Tale) -> Learnt:
+    async def learn(self, observation: Observation, context: RequestContext) -> Learnt:
         """Learn what a contact has shown."""
-        learnt = tale.learnt = await self.store.learn(observation)
-        tale.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
-        tale.facts["unnecessary"] = tale.facts["validation"] and learnt.changed is False
+        learnt = context.learnt = await self.store.learn(observation)
+        context.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
+        context.facts["unnecessary"] = context.facts["validation"] and learnt.changed is False
         return learnt
 
 

@@ -18,11 +18,11 @@ from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE,
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.contacts import Contacts
+from bestbefore.addon.proxy.exchange.context import RequestContext
+from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.interim import Interim, nobody
-from bestbefore.addon.proxy.exchange.judge import Judge
 from bestbefore.addon.proxy.exchange.sending import Present, Sending
 from bestbefore.addon.proxy.exchange.stored import StoredContent
-from bestbefore.addon.proxy.exchange.tale import Tale
 from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
@@ -55,13 +55,13 @@ class Exchanges:
         """Whether it is counted who asks for what, for prefetching."""
         self._store = store
         self._present = Present(rules, site)
-        self._judge = Judge(store, lambda: self._present.rules)
+        self._evaluator = ExpiryEvaluator(store, lambda: self._present.rules)
         self._sending = Sending(clock, self._present, tell)
         feeds = FeedReader()
         budget = budget or Budget()
         self._stored = StoredContent(store, budget)
         self._contacts = Contacts(
-            clock, store, origin, self._judge, self._present, self._sending, feeds, budget, self._stored
+            clock, store, origin, self._evaluator, self._present, self._sending, feeds, budget, self._stored
         )
         self._deltas = Deltas(store, feeds)
 
@@ -73,7 +73,7 @@ class Exchanges:
     def reconfigured(self, rules: Rules, site: Site) -> None:
         """New rules from the next request on; copies are judged anew when they are next used."""
         self._present.rules, self._present.site = rules, site
-        self._judge.forget()
+        self._evaluator.forget()
 
     async def close(self) -> None:
         """End what runs in the background."""
@@ -97,9 +97,9 @@ class Exchanges:
         body = held.bodies.get(decision.copy.body.digest)
         if body is None:
             return None
-        tale = self._tale(request, client, now_s)
-        self._count(tale)
-        return self._served(tale, decision, body)
+        context = self._context(request, client, now_s)
+        self._count(context)
+        return self._served(context, decision, body)
 
     async def answer(
         self,
@@ -115,8 +115,8 @@ class Exchanges:
         `upload`: the content of the request. `untouched`: it only passes, whatever it is.
         """
         now_s = self._clock.now()
-        tale = self._tale(request, client, now_s)
-        tale.interim = lambda head: interim(heads.interim(head, self.site))
+        context = self._context(request, client, now_s)
+        context.interim = lambda head: interim(heads.interim(head, self.site))
         rule = self._rule(request)
         passes = untouched or bypass_reason(request) is not None
         copies = () if passes else await self._copies(request, client, rule)
@@ -125,29 +125,29 @@ class Exchanges:
                 on_untouched(request, self.site) if untouched else on_request(request, copies, rule, self.site, now_s)
             )
             if isinstance(decision, Refuse):
-                return self._sending.refused(tale, decision.status, decision.detail)
+                return self._sending.refused(context, decision.status, decision.detail)
             if isinstance(decision, Ask):
-                answer = await self._contacts.ask(tale, decision, rule, upload)
+                answer = await self._contacts.ask(context, decision, rule, upload)
                 break
             body = await self._stored.of(decision.copy)
             if body is not None:
                 if decision.refresh is not None:
-                    self._contacts.refresh(self._tale(request, client, now_s), decision.refresh, rule)
-                answer = self._served(tale, decision, body)
+                    self._contacts.refresh(self._context(request, client, now_s), decision.refresh, rule)
+                answer = self._served(context, decision, body)
                 break
             # Its content is gone (evicted, say): as if there were no such copy.
             copies = tuple(copy for copy in copies if copy is not decision.copy)
         if passes:
             return answer
-        if tale.outcome is not Outcome.REFUSED:
-            self._count(tale)
+        if context.outcome is not Outcome.REFUSED:
+            self._count(context)
         try:
-            await self._deltas.shorten(answer, tale, rule)
+            await self._deltas.shorten(answer, context, rule)
         except OriginError as error:
-            return self._sending.refused(tale, 502, error.failure, str(error))
+            return self._sending.refused(context, 502, error.failure, str(error))
         return await self._with_history(answer, request)
 
-    async def prefetch(self, request: Request, reach: Reach) -> Tale | None:
+    async def prefetch(self, request: Request, reach: Reach) -> RequestContext | None:
         """Ask the origin for a copy although no client did, and learn and keep what comes as if one had.
 
         None if there is no copy with a validator that answers this request, or the origin is being asked already.
@@ -158,47 +158,47 @@ class Exchanges:
         ask = asked_again(request, found.copies, rule, self.site)
         if ask is None:
             return None
-        tale = Tale(request, "", reach, self._clock.monotonic(), self._clock.now())
-        return tale if await self._contacts.prefetch(tale, ask, rule) else None
+        context = RequestContext(request, "", reach, self._clock.monotonic(), self._clock.now())
+        return context if await self._contacts.prefetch(context, ask, rule) else None
 
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """An error of our own."""
-        return self._sending.refused(self._tale(request, client, self._clock.now()), status, detail, message)
+        return self._sending.refused(self._context(request, client, self._clock.now()), status, detail, message)
 
     async def _copies(self, request: Request, client: Client, rule: Rule) -> tuple[Copy, ...]:
         found = await self._store.copies(request.target.url, request.partition)
-        return tuple([await self._judged(copy, rule) for copy in _shown_to(client, found.copies)])
+        return tuple([await self._evaluated(copy, rule) for copy in _shown_to(client, found.copies)])
 
     def _rule(self, request: Request) -> Rule:
         return self._present.rules.rule_for(request.target.host, request.target.path)
 
-    def _count(self, tale: Tale) -> None:
+    def _count(self, context: RequestContext) -> None:
         """Count a request that was answered. (Of hosts that do not exist, which clients make up, nothing is kept.)"""
-        url = tale.request.target.url
+        url = context.request.target.url
         self._store.requested(url)
-        if self.counts_wants and _is_for_all(tale.request):
-            self._store.planning.want(url, range_of(tale.client))
+        if self.counts_wants and _is_for_all(context.request):
+            self._store.planning.want(url, range_of(context.client))
 
-    def _tale(self, request: Request, client: Client, now_s: float) -> Tale:
+    def _context(self, request: Request, client: Client, now_s: float) -> RequestContext:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
-        return Tale(request, peer_of(client), reach, self._clock.monotonic(), now_s)
+        return RequestContext(request, peer_of(client), reach, self._clock.monotonic(), now_s)
 
-    async def _judged(self, copy: Copy, rule: Rule) -> Copy:
+    async def _evaluated(self, copy: Copy, rule: Rule) -> Copy:
         """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""
         if copy.rule == rule.key:
             return copy
         record = await self._store.record(copy.url)
-        judged = await self._judge.judged(copy, record, rule)
-        self._store.put(judged, None)
-        return judged
+        evaluated = await self._evaluator.evaluated(copy, record, rule)
+        self._store.put(evaluated, None)
+        return evaluated
 
-    def _served(self, tale: Tale, serve: Serve, body: Body) -> Answer:
+    def _served(self, context: RequestContext, serve: Serve, body: Body) -> Answer:
         reuse = serve.reuse
-        tale.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
-        tale.reason, tale.ttl_s = reuse.reason, reuse.ttl_s
-        tale.would_differ = "validated" if serve.shorten_would_validate else ""
+        context.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
+        context.reason, context.ttl_s = reuse.reason, reuse.ttl_s
+        context.would_differ = "validated" if serve.shorten_would_validate else ""
         member = cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
-        return self._sending.from_copy(tale, serve.copy, body, member)
+        return self._sending.from_copy(context, serve.copy, body, member)
 
     async def _with_history(self, answer: Answer, request: Request) -> Answer:
         """Add the object's updates for a downstream proxy that asks for them."""

@@ -9,9 +9,9 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.exchange.flight import Spool
 from bestbefore.addon.proxy.exchange.pieces import cut
-from bestbefore.addon.proxy.exchange.tale import Tale
 from bestbefore.addon.rfc9111 import cache_status, ranges
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Head
@@ -29,12 +29,12 @@ class Present:
     site: Site
 
 
-def tale_of_feed(tale: Tale, head: Head, size: int) -> None:
+def note_feed(context: RequestContext, head: Head, size: int) -> None:
     """Note what the client gets of a feed with so much content."""
-    if tale.request.method == "GET":
+    if context.request.method == "GET":
         not_modified = head.status == 304
-        tale.feed = "not-modified" if not_modified else "full"
-        tale.spared_bytes = size if not_modified else 0
+        context.feed = "not-modified" if not_modified else "full"
+        context.spared_bytes = size if not_modified else 0
 
 
 class Sending:
@@ -45,44 +45,44 @@ class Sending:
         self._present = present
         self._tell = tell
 
-    def answer(self, tale: Tale, head: Head, content: bytes | AsyncGenerator[bytes] = b"") -> Answer:
+    def answer(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes] = b"") -> Answer:
         """An answer with this head and content."""
-        tale.status = head.status
+        context.status = head.status
 
         def sent(size: int, complete: bool) -> None:
-            self._tell(tale.told(self._clock.monotonic(), size, complete=complete))
+            self._tell(context.answered(self._clock.monotonic(), size, complete=complete))
 
         return Answer(head, content, None, sent) if isinstance(content, bytes) else Answer(head, b"", content, sent)
 
-    def from_copy(self, tale: Tale, copy: Copy, body: Body | Spool, status_member: str) -> Answer:
+    def from_copy(self, context: RequestContext, copy: Copy, body: Body | Spool, status_member: str) -> Answer:
         """A copy, or the part of it that is asked for, as the answer; its content is there, or on its way."""
-        tale.encoding = copy.head.fields.get("content-encoding") or ""
-        head = heads.from_copy(tale.request, copy, self._clock.now(), status_member, self._present.site)
+        context.encoding = copy.head.fields.get("content-encoding") or ""
+        head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._present.site)
         if copy.is_feed:
-            tale_of_feed(tale, head, copy.body.size)
-        if tale.request.method == "HEAD" or head.status == 304:
-            return self.answer(tale, head)
+            note_feed(context, head, copy.body.size)
+        if context.request.method == "HEAD" or head.status == 304:
+            return self.answer(context, head)
         if isinstance(body, Spool):
             reader = body.join()
-            answer = self.arriving(tale, head, body.read(reader))
+            answer = self.arriving(context, head, body.read(reader))
             answer.release.append(lambda: body.leave(reader))
             return answer
-        part = ranges.part(tale.request, head)
+        part = ranges.part(context.request, head)
         if part is not None:
-            return self.answer(tale, part.head, cut(body, part.pieces))
+            return self.answer(context, part.head, cut(body, part.pieces))
         whole = cut(body, (Span(0, copy.body.size),)) if isinstance(body, (Path, UnlinkedFile)) else body
-        return self.answer(tale, head, whole)
+        return self.answer(context, head, whole)
 
-    def arriving(self, tale: Tale, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:
+    def arriving(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:
         """The origin's answer, while it is stored, or the part of it that the client asks for."""
-        part = ranges.part(tale.request, head, arriving=True)
+        part = ranges.part(context.request, head, arriving=True)
         if part is not None:
-            return self.answer(tale, part.head, cut(content, part.pieces))
-        return self.answer(tale, head, content)
+            return self.answer(context, part.head, cut(content, part.pieces))
+        return self.answer(context, head, content)
 
-    def refused(self, tale: Tale, status: int, detail: str, message: str = "") -> Answer:
+    def refused(self, context: RequestContext, status: int, detail: str, message: str = "") -> Answer:
         """An error of our own."""
-        tale.outcome, tale.reason, tale.ttl_s = Outcome.REFUSED, detail, None
+        context.outcome, context.reason, context.ttl_s = Outcome.REFUSED, detail, None
         body = f"bestbefore: {message or detail}\n".encode()
-        head = heads.of_our_own(status, tale.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
-        return self.answer(tale, head, b"" if tale.request.method == "HEAD" else body)
+        head = heads.of_our_own(status, context.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
+        return self.answer(context, head, b"" if context.request.method == "HEAD" else body)

@@ -8,7 +8,7 @@ from bestbefore.addon.engine.feed_delta import Base
 from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.tale import Tale
+from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.rfc9111.message import Head
 from bestbefore.addon.rfc9111.vary import accepted_encodings
@@ -23,12 +23,12 @@ class Deltas:
         self._store = store
         self._feeds = feeds
 
-    async def shorten(self, answer: Answer, tale: Tale, rule: Rule) -> None:
+    async def shorten(self, answer: Answer, context: RequestContext, rule: Rule) -> None:
         """Make the answer a delta, if the request asks for one, it is possible, and it is shorter.
 
         Raises OriginError if the content is still on its way and does not come.
         """
-        request = tale.request
+        request = context.request
         if not (rule.feed_delta and feed_delta.is_asked_for(request) and feed_delta.may_replace(answer.head)):
             return
         record = await self._store.record(request.target.url)
@@ -44,8 +44,8 @@ class Deltas:
         delta = gzip.compress(delta) if coding else delta
         if len(delta) >= len(answer.body):
             return
-        tale.status, tale.encoding, tale.feed = 226, coding, "delta"
-        tale.spared_bytes = len(answer.body) - len(delta)
+        context.status, context.encoding, context.feed = 226, coding, "delta"
+        context.spared_bytes = len(answer.body) - len(delta)
         answer.head, answer.body = feed_delta.head_of(answer.head, base, len(delta), coding), delta
 
     async def _cut(self, head: Head, content: bytes, feed: Feed, base: Base) -> bytes | None:

@@ -8,8 +8,8 @@ from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.own_tag import tag_for
 from bestbefore.addon.engine.response import Relay
 from bestbefore.addon.feeds.document import Document
-from bestbefore.addon.proxy.exchange.sending import tale_of_feed
-from bestbefore.addon.proxy.exchange.tale import Tale
+from bestbefore.addon.proxy.exchange.context import RequestContext
+from bestbefore.addon.proxy.exchange.sending import note_feed
 from bestbefore.addon.proxy.feeds.feeds import begins_feed, is_sent_as_feed, may_be_feed
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Head, Request
@@ -51,19 +51,19 @@ def listing_of(copy: Copy, document: Document) -> Listing:
 
 
 def as_feed[T: bytes | AsyncGenerator[bytes]](
-    tale: Tale, head: Head, content: T, size: int, copy: Copy | None
+    context: RequestContext, head: Head, content: T, size: int, copy: Copy | None
 ) -> tuple[Head, T | bytes]:
     """The answer to a client, if it is a feed: with our entity tag, or a 304 if the client has it already.
 
     That may be so although the origin has sent the whole: it was asked about another document, or knows no validators.
     """
-    if copy is None or not copy.is_feed or tale.request.method != "GET":
+    if copy is None or not copy.is_feed or context.request.method != "GET":
         return head, content
     if copy.own_etag:
         head = replace(head, fields=head.fields.replaced("ETag", str(copy.shown_etag)))
-    has_it = is_not_modified(tale.request, copy)
+    has_it = is_not_modified(context.request, copy)
     head = not_modified(head) if has_it else head
-    tale_of_feed(tale, head, size)
+    note_feed(context, head, size)
     return head, b"" if has_it else content
 
 

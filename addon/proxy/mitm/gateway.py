@@ -42,7 +42,7 @@ class Gateway(Protocol):
     async def drained(self, client: mitmproxy.connection.Client) -> None:
         """Wait until the client has taken most of what was sent to it."""
 
-    def hear(self, connection: Connection, client: mitmproxy.connection.Client, *, on: bool) -> None:
+    def set_reading(self, connection: Connection, client: mitmproxy.connection.Client, *, on: bool) -> None:
         """Read from the client, or from an origin for it; or leave what comes in the socket."""
 
     def share_bytes(self) -> int:

@@ -26,7 +26,7 @@ class CachingHttpLayer(HttpLayer):
     def __init__(self, context: Context, mode: HTTPMode, gateway: Gateway) -> None:
         super().__init__(context, mode)
         self._gateway = gateway
-        self._unheard: frozenset[Connection] = frozenset()
+        self._not_read: frozenset[Connection] = frozenset()
         """Those that are not read from now."""
         self._moved: asyncio.Event | None = None
         self._head_timer: asyncio.TimerHandle | None = None
@@ -40,12 +40,12 @@ class CachingHttpLayer(HttpLayer):
             reader = CalmHttp2Server(context, self._gateway.now) if is_http2 else StrictHttp1Server(context)
             self.connections[self.context.client] = reader
         yield from _merged(super().handle_event(event))
-        weighed = self._unheard
+        weighed = self._not_read
         if isinstance(event, events.DataReceived):
             yield from self._end_if_endless(event.connection)
-            weighed = self._unheard | {event.connection}
+            weighed = self._not_read | {event.connection}
         for connection in weighed:
-            self._hear_less_or_more(connection)
+            self._apply_backpressure(connection)
         self._watch_head()
         if self._moved is not None:
             self._moved.set()
@@ -67,8 +67,8 @@ class CachingHttpLayer(HttpLayer):
 
     def upload_moved(self) -> None:
         """Some of what a client uploads was taken."""
-        if self.context.client in self._unheard:
-            self._hear_less_or_more(self.context.client)
+        if self.context.client in self._not_read:
+            self._apply_backpressure(self.context.client)
 
     def _end_if_endless(self, connection: Connection) -> Commands:
         parser = bounds.parser_of(self.connections.get(connection))
@@ -77,13 +77,13 @@ class CachingHttpLayer(HttpLayer):
                 yield commands.SendData(connection, answer)
             yield commands.CloseConnection(connection)
 
-    def _hear_less_or_more(self, connection: Connection) -> None:
+    def _apply_backpressure(self, connection: Connection) -> None:
         """Read no more from a peer while much of what it sent waits here, and again when it does not."""
         waits = self._waiting_bytes(connection) > self._gateway.share_bytes()
-        if waits or connection in self._unheard:
+        if waits or connection in self._not_read:
             # Told again at each event: asyncio's StreamReader resumes reading for reasons of its own.
-            self._unheard = self._unheard | {connection} if waits else self._unheard - {connection}
-            self._gateway.hear(connection, self.context.client, on=not waits)
+            self._not_read = self._not_read | {connection} if waits else self._not_read - {connection}
+            self._gateway.set_reading(connection, self.context.client, on=not waits)
 
     def _waiting_bytes(self, connection: Connection) -> int:
         if connection is self.context.client:

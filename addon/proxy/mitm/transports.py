@@ -17,7 +17,7 @@ async def drained(client: Client) -> None:
         await writer.drain()
 
 
-def hear(connection: Connection, client: Client, *, on: bool) -> None:
+def set_reading(connection: Connection, client: Client, *, on: bool) -> None:
     """Read from the client, or from an origin for it; or leave what comes in the socket."""
     transport = transport_of(connection, client)
     if transport is not None:

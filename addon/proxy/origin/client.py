@@ -49,7 +49,7 @@ class Origin:
         self._parent = upstream
         self._limits = limits
         self._own: dict[str, Respond] = {}
-        self.heard: Callable[[str, Head], object] = lambda _host, _head: None
+        self.on_answer: Callable[[str, Head], object] = lambda _host, _head: None
         """Called with host and head of each answer."""
         self.on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None
         """Called with the URLs whose answers may have been those of other requests."""
@@ -140,7 +140,7 @@ class Origin:
         self, connection: OriginConnection, exchange: Exchange, final: Final, request: Request, sent_s: float
     ) -> Fetched:
         head = final.head
-        self.heard(request.target.host, head)
+        self.on_answer(request.target.host, head)
         is_stream = (head.fields.first("content-type") or "").lower().startswith(_STREAMS)
         # Behind a parent proxy only the name tells.
         peer = connection.peer if self._parent is None else request.target.host

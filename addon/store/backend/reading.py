@@ -46,7 +46,9 @@ def counts_of(flat: Any) -> dict[int, int]:
     return counts
 
 
-def hear(heard: Callable[[Tombstone], None], decode: Callable[[bytes], Tombstone | None], encoded: bytes) -> None:
+def pass_on_tombstone(
+    heard: Callable[[Tombstone], None], decode: Callable[[bytes], Tombstone | None], encoded: bytes
+) -> None:
     """Pass on a tombstone that was published; what cannot be read is none."""
     tombstone = decode(encoded)
     if tombstone is not None:

@@ -28,7 +28,7 @@ from bestbefore.addon.store.backend.interface import (
 )
 from bestbefore.addon.store.backend.keeper_redis import RedisKeeper
 from bestbefore.addon.store.backend.keys import Keys, host_of, variant_of
-from bestbefore.addon.store.backend.reading import hear, number_of
+from bestbefore.addon.store.backend.reading import number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
@@ -87,8 +87,8 @@ class RedisBackend(RedisCounts):
             self._warned = True
             for warning in await self._wire.warnings():
                 log.warning("store %s: %s", self._wire.shown, warning)
-        hears = partial(hear, heard, partial(self._readable, codec.decode_tombstone))
-        await self._wire.listen(keys.CHANNEL, hears, lost)
+        pass_on = partial(pass_on_tombstone, heard, partial(self._readable, codec.decode_tombstone))
+        await self._wire.listen(keys.CHANNEL, pass_on, lost)
 
     async def close(self) -> None:
         await self._wire.close()

@@ -9,8 +9,8 @@ from bestbefore.addon.store.backend.interface import VARIANTS_KEPT, AwayError, B
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clean import cleaned_copy
 from bestbefore.addon.store.cache.faults import Faults, shown, write_each
-from bestbefore.addon.store.cache.hot import Held, Hot
 from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.memory_cache import Held, MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
 
@@ -50,7 +50,7 @@ class Copies:
         self._faults = faults
         self._keep_s = keep_s
         self._store_max = store_max
-        self._hot = Hot(hot_max)
+        self._hot = MemoryCache(hot_max)
         self._waiting: dict[str, dict[Variant, Put]] = {}
         """By URL, in the order in which they came."""
         self.waiting = 0
@@ -123,7 +123,7 @@ class Copies:
             self._faults.add("copy", f"no copy is kept of {shown(copy.url)}: its name cannot be written")
             return
         copy = writable
-        if self._tombstones.is_buried(copy.url, copy.stored_s):
+        if self._tombstones.is_invalidated(copy.url, copy.stored_s):
             return
         held = self._hot.get((copy.url, copy.partition))
         before = held.found if held is not None else CopySet()

@@ -129,7 +129,7 @@ class Tombstones:
             stored_s = max(stored_s, tombstone.time_s)
         return copy if stored_s == copy.stored_s else replace(copy, stored_s=stored_s)
 
-    def is_buried(self, url: str, stored_s: float) -> bool:
+    def is_invalidated(self, url: str, stored_s: float) -> bool:
         """Whether what was stored of an object at this moment is dead."""
         known = self._of_urls.get(url)
         return (known is not None and stored_s < known.time_s) or any(

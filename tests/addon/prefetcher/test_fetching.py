@@ -113,7 +113,7 @@ async def world() -> AsyncIterator[World]:
         clock, store, origin, rules, Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000), told.append
     )
     politeness = Politeness(2.0, 1, np.random.default_rng(1))
-    origin.heard = lambda host, head: politeness.answered(
+    origin.on_answer = lambda host, head: politeness.answered(
         registrable_domain(host), head.status, head.fields.first("retry-after"), clock.now()
     )
     yield World(clock, store, origin, exchanges, politeness, told)

@@ -86,7 +86,7 @@ async def test_who_is_offline_prefetches_nothing(world: World) -> None:
 
 async def test_a_retry_after_that_a_client_met_is_kept_over_a_change_of_the_configuration(world: World) -> None:
     busy = Head(429, Fields([("Retry-After", "100000")]))
-    world.service.origin.heard("www.example.org", busy)
+    world.service.origin.on_answer("www.example.org", busy)
     world.config.write_text(ENABLED.format(budget=7))
     await world.plan(lambda plan: plan.budget_per_day == 7.0)
     assert world.companion._politeness.wait_s("example.org", world.clock.now()) > 90_000.0

@@ -58,6 +58,6 @@ def test_what_was_received_after_another_is_not_what_is_from_the_future(
 
 def test_a_verdict_is_put_on_a_copy_without_changing_anything_else(stored: Stored) -> None:
     copy = stored('ETag: "a"')
-    judged = copy.with_verdict(RECEIVED_S + 7, "indttl", "rule-1")
-    assert (judged.expiry_s, judged.reason, judged.rule) == (RECEIVED_S + 7, "indttl", "rule-1")
-    assert replace(judged, expiry_s=None, reason="", rule="") == copy
+    evaluated = copy.with_verdict(RECEIVED_S + 7, "indttl", "rule-1")
+    assert (evaluated.expiry_s, evaluated.reason, evaluated.rule) == (RECEIVED_S + 7, "indttl", "rule-1")
+    assert replace(evaluated, expiry_s=None, reason="", rule="") == copy

@@ -12,7 +12,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.cache import behind
+from bestbefore.addon.store.cache import write_behind
 from bestbefore.addon.store.opening import open_store
 
 
@@ -26,7 +26,7 @@ def short_path():
 @pytest.fixture
 async def open_a_store(monkeypatch):
     """Open stores, which are closed at the end."""
-    monkeypatch.setattr(behind, "CLOSE_S", 1.0)
+    monkeypatch.setattr(write_behind, "CLOSE_S", 1.0)
     stores = []
 
     async def open_one(where="memory", **given):

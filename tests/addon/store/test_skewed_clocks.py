@@ -112,7 +112,7 @@ async def test_what_one_writes_that_has_not_heard_yet_does_not_come_back(proxies
         await until(lambda delayed=delayed: delayed)
         wrong._published = None
         for tombstone in delayed:
-            wrong._hear(tombstone)
+            wrong._receive(tombstone)
         assert wrong._tombstones.heard > heard
         assert [await served(proxy, url) for proxy in proxies] == [[], []]
         assert not wrong.status().away
@@ -126,7 +126,7 @@ async def test_a_purge_while_one_is_cut_off_holds_when_it_is_back(proxies, copy_
         await purger.purge(URL)
         assert cut.hot(URL) is not None
         cut.put(fetched(cut, copy_of, b"old", before_s=1.0), b"old")
-        await cut._behind._try_to_connect()
+        await cut._write_behind._try_to_connect()
         assert cut.hot(URL) is None
         await cut.flush()
         assert [await served(proxy) for proxy in proxies] == [[], []]

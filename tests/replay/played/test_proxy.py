@@ -7,7 +7,7 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.access import newcomers
+from bestbefore.addon.proxy.access import new_objects
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.opening import open_store
@@ -70,7 +70,7 @@ async def test_who_reloads_always_makes_a_contact(client: Client) -> None:
 
 
 async def test_what_the_proxy_does_not_store_ends_the_replay(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(newcomers, "PER_DAY", 0)
+    monkeypatch.setattr(new_objects, "PER_DAY", 0)
     with pytest.raises(PlayError) as raised:
         await client.ask(150.0)
     assert raised.value.message == (

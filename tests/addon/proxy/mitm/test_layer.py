@@ -57,7 +57,7 @@ class Gateway:
     async def drained(self, _: Any) -> None:
         """It takes everything."""
 
-    def hear(self, *_: Any, **__: Any) -> None:
+    def set_reading(self, *_: Any, **__: Any) -> None:
         """Nothing waits."""
 
     def share_bytes(self) -> int:

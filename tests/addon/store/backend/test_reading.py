@@ -5,7 +5,7 @@ import math
 import pytest
 
 from bestbefore.addon.store.backend.interface import Tombstone
-from bestbefore.addon.store.backend.reading import count_of, counts_of, hear, number_of, text_of
+from bestbefore.addon.store.backend.reading import count_of, counts_of, number_of, pass_on_tombstone, text_of
 
 
 def test_text_is_text_or_nothing():
@@ -28,6 +28,6 @@ def test_counts_leave_out_what_is_none():
 
 def test_only_what_can_be_read_is_heard():
     heard, tombstone = [], Tombstone(1.0, "http://a/", exact=True)
-    hear(heard.append, {b"good": tombstone}.get, b"bad")
-    hear(heard.append, {b"good": tombstone}.get, b"good")
+    pass_on_tombstone(heard.append, {b"good": tombstone}.get, b"bad")
+    pass_on_tombstone(heard.append, {b"good": tombstone}.get, b"good")
     assert heard == [tombstone]

@@ -61,13 +61,13 @@ async def live(steps):
         for _ in range(2)
     ]
     for store in stores:
-        await store._behind._try_to_connect()  # without its tasks: the steps alone decide what is written when
+        await store._write_behind._try_to_connect()  # without its tasks: the steps alone decide what is written when
     forgotten_s = 0.0
     for step in steps:
         clock.advance(600)
         match step:
             case "flush 0" | "flush 1":
-                await stores[int(step[-1])]._behind._write_round()
+                await stores[int(step[-1])]._write_behind._write_round()
             case "regroup":
                 for store in stores:
                     store.regroup()
@@ -103,7 +103,7 @@ def test_for_one_proxy_they_are_so_at_every_moment(steps):
         clock = ManualClock(1e6)
         backend = MemoryBackend(clock, registrable_domain, max_bytes=10**6)
         store = Store(backend, clock=clock, domain_of=registrable_domain, hot_max=10**6, keep_s=1, forget_after_s=1e9)
-        await store._behind._try_to_connect()
+        await store._write_behind._try_to_connect()
         for step in steps:
             clock.advance(600)
             if step == "flush 0":

@@ -71,9 +71,9 @@ def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
     known.add(Tombstone(50.0, URL, exact=True))
     known.add(Tombstone(70.0, "*.example.org", exact=False))
     other = "http://b.example.org/"
-    assert [known.is_buried(URL, t) for t in (0.0, 99.9, 100.0, 101.0)] == [True, True, False, False]
-    assert [known.is_buried(other, t) for t in (69.9, 70.0)] == [True, False]
-    assert not known.is_buried("http://example.com/", 0.0)
+    assert [known.is_invalidated(URL, t) for t in (0.0, 99.9, 100.0, 101.0)] == [True, True, False, False]
+    assert [known.is_invalidated(other, t) for t in (69.9, 70.0)] == [True, False]
+    assert not known.is_invalidated("http://example.com/", 0.0)
 
 
 def test_only_one_that_says_so_forgets_histories_learnt_until_then():
@@ -90,15 +90,15 @@ def test_they_are_let_go_of_after_a_day_and_when_the_clock_was_set_back():
     known.add(Tombstone(100.0, URL, exact=True))
     known.add(Tombstone(100.0, "*", exact=False))
     known.trim(100.0 + TOMBSTONES_KEPT_S - 1)
-    assert known.is_buried(URL, 0.0)
+    assert known.is_invalidated(URL, 0.0)
     known.trim(100.0 + TOMBSTONES_KEPT_S)
-    assert not known.is_buried(URL, 0.0)
+    assert not known.is_invalidated(URL, 0.0)
     known.add(Tombstone(9e9, URL, exact=True))
     known.trim(1000.0)
-    assert not known.is_buried(URL, 0.0)
+    assert not known.is_invalidated(URL, 0.0)
 
 
-class Told:
+class PlayedAnswer:
     """A backend that is told of tombstones."""
 
     def __init__(self):
@@ -117,7 +117,7 @@ class Told:
 
 
 async def test_our_own_wait_until_the_backend_was_told():
-    known, backend = Tombstones(Faults(time.monotonic)), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), PlayedAnswer()
     one, many = Tombstone(100.0, URL, exact=True), Tombstone(50.0, "*.example.com", exact=False)
     known.queue(one)
     known.queue(many)
@@ -125,11 +125,11 @@ async def test_our_own_wait_until_the_backend_was_told():
     await known.write(backend)
     assert (backend.tombstones, backend.removed) == ([one, many], [])
     assert (known.waiting, known.waits(URL)) == (0, False)
-    assert known.is_buried(URL, 99.0)
+    assert known.is_invalidated(URL, 99.0)
 
 
 async def test_of_one_url_the_latest_waits_alone():
-    known, backend = Tombstones(Faults(time.monotonic)), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), PlayedAnswer()
     for time_s in (1.0, 3.0, 2.0):
         known.queue(Tombstone(time_s, URL, exact=True))
     forgotten = Tombstone(2.0, URL, exact=True, histories=True)
@@ -140,7 +140,7 @@ async def test_of_one_url_the_latest_waits_alone():
 
 
 async def test_one_that_comes_while_another_is_written_waits_on():
-    known, backend = Tombstones(Faults(time.monotonic)), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), PlayedAnswer()
 
     async def bury(tombstones, heard):
         known.queue(Tombstone(2.0, URL, exact=True))
@@ -154,7 +154,7 @@ async def test_one_that_comes_while_another_is_written_waits_on():
 
 async def test_where_too_many_wait_all_that_is_stored_is_dead(monkeypatch):
     monkeypatch.setattr(tombstones, "WAITING_URLS", 3)
-    known, backend = Tombstones(Faults(time.monotonic)), Told()
+    known, backend = Tombstones(Faults(time.monotonic)), PlayedAnswer()
     for i in range(5):
         known.queue(Tombstone(float(i), f"{URL}/{i}", exact=True))
     assert (known.waiting, known.waits(f"{URL}/4"), known.waits("http://x/")) == (2, True, True)
@@ -171,4 +171,4 @@ def test_only_so_many_are_known(monkeypatch):
     known = Tombstones(Faults(time.monotonic))
     for name in "abac":
         known.add(Tombstone(10.0, f"http://{name}/", exact=True))
-    assert [known.is_buried(f"http://{name}/", 5.0) for name in "abc"] == [True, False, True]
+    assert [known.is_invalidated(f"http://{name}/", 5.0) for name in "abc"] == [True, False, True]

@@ -7,11 +7,11 @@ import pytest
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.store.backend.interface import AwayError, UnwritableError
-from bestbefore.addon.store.cache import behind
-from bestbefore.addon.store.cache.behind import Behind
+from bestbefore.addon.store.cache import write_behind
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
+from bestbefore.addon.store.cache.write_behind import WriteBehind
 
 
 class Part:
@@ -32,7 +32,7 @@ class Part:
 
 @pytest.fixture
 def start(monkeypatch):
-    monkeypatch.setattr(behind, "RETRY_LONGEST_S", 0.05)
+    monkeypatch.setattr(write_behind, "RETRY_LONGEST_S", 0.05)
     tasks = []
 
     async def start_one(*parts, connect=None):
@@ -41,7 +41,7 @@ def start(monkeypatch):
 
         notices = Notices()
         link = Link(None, RealClock(), notices)
-        made = Behind(link, notices, Faults(time.monotonic), time.monotonic, parts, connect or reach, reach)
+        made = WriteBehind(link, notices, Faults(time.monotonic), time.monotonic, parts, connect or reach, reach)
         await made.start()
         tasks.append(made)
         return link, made
@@ -59,7 +59,7 @@ async def test_what_waits_is_written_a_moment_after_it_is_told(start):
 
 
 async def test_in_a_hurry_it_is_written_at_once(start, monkeypatch):
-    monkeypatch.setattr(behind, "GATHER_S", 60.0)
+    monkeypatch.setattr(write_behind, "GATHER_S", 60.0)
     part = Part()
     part.waiting = 1
     link, made = await start(part)
@@ -78,8 +78,8 @@ async def test_a_lost_connection_is_found_again_and_the_rest_is_written(start, s
 
 
 async def test_a_backend_that_is_found_and_lost_at_once_is_not_asked_without_end(start, monkeypatch):
-    monkeypatch.setattr(behind, "GATHER_S", 0.0)
-    monkeypatch.setattr(behind, "RETRY_LONGEST_S", 60.0)
+    monkeypatch.setattr(write_behind, "GATHER_S", 0.0)
+    monkeypatch.setattr(write_behind, "RETRY_LONGEST_S", 60.0)
     part = Part(*[AwayError("a fault of the server")] * 1000)
     link, made = await start(part)
     link.wake()
@@ -120,7 +120,7 @@ async def test_a_fault_of_one_part_does_not_keep_the_others_from_being_written(s
 
 
 async def test_for_how_long_nothing_could_be_written_is_told_while_something_waits(start, monkeypatch):
-    monkeypatch.setattr(behind, "LATE_S", 0.2)
+    monkeypatch.setattr(write_behind, "LATE_S", 0.2)
     part = Part(*[UnwritableError("no disk")] * 1000)
     link, made = await start(part)
     link.wake()
@@ -155,7 +155,7 @@ async def test_a_clean_stop_gives_an_absent_backend_a_moment_to_come_back(start)
 
 
 async def test_a_clean_stop_waits_only_so_long(start, monkeypatch):
-    monkeypatch.setattr(behind, "CLOSE_S", 0.05)
+    monkeypatch.setattr(write_behind, "CLOSE_S", 0.05)
 
     class Stuck(Part):
         async def write(self, backend):

@@ -21,7 +21,7 @@ FEED_HINT = "feed-hint"
 """The reason of an expiry that a feed's own words have moved."""
 
 
-class Judge:
+class ExpiryEvaluator:
     """Gives copies their verdicts."""
 
     def __init__(self, store: Store, rules: Callable[[], Rules]) -> None:
@@ -35,7 +35,7 @@ class Judge:
         self._groups.clear()
         self._store.regroup()
 
-    async def judged(self, copy: Copy, record: Record | None, rule: Rule) -> Copy:
+    async def evaluated(self, copy: Copy, record: Record | None, rule: Rule) -> Copy:
         """The copy with the verdict of the rule's policy at the moment at which the copy was current."""
         if record is None:
             return copy.with_verdict(None, "", rule.key)

@@ -23,7 +23,7 @@ class Held:
     """Whether these are all variants that the backend had when it was asked."""
 
 
-class Hot:
+class MemoryCache:
     """Copies by URL and partition; those not asked for lately leave when there is no room."""
 
     def __init__(self, max_bytes: int) -> None:

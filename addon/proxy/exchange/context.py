@@ -11,7 +11,7 @@ from bestbefore.addon.rfc9111.message import Request
 
 
 @dataclass(slots=True)
-class Tale:
+class RequestContext:
     """One request. Its parts have the meaning of those of `Answered`."""
 
     request: Request
@@ -46,7 +46,7 @@ class Tale:
         """Whether the client reaches no address of this machine itself."""
         return not self.reach.allows(LOOPBACK)
 
-    def told(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
+    def answered(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
         """The record of the request, which ended at `now_s` (monotonic)."""
         return Answered(
             time_s=self.time_s,

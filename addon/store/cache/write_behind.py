@@ -37,7 +37,7 @@ class Part(Protocol):
         """
 
 
-class Behind:
+class WriteBehind:
     """The one task that writes. Each kind is written in the order given: what removes comes before what adds."""
 
     def __init__(

@@ -15,7 +15,7 @@ hosts."""
 DOMAINS_COUNTED = 16_384
 
 
-class Newcomers:
+class NewObjects:
     """Counts the new objects of each domain today."""
 
     def __init__(self) -> None:

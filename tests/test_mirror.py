@@ -1,0 +1,85 @@
+"""The folders of tests mirror those of the product, or say here why not."""
+
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+VALUES = """
+addon/admin/event addon/admin/status addon/engine/observation addon/engine/site addon/errors addon/proxy/companion
+addon/proxy/exchange/answer addon/proxy/exchange/context addon/proxy/limits addon/proxy/mitm/gateway
+addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface addon/store/backend/keeper
+addon/store/plan replay/commands/scenario_options replay/played/errors replay/report/measure replay/simulate/known
+replay/sweeps/watching replay/traces/errors
+"""
+"""Records, protocols and errors without behaviour of their own."""
+
+TESTED_BY = {
+    "tests/addon/config/test_load.py": (
+        "addon/config/domain_sections addon/config/prefetch_section addon/config/problems addon/config/proxy_section"
+    ),
+    "tests/addon/prefetcher/test_fetching.py": "addon/admin/prefetch_metrics",
+    "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
+    "tests/addon/proxy/exchange/test_contacts.py": (
+        "addon/proxy/exchange/sending addon/proxy/exchange/expiry_evaluator"
+    ),
+    "tests/addon/proxy/feeds/test_feed_answers.py": "addon/proxy/feeds/deltas",
+    "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/stream addon/proxy/mitm/wait",
+    "tests/addon/proxy/test_service.py": "addon/proxy/identity",
+    "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",
+    "tests/equivalence/test_fast.py": (
+        "replay/kernels/compiled replay/kernels/histories replay/kernels/observed replay/kernels/packed"
+        " replay/kernels/walk"
+    ),
+    "tests/live/test_proxy.py": (
+        "addon/commands/proxy addon/entry/bestbefore_addon addon/proxy/mitm/hooks addon/proxy/mitm/master"
+        " addon/proxy/mitm/transports addon/proxy/pages/greeting"
+    ),
+    "tests/replay/papers/adaptive/test_paper.py": (
+        "replay/papers/adaptive/bursty replay/papers/adaptive/caches replay/papers/adaptive/cyclic"
+        " replay/papers/adaptive/reasons replay/papers/adaptive/summary"
+    ),
+    "tests/replay/papers/feeds/test_paper.py": (
+        "replay/papers/feeds/crawlers replay/papers/feeds/hours replay/papers/feeds/online replay/papers/feeds/pollers"
+        " replay/papers/feeds/population replay/papers/feeds/runs replay/papers/feeds/tables replay/papers/feeds/windows"
+    ),
+    "tests/replay/report/test_html.py": "replay/report/html_tables",
+    "tests/replay/simulate/test_through_addon.py": "replay/played/ending",
+    "tests/replay/traces/columns/test_files.py": "replay/traces/formats/npz replay/traces/formats/parquet",
+}
+"""What is tested with its only user, or on real processes."""
+
+ABOUT_SEVERAL = """
+tests/addon/config/test_documentation tests/addon/engine/test_learning_feeds tests/addon/feeds/test_against_feedparser
+tests/addon/prefetcher/test_politeness_at_work tests/addon/proxy/test_clock_jumps tests/addon/store/test_opening_earlier
+tests/addon/store/test_set_aside tests/addon/store/test_skewed_clocks tests/policies/models/test_borrowing_on_traces
+tests/replay/commands/test_replay_runs tests/replay/commands/test_replay_sweeps
+tests/replay/papers/adaptive/test_on_traces
+"""
+"""Tests of more than one module."""
+
+
+def files(*folders: str, pattern: str) -> list[Path]:
+    return [path.relative_to(ROOT) for folder in folders for path in sorted((ROOT / folder).rglob(pattern))]
+
+
+def test_each_module_has_a_test_of_its_name_or_a_reason() -> None:
+    others = {*VALUES.split(), *(name for names in TESTED_BY.values() for name in names.split())}
+    modules = [path for path in files("addon", "policies", "replay", pattern="*.py") if path.stem != "__init__"]
+    bare = {
+        str(path.with_suffix(""))
+        for path in modules
+        if not (ROOT / "tests" / path.parent / f"test_{path.name}").is_file()
+    }
+    assert sorted(bare - others) == []
+    assert sorted(others - bare) == [], "these have a test of their own by now, or are no more"
+    assert [test for test in TESTED_BY if not (ROOT / test).is_file()] == []
+
+
+def test_each_test_has_the_module_that_it_names() -> None:
+    tests = files("tests/addon", "tests/policies", "tests/replay", pattern="test_*.py")
+    stray = {
+        str(path.with_suffix(""))
+        for path in tests
+        if not (ROOT / path.relative_to("tests").with_name(path.name.removeprefix("test_"))).is_file()
+    }
+    assert sorted(stray) == sorted(ABOUT_SEVERAL.split())
