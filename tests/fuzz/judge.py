@@ -263,6 +263,8 @@ class Judge:
             return
         self.statuses[f"{answer.status}{'' if told is not None else ' of its own'}"] += 1
         if told is None:
+            if answer.status == 500:
+                self.find("fault", case, f"500 to {request.method!r} {request.target!r}", self._sent.get(case, b""))
             if answer.status < 300 and request.method not in (b"OPTIONS", b"TRACE", b"CONNECT"):
                 self.find("unnamed-answer", case, f"{answer.status} to {request.target!r}", received)
             return

@@ -41,7 +41,7 @@ class ProxyProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, **(env or {})},
+            env={**os.environ, "BESTBEFORE_DEBUG": "1", **(env or {})},
         )
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._reader = threading.Thread(target=self._pump, args=(lines,), daemon=True)
@@ -68,7 +68,8 @@ class ProxyProcess:
     @property
     def faults(self) -> list[str]:
         """Lines that tell of an exception."""
-        return [line for line in self.said if "Traceback" in line or "fault in bestbefore" in line or "Error" in line]
+        telling = ("Traceback", "fault in bestbefore", "Error")
+        return [line for line in self.said if line.startswith("  ") or any(words in line for words in telling)]
 
     @property
     def is_up(self) -> bool:
