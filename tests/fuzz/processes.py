@@ -69,7 +69,7 @@ class ProxyProcess:
     def faults(self) -> list[str]:
         """Lines that tell of an exception."""
         telling = ("Traceback", "fault in bestbefore", "Error")
-        return [line for line in self.said if line.startswith("  ") or any(words in line for words in telling)]
+        return [line for line in self.said if line.startswith('  File "') or any(words in line for words in telling)]
 
     @property
     def is_up(self) -> bool:
