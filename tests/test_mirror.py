@@ -40,7 +40,8 @@ TESTED_BY = {
     ),
     "tests/replay/papers/feeds/test_paper.py": (
         "replay/papers/feeds/crawlers replay/papers/feeds/hours replay/papers/feeds/online replay/papers/feeds/pollers"
-        " replay/papers/feeds/population replay/papers/feeds/runs replay/papers/feeds/tables replay/papers/feeds/windows"
+        " replay/papers/feeds/population replay/papers/feeds/runs replay/papers/feeds/tables"
+        " replay/papers/feeds/windows"
     ),
     "tests/replay/report/test_html.py": "replay/report/html_tables",
     "tests/replay/simulate/test_through_addon.py": "replay/played/ending",
