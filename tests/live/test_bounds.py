@@ -464,7 +464,7 @@ def test_a_response_whose_head_does_not_end_is_an_error(
 
 
 def test_a_domain_brings_in_only_so_many_new_objects_a_day(start_proxy: Any, start_origin: Any) -> None:
-    few = "import sys; from bestbefore.addon.proxy import newcomers; newcomers.PER_DAY = 3; " \
+    few = "import sys; from bestbefore.addon.proxy.access import new_objects; new_objects.PER_DAY = 3; " \
         "from bestbefore.addon.cli import main; main(sys.argv[2:])"
     proxy, origin = start_proxy(under=(sys.executable, "-c", few)), start_origin({})
     origin.extra = {"Cache-Control": "max-age=600"}

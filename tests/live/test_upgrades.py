@@ -91,7 +91,7 @@ def test_a_protocol_that_was_not_asked_for_is_not_switched_to(
     assert b"evil" not in answer
 
 
-@pytest.mark.parametrize("answer", [SWITCHING % b"x", b"HTTP/1.1 000 x\r\n\r\n", b"HTTP/1.1 999 x\r\n\r\n"])
+@pytest.mark.parametrize("answer", [SWITCHING % b"x", b"HTTP/1.1 000 x\r\n\r\n", b"HTTP/1.1 099 x\r\n\r\n"])
 def test_an_answer_that_is_none_is_refused(shared_proxy: Any, serve: Serve, answer: bytes) -> None:
     authority, _ = serve(answer + b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
     with closing(socket.create_connection(("127.0.0.1", shared_proxy.port), 20)) as client:

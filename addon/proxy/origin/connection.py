@@ -31,6 +31,8 @@ class OriginConnection(asyncio.Protocol):
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.had_surplus = False
         """Whether anything came that belongs to no exchange."""
+        self.was_displaced = False
+        """Whether that may have been the answer to the last request, which then got another."""
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
@@ -50,7 +52,7 @@ class OriginConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Give data to the exchange that is outstanding; without one, end the connection."""
         if self._exchange is None:
-            self.had_surplus = True
+            self.had_surplus = self.was_displaced = True
             self.abort()
         else:
             self._exchange.receive(data)
@@ -108,10 +110,11 @@ class OriginConnection(asyncio.Protocol):
             raise RuntimeError("a connection carries one exchange at a time")
         self._exchange = exchange
 
-    def finish(self, *, reusable: bool, surplus: bool) -> None:
+    def finish(self, *, reusable: bool, surplus: bool, displaced: bool) -> None:
         """The exchange is over."""
         self._exchange = None
         self.had_surplus = self.had_surplus or surplus
+        self.was_displaced = self.was_displaced or displaced
         if reusable and self.is_open:
             self.read(on=True)
             self.quiet_since_s = asyncio.get_running_loop().time()
@@ -266,8 +269,8 @@ class Exchange:
                 self._pieces.append(event)
                 self.held_bytes += len(event)
                 self._moved.set()
-            case reader.End(reusable, surplus):
-                self._end(reusable=reusable, surplus=surplus)
+            case reader.End(reusable, surplus, displaced):
+                self._end(reusable=reusable, surplus=surplus, displaced=displaced)
 
     def receive_eof(self) -> None:
         """The origin has closed the connection, which may be the end of the content."""
@@ -288,7 +291,7 @@ class Exchange:
             self._final.set_exception(error)
         self._end(reusable=False, surplus=False)
 
-    def _end(self, *, reusable: bool, surplus: bool) -> None:
+    def _end(self, *, reusable: bool, surplus: bool, displaced: bool = False) -> None:
         self._over = True
         self._moved.set()
         if self._upload is not None:
@@ -297,7 +300,7 @@ class Exchange:
             self._upload.drop()
         if self._sending is not None:
             self._sending.cancel()
-        self._connection.finish(reusable=reusable, surplus=surplus)
+        self._connection.finish(reusable=reusable, surplus=surplus, displaced=displaced)
         if self._connection.is_open:
             self._released()
 

@@ -17,7 +17,8 @@ LINES_AT_MOST = 128
 """Fields of the head of a response."""
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-5][0-9][0-9])(?: (.*))?")
+_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: (.*))?")
+"""A status that is not defined is passed on; none is below 100 (RFC 9110 15)."""
 FIELD_LINE = re.compile(rb"(" + _TOKEN + rb")[ \t]*:[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
 _FOLDED = re.compile(rb"[ \t]+([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
@@ -128,15 +129,18 @@ def framed_head(head: Head) -> Head:
 def content_frame(method: str, head: Head, minor: int) -> ContentFrame:
     """Where the content of a final response to a request with this method ends (RFC 9112 6.3). Raises MalformedError.
 
-    Two lengths, a length beside chunks, another coding than chunked and chunks in HTTP/1.0 are refused: what one reads
+    Two lengths, a length beside a coding, another coding beside chunked and any in HTTP/1.0 are refused: what one reads
     as content, another reads as the next answer.
     """
     fields = head.fields
     codings, lengths = fields.values("transfer-encoding"), fields.values("content-length")
     if codings and lengths:
         raise MalformedError("the answer has a length and is chunked")
-    if codings and (minor == 0 or len(codings) > 1 or codings[0].lower() != "chunked"):
-        raise MalformedError("the answer has a transfer coding that is not understood")
+    if codings and (minor == 0 or len(codings) > 1):
+        raise MalformedError("the answer has a transfer coding that cannot be relied on")
+    chunked = bool(codings) and codings[0].lower() == "chunked"
+    if codings and not chunked and "chunked" in codings[0].lower():
+        raise MalformedError("the answer has a transfer coding beside chunked")
     length = _length(lengths) if lengths else None
     options = connection_options(fields)
     one_length = len(lengths) <= 1 and all(line.isdigit() for line in lengths)
@@ -144,8 +148,8 @@ def content_frame(method: str, head: Head, minor: int) -> ContentFrame:
     if method == "HEAD" or head.status in _BODILESS:
         forbidden = head.status == 204 and (codings or length)
         return ContentFrame(0, chunked=False, sound=sound and not forbidden)
-    if codings:
-        return ContentFrame(None, chunked=True, sound=sound)
+    if codings:  # what does not end in chunks ends with the connection (RFC 9112 6.3)
+        return ContentFrame(None, chunked=chunked, sound=sound and chunked)
     return ContentFrame(length, chunked=False, sound=sound and length is not None)
 
 

@@ -138,7 +138,7 @@ class Pool:
             self._unsound[key] = True
             for other in list(self._idle.pop(key, ())):
                 other.abort()
-            self._on_surplus(connection.urls[1:])
+            self._on_surplus(connection.urls[1:] if connection.was_displaced else ())
 
     async def close(self) -> None:
         """Close all connections."""

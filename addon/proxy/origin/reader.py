@@ -17,6 +17,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head
 
 INTERIM_AT_MOST = 32
 """Responses before the final one: an origin can send them without end."""
+_ANSWER = b"HTTP/"
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 
@@ -43,6 +44,8 @@ class End:
     """Whether the connection may carry another exchange."""
     surplus: bool
     """Whether more came with it than belongs to it."""
+    displaced: bool = False
+    """Whether what came more begins like an answer: then this one may have been that of the request before."""
 
 
 type AnswerEvent = Interim | Final | bytes | End
@@ -130,7 +133,8 @@ class AnswerReader:
 
     def _end(self, frame: ContentFrame, rest: bytes, events: list[AnswerEvent]) -> None:
         self.ended = True
-        events.append(End(reusable=frame.sound and self._sound and not rest, surplus=bool(rest)))
+        displaced = bool(rest) and (rest.startswith(_ANSWER) or _ANSWER.startswith(rest))
+        events.append(End(frame.sound and self._sound and not rest, surplus=bool(rest), displaced=displaced))
 
 
 def _misnames(fields: Fields) -> bool:

@@ -73,7 +73,7 @@ def test_heads_that_can_be_read(raw: bytes, expected: Head, sound: bool) -> None
 @pytest.mark.parametrize(
     "raw",
     [
-        b"HTTP/1.1 000 x\r\n\r\n", b"HTTP/1.1 600 x\r\n\r\n", b"HTTP/1.1 20 x\r\n\r\n", b"HTTP/1.1 2000 x\r\n\r\n",
+        b"HTTP/1.1 000 x\r\n\r\n", b"HTTP/1.1 099 x\r\n\r\n", b"HTTP/1.1 20 x\r\n\r\n", b"HTTP/1.1 2000 x\r\n\r\n",
         b"HTTP/2 200 x\r\n\r\n", b"HTTP/1.1  200 x\r\n\r\n", b"http/1.1 200 x\r\n\r\n", b"ICY 200 OK\r\n\r\n",
         b"HTTP/1.1 200 x\r\n: 1\r\n\r\n", b"HTTP/1.1 200 x\r\nA\r\n\r\n", b"HTTP/1.1 200 x\r\nA B: 1\r\n\r\n",
         b"HTTP/1.1 200 x\r\nA: \x00\r\n\r\n", b"HTTP/1.1 200 x\r\nA: 1\rB: 2\r\n\r\n",
@@ -101,6 +101,8 @@ def test_where_content_ends() -> None:
     assert frame("GET", 200, CHUNKED) == (None, True, True)
     assert frame("GET", 200, ("Transfer-Encoding", "Chunked")) == (None, True, True)
     assert frame("GET", 200) == (None, False, False)
+    assert frame("GET", 200, ("Transfer-Encoding", "identity")) == (None, False, False)
+    assert frame("HEAD", 200, ("Transfer-Encoding", "gzip")) == (0, False, True)
     assert frame("HEAD", 200, LENGTH) == (0, False, True)
     assert frame("HEAD", 200, CHUNKED) == (0, False, True)
     assert frame("GET", 304, LENGTH) == (0, False, True)
@@ -123,7 +125,7 @@ def test_where_content_ends() -> None:
         (("Content-Length", "\u0665"),),
         (("Content-Length", "0x5"),), (("Content-Length", "9" * 19),), (("Transfer-Encoding", "gzip, chunked"),),
         (("Transfer-Encoding", "xchunked"),), (("Transfer-Encoding", "chunked, chunked"),), (CHUNKED, CHUNKED),
-        (("Transfer-Encoding", ""),), (("Transfer-Encoding", "identity"),), (("Transfer-Encoding", '"chunked"'),),
+        (("Transfer-Encoding", '"chunked"'),), (("Transfer-Encoding", "chunked;x"),),
     ],
 )  # fmt: skip
 def test_frames_that_are_refused(method: str, status: int, fields: tuple[tuple[str, str], ...]) -> None:

@@ -94,7 +94,7 @@ async def test_what_was_answered_on_a_connection_with_a_surplus_is_named() -> No
         origin.on_surplus = dropped.extend
         assert await get(server, origin, "first") == "1.1"
         await asyncio.sleep(QUIET_S + 0.05)
-        server.surplus = b"more"
+        server.surplus, server.late_s = b"more", 0.01
         assert await get(server, origin, "second") == "1.2"
         await asyncio.sleep(0.05)
         assert dropped == [server.url + "second"]

@@ -37,9 +37,10 @@ def test_it_does_not_matter_where_an_answer_is_cut(answer: bytes, data: st.DataO
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_more_than_the_answer_is_surplus_and_not_content(answer: bytes) -> None:
-    events = AnswerReader("GET").feed(answer + b"HTTP/1.1 200 OK\r\n")
-    assert content_of(events) == ANSWERS[answer]
-    assert end_of(events) == End(reusable=False, surplus=True)
+    for rest, displaced in ((b"HTTP/1.1 200 OK\r\n", True), (b"HT", True), (b"more", False)):
+        events = AnswerReader("GET").feed(answer + rest)
+        assert content_of(events) == ANSWERS[answer]
+        assert end_of(events) == End(reusable=False, surplus=True, displaced=displaced)
 
 
 def test_a_head_has_no_content_whatever_it_says() -> None:
