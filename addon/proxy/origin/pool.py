@@ -20,6 +20,8 @@ more connections are open: a fifth of a second's worth of exchanges with an orig
 """
 IDLE_S = 15.0
 """How long a connection waits to be used again: shorter than most origins close theirs."""
+IDLE_AT_MOST = 128
+"""Of one origin. Requests that cannot be repeated bring connections and take none."""
 UNSOUND_S = 3600.0
 """For how long no connection to an origin is used twice after one brought what it should not."""
 UNSOUND_AT_MOST = 10_000
@@ -78,7 +80,7 @@ class Pool:
 
     def put(self, key: PoolKey, connection: OriginConnection) -> None:
         """Keep a connection whose exchange is over, if it may carry another."""
-        if not connection.is_open or self.is_unsound(key):
+        if not connection.is_open or self.is_unsound(key) or len(self._idle.get(key, ())) >= IDLE_AT_MOST:
             connection.abort()
             return
         self._idle.setdefault(key, deque()).append(connection)

@@ -153,3 +153,13 @@ async def test_an_idle_connection_is_closed_in_time(monkeypatch: pytest.MonkeyPa
         await get(server, origin)
         await asyncio.sleep(0.15)
         assert origin.open_connections == 0
+
+
+async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be sent again brings one for each request, and takes none."""
+    monkeypatch.setattr(pool_module, "IDLE_AT_MOST", 2)
+    async with serving() as (server, origin):
+        for _ in range(5):
+            await get(server, origin, method="POST")
+        await asyncio.sleep(0.05)
+        assert origin.open_connections == 2
