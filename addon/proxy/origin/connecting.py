@@ -45,7 +45,7 @@ class Connector:
             raise OriginError(Failure.TIMEOUT, "the origin cannot be reached in time") from None
         except (ssl.SSLError, ssl.CertificateError) as error:
             raise OriginError(Failure.TLS, f"the origin's TLS failed: {error}") from error
-        except (OSError, UnicodeError) as error:
+        except (OSError, UnicodeError, RuntimeError) as error:  # asyncio's, where a descriptor is in use already
             raise OriginError(Failure.UNREACHABLE, f"the origin cannot be reached: {error}") from error
 
     async def _directly(self, scheme: str, host: str, port: int, reach: Reach) -> OriginConnection:

@@ -88,3 +88,13 @@ async def test_a_connection_that_takes_too_long_is_given_up() -> None:
     assert error.value.failure is Failure.TIMEOUT
     server.close()
     await server.wait_closed()
+
+
+async def test_what_asyncio_cannot_do_is_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def fails(*_: object, **__: object) -> socket.socket:
+        raise RuntimeError("File descriptor 9 is used by transport")
+
+    monkeypatch.setattr("bestbefore.addon.proxy.origin.connecting.start_connection", fails)
+    with pytest.raises(OriginError) as error:
+        await connector().connect("http", "127.0.0.1", 1, EVERYWHERE, 1.0)
+    assert error.value.failure is Failure.UNREACHABLE
