@@ -28,21 +28,30 @@ class CachingHttpLayer(HttpLayer):
         self._gateway = gateway
         self._not_read: frozenset[Connection] = frozenset()
         """Those that are not read from now."""
+        self._closed: set[Connection] = set()
+        """Those that were told to close: what was received on them before, and waited in a layer below, is not read. It
+        may be what a message that was refused was to hide."""
         self._moved: asyncio.Event | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         """Runs while the head of a request is incomplete."""
 
     def handle_event(self, event: events.Event) -> Commands:
         """As mitmproxy's, in fewer writes."""
+        if isinstance(event, events.DataReceived) and event.connection in self._closed:
+            return
         if isinstance(event, events.Start):
             context = self.context.fork()
             is_http2 = self.context.client.alpn == b"h2"
             reader = CalmHttp2Server(context, self._gateway.now) if is_http2 else StrictHttp1Server(context)
             self.connections[self.context.client] = reader
-        yield from _merged(super().handle_event(event))
+        for command in _merged(super().handle_event(event)):
+            self._watch_close(command)
+            yield command
         weighed = self._not_read
         if isinstance(event, events.DataReceived):
-            yield from self._end_if_endless(event.connection)
+            for command in self._end_if_endless(event.connection):
+                self._watch_close(command)
+                yield command
             weighed = self._not_read | {event.connection}
         for connection in weighed:
             self._apply_backpressure(connection)
@@ -50,6 +59,10 @@ class CachingHttpLayer(HttpLayer):
         if self._moved is not None:
             self._moved.set()
             self._moved = None
+
+    def _watch_close(self, command: commands.Command) -> None:
+        if isinstance(command, commands.CloseConnection) and not getattr(command, "half_close", False):
+            self._closed.add(command.connection)
 
     def _watch_head(self) -> None:
         """Close the connection of a client that takes too long for the head of a request."""

@@ -15,6 +15,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
+from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -34,6 +35,8 @@ class Gateway:
     def __init__(self, error: Exception | None, *before: Head) -> None:
         self.before = before
         self.ends: list[tuple[int, bool]] = []
+        self.asked: list[str] = []
+        """The paths of the requests that it was asked for."""
         self.given = Answer(
             Head(200, Fields()), chunks=content(error), sent=lambda size, complete: self.ends.append((size, complete))
         )
@@ -49,7 +52,8 @@ class Gateway:
     def hit(self, *_: Any) -> None:
         return None
 
-    async def answer(self, _request: Any, _client: Any, interim: Interim, _upload: Any) -> Answer:
+    async def answer(self, request: Any, _client: Any, interim: Interim, _upload: Any) -> Answer:
+        self.asked.append(request.target.path)
         for head in self.before:
             interim(head)
         return self.given
@@ -70,15 +74,16 @@ class Gateway:
 def asked(
     context: Context,
     gateway: Gateway,
-    request: bytes = b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
-    *,
+    *received: bytes,
     alpn: bytes = b"",
 ) -> tuple[bytes, bool]:
-    """What a client is sent for one request, and whether its connection is closed then."""
+    """What a client is sent for what it sends, in pieces, and whether its connection is closed then."""
     layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
-    layer.context.client.alpn = alpn
+    client = layer.context.client
+    client.alpn = alpn
     sent, closed = b"", False
-    waiting: list[events.Event] = [events.Start(), events.DataReceived(layer.context.client, request)]
+    pieces = received or (b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",)
+    waiting: list[events.Event] = [events.Start(), *(events.DataReceived(client, data) for data in pieces)]
 
     async def drive() -> None:
         nonlocal sent, closed
@@ -112,6 +117,22 @@ def test_content_that_breaks_off_ends_the_connection_whatever_it_was(
     assert sent.endswith(b"4\r\n1234\r\n"), "no end that looks like one"
     assert (closed, gateway.ends) == (True, [(4, False)])
     assert ("a fault in bestbefore" in caplog.text) is isinstance(error, ZeroDivisionError)
+
+
+@pytest.mark.parametrize(
+    "refused",
+    [
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nno field\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n0\r\n",
+        b"GET http://a/ HTTP/1.1\r\nHost: a\r\nX: " + b"x" * HEAD_BYTES,
+    ],
+)
+def test_what_waited_behind_a_refused_request_is_not_read(context: Context, refused: bytes) -> None:
+    """All of it was received before the connection closed, but each piece is handled by itself, as after a hook."""
+    gateway = Gateway(None)
+    asked(context, gateway, refused, b"\r\nGET http://a/hidden HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert not any(complete for _, complete in gateway.ends)
+    assert "/hidden" not in gateway.asked
 
 
 HINT = Head(103, Fields([("Link", "</a>; rel=preload")]), "Early Hints")
