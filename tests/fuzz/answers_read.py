@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from requests_read import Broken, Line, Request, read_request
 
-_STATUS = re.compile(rb"HTTP/1\.1 ([1-5][0-9]{2}) ([\t -~\x80-\xff]*)\r\n")
+_STATUS = re.compile(rb"HTTP/1\.1 ([1-9][0-9]{2}) ([\t -~\x80-\xff]*)\r\n")
+"""Any code of three digits: those from 600 on are invalid, and a client takes them for a 5xx (RFC 9110 15)."""
 BODILESS = (204, 304)
 
 
