@@ -57,7 +57,8 @@ class Session:
             place = Place(authority, f"{host}:{other}", absolute=way in ("plain", "parent"))
             client_tls = certificates.client(way) if secure else None
             fixed = way in ("parent", "reverse") or self._stock
-            hostile_from = first_case + requests // 5 if fixed else None
+            # About half of the way through: a case has five requests.
+            hostile_from = first_case + requests // 10 if fixed else None
             plan = Plan(
                 way, self._seed, requests, proxy.port, self._clients, self._share, hostile_from, first_case, only
             )
