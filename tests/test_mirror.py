@@ -27,7 +27,7 @@ TESTED_BY = {
     "tests/addon/proxy/test_service.py": "addon/proxy/identity",
     "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",
     "tests/equivalence/test_fast.py": (
-        "replay/kernels/compiled replay/kernels/histories replay/kernels/observed replay/kernels/packed"
+        "replay/kernels/compiled replay/kernels/arrays/histories replay/kernels/observed replay/kernels/arrays/packed"
         " replay/kernels/walk"
     ),
     "tests/live/test_proxy.py": (
@@ -35,8 +35,9 @@ TESTED_BY = {
         " addon/proxy/mitm/transports addon/proxy/pages/greeting"
     ),
     "tests/replay/papers/adaptive/test_paper.py": (
-        "replay/papers/adaptive/bursty replay/papers/adaptive/caches replay/papers/adaptive/cyclic"
-        " replay/papers/adaptive/reasons replay/papers/adaptive/summary"
+        "replay/papers/adaptive/sections/bursty replay/papers/adaptive/sections/caches"
+        " replay/papers/adaptive/sections/cyclic replay/papers/adaptive/sections/reasons"
+        " replay/papers/adaptive/sections/summary"
     ),
     "tests/replay/papers/feeds/test_paper.py": (
         "replay/papers/feeds/crawlers replay/papers/feeds/hours replay/papers/feeds/online replay/papers/feeds/pollers"

@@ -11,11 +11,11 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.engine.seen import seen_of
 from bestbefore.addon.feeds.document import Hints
+from bestbefore.addon.rfc9111.caching.reuse import Action, decide, expiry
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
-from bestbefore.addon.rfc9111.directives import of_request
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
-from bestbefore.addon.rfc9111.reuse import Action, decide, expiry
 from bestbefore.addon.rules import OBEY, Rule
 from bestbefore.policies.models.history import BINS
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour

@@ -17,7 +17,7 @@ from bestbefore.addon.admin.report import (
     VariantReport,
 )
 from bestbefore.addon.admin.units import FAR_S, size, span, utc
-from bestbefore.addon.rfc9111.reuse import Action
+from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.policies.validation.machinery.spec import spec_text
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.feeds.document import Item, digest
-from bestbefore.addon.rfc9111.directives import of_response
-from bestbefore.addon.rfc9111.entity_tags import EntityTag, etag_field, parse_entity_tags
+from bestbefore.addon.rfc9111.fields.directives import of_response
+from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag, etag_field, parse_entity_tags
+from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-from bestbefore.addon.rfc9111.syntax import list_members
 
 MANIPULATION = "feed"
 A_IM = "a-im"

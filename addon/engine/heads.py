@@ -3,10 +3,10 @@
 from http import HTTPStatus
 
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111.answer import answer
-from bestbefore.addon.rfc9111.connection import end_to_end
+from bestbefore.addon.rfc9111.conditional.answer import answer
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.connection import end_to_end
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 

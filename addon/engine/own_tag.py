@@ -4,7 +4,7 @@ They are weak: two documents that say the same have the same, whenever they were
 """
 
 from bestbefore.addon.feeds.document import Document
-from bestbefore.addon.rfc9111.entity_tags import parse_entity_tag, parse_entity_tags
+from bestbefore.addon.rfc9111.fields.entity_tags import parse_entity_tag, parse_entity_tags
 from bestbefore.addon.rfc9111.message import Fields
 
 _PREFIX = '"bestbefore-'

@@ -8,10 +8,15 @@ from bestbefore.addon.engine import piggyback
 from bestbefore.addon.engine.feed_delta import A_IM
 from bestbefore.addon.engine.own_tag import without_own_tags
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111 import ranges
-from bestbefore.addon.rfc9111.bypass import Bypass, bypass_reason, is_malformed
-from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.connection import (
+from bestbefore.addon.rfc9111.caching.bypass import Bypass, bypass_reason, is_malformed
+from bestbefore.addon.rfc9111.caching.personal import cookie_hash
+from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide, expiry
+from bestbefore.addon.rfc9111.caching.vary import accepted_encodings, choose
+from bestbefore.addon.rfc9111.conditional import ranges
+from bestbefore.addon.rfc9111.conditional.validation import conditional
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.cache_status import Fwd
+from bestbefore.addon.rfc9111.fields.connection import (
     LOOP_FIELD,
     end_to_end,
     has_passed,
@@ -19,14 +24,9 @@ from bestbefore.addon.rfc9111.connection import (
     with_via,
     without_named,
 )
-from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.directives import CacheControl, of_request
+from bestbefore.addon.rfc9111.fields.directives import CacheControl, of_request
+from bestbefore.addon.rfc9111.fields.syntax import is_token
 from bestbefore.addon.rfc9111.message import Fields, Request
-from bestbefore.addon.rfc9111.personal import cookie_hash
-from bestbefore.addon.rfc9111.reuse import Action, Reuse, decide, expiry
-from bestbefore.addon.rfc9111.syntax import is_token
-from bestbefore.addon.rfc9111.validation import conditional
-from bestbefore.addon.rfc9111.vary import accepted_encodings, choose
 from bestbefore.addon.rules import Rule
 
 HOST_MISMATCH = "host-mismatch"

@@ -9,15 +9,15 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.piggyback import Reported
 from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111.connection import protected_in_response
+from bestbefore.addon.rfc9111.caching.freshness import PERMANENT
+from bestbefore.addon.rfc9111.caching.reuse import Reuse, without_origin
+from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of, is_truncated, why_not_store
+from bestbefore.addon.rfc9111.caching.vary import variant_key
+from bestbefore.addon.rfc9111.conditional.validation import confirmed, freshened, updated
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.directives import of_request
-from bestbefore.addon.rfc9111.freshness import PERMANENT
+from bestbefore.addon.rfc9111.fields.connection import protected_in_response
+from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Head, Request
-from bestbefore.addon.rfc9111.reuse import Reuse, without_origin
-from bestbefore.addon.rfc9111.storing import NoStore, copy_of, is_truncated, why_not_store
-from bestbefore.addon.rfc9111.validation import confirmed, freshened, updated
-from bestbefore.addon.rfc9111.vary import variant_key
 from bestbefore.addon.rules import Rule
 
 TOO_LARGE = "too-large"

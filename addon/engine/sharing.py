@@ -5,13 +5,13 @@ made after a request came is as good as one that was validated for it: it may an
 """
 
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111.bypass import bypass_reason
+from bestbefore.addon.rfc9111.caching.bypass import bypass_reason
+from bestbefore.addon.rfc9111.caching.personal import may_use_learned_freshness
+from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide
+from bestbefore.addon.rfc9111.caching.vary import choose
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.directives import of_request
+from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Request
-from bestbefore.addon.rfc9111.personal import may_use_learned_freshness
-from bestbefore.addon.rfc9111.reuse import Action, Reuse, decide
-from bestbefore.addon.rfc9111.vary import choose
 from bestbefore.addon.rules import Rule
 
 COLLAPSED = "collapsed"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from cachetools import LRUCache
 
-from bestbefore.addon.rfc9111.dates import parse_http_date
+from bestbefore.addon.rfc9111.fields.dates import parse_http_date
 
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 6 * 3600.0

@@ -23,7 +23,7 @@ from bestbefore.addon.proxy.mitm.forwarded import asked_protocols
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
-from bestbefore.addon.rfc9111 import cache_status
+from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.store import Store
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field, replace
 from typing import Self
 
-from bestbefore.addon.rfc9111.age import date_value_s
-from bestbefore.addon.rfc9111.dates import date_field
-from bestbefore.addon.rfc9111.directives import CacheControl, of_response
-from bestbefore.addon.rfc9111.entity_tags import EntityTag, etag_field
-from bestbefore.addon.rfc9111.freshness import Lifetime, explicit_lifetime
+from bestbefore.addon.rfc9111.caching.age import date_value_s
+from bestbefore.addon.rfc9111.caching.freshness import Lifetime, explicit_lifetime
+from bestbefore.addon.rfc9111.fields.dates import date_field
+from bestbefore.addon.rfc9111.fields.directives import CacheControl, of_response
+from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag, etag_field
+from bestbefore.addon.rfc9111.fields.targeted import governing
 from bestbefore.addon.rfc9111.message import Head
-from bestbefore.addon.rfc9111.targeted import governing
 
 Selecting = tuple[tuple[str, str | None], ...]
 """The lower-case name of each request field that selects the response, in the order of the names, and its normalised

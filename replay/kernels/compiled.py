@@ -16,15 +16,15 @@ from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallba
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.replay.kernels import learning, observed, walk
+from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.compilable import make_compilable, make_method_compilable, make_methods_compilable
 from bestbefore.replay.kernels.compiling import compiled
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
-from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.learning import Learnt
 from bestbefore.replay.kernels.observed import Copies
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
-from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
+from bestbefore.replay.kernels.arrays.tallies import Tallies, Window, count_in
+from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.lookup import first_after
-from bestbefore.replay.kernels.membership import Membership, join, meet
-from bestbefore.replay.kernels.tallies import Tallies, Window, count_in
-from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.traces.columns.columns import IdArray
 
 NEVER_S = -math.inf

@@ -3,7 +3,7 @@
 from collections.abc import MutableSequence
 
 from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
-from bestbefore.replay.kernels.packed import Packed
+from bestbefore.replay.kernels.arrays.packed import Packed
 
 
 def updates_of(packed: Packed, owner: int) -> tuple[int, int]:

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
+from bestbefore.replay.kernels.arrays.tallies import keep_after
+from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.learning import NEVER_S, Learnt, learn
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule
-from bestbefore.replay.kernels.tallies import keep_after
-from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.traces.columns.columns import IdArray
 
 

@@ -4,10 +4,10 @@ import math
 from typing import NamedTuple
 
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
+from bestbefore.replay.kernels.arrays.membership import hours_observed
+from bestbefore.replay.kernels.arrays.tallies import keep_after, set_counts
 from bestbefore.replay.kernels.learning import NEVER_S, Learnt
 from bestbefore.replay.kernels.lookup import first_after, first_after_near_end
-from bestbefore.replay.kernels.membership import hours_observed
-from bestbefore.replay.kernels.tallies import keep_after, set_counts
 
 
 class ObservedFeatures(NamedTuple):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
+from bestbefore.replay.kernels.arrays.histories import Histories
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
-from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.lookup import first_after, first_at_or_after, updates_of
 from bestbefore.replay.kernels.rule import AnyRule
 from bestbefore.replay.traces.columns.columns import IdArray

@@ -8,7 +8,7 @@ from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach
 from bestbefore.addon.proxy.exchange.interim import Interim, nobody
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.replay.simulate.complete import CompleteHistories
 

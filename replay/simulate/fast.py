@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from bestbefore.policies.validation.machinery.features import ByBin, Needs
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import walk
-from bestbefore.replay.kernels.histories import Histories
+from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_groups, rule_of
-from bestbefore.replay.kernels.streams import Streams
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.sweeps.cores import CORES

@@ -19,11 +19,11 @@ from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import learning, observed
+from bestbefore.replay.kernels.arrays.stream_ids import stream_ids
+from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.learning import Learnt
 from bestbefore.replay.kernels.observed import Copies
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, rule_of
-from bestbefore.replay.kernels.stream_ids import stream_ids
-from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.fast import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
 from bestbefore.replay.simulate.observed import Warm

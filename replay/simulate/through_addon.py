@@ -16,7 +16,7 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
-from bestbefore.addon.rfc9111.dates import format_http_date, parse_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
 from bestbefore.addon.rules import Pattern, Rule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.history import HOUR_S

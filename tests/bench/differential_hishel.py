@@ -31,10 +31,10 @@ from random_exchanges import NOW_S, Draws, Exchange, Lines
 from bestbefore.addon.engine.request import Ask, Serve, on_request
 from bestbefore.addon.engine.response import Confirmed, Keep, Times, on_response
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.caching.storing import copy_of, why_not_store
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rfc9111.storing import copy_of, why_not_store
 from bestbefore.addon.rules import Pattern, Rule
 from bestbefore.policies.validation.machinery.spec import make_policy
 

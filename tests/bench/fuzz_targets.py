@@ -30,16 +30,18 @@ from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.document import digest
 from bestbefore.addon.feeds.extract import extract
 from bestbefore.addon.proxy.access.access import read_credentials
-from bestbefore.addon.rfc9111 import cache_status, ranges, vary
-from bestbefore.addon.rfc9111.age import age_value_s
-from bestbefore.addon.rfc9111.connection import end_to_end, has_passed
+from bestbefore.addon.rfc9111.caching import vary
+from bestbefore.addon.rfc9111.caching.age import age_value_s
+from bestbefore.addon.rfc9111.caching.storing import copy_of
+from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.copy import BodyRef
-from bestbefore.addon.rfc9111.dates import format_http_date, parse_http_date
-from bestbefore.addon.rfc9111.directives import of_request, of_response
-from bestbefore.addon.rfc9111.entity_tags import etag_field, parse_entity_tags
+from bestbefore.addon.rfc9111.fields import cache_status
+from bestbefore.addon.rfc9111.fields.connection import end_to_end, has_passed
+from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
+from bestbefore.addon.rfc9111.fields.directives import of_request, of_response
+from bestbefore.addon.rfc9111.fields.entity_tags import etag_field, parse_entity_tags
+from bestbefore.addon.rfc9111.fields.syntax import delta_seconds, list_members, unquoted
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rfc9111.storing import copy_of
-from bestbefore.addon.rfc9111.syntax import delta_seconds, list_members, unquoted
 from bestbefore.addon.rules import Pattern, Rule
 from bestbefore.addon.store.backend.codec import UnreadableError, decode_copy, decode_record, encode_copy, encode_record
 from bestbefore.addon.store.backend.connection import checked_url

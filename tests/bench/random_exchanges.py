@@ -3,7 +3,7 @@
 import random
 from dataclasses import dataclass
 
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 
 NOW_S = 1_706_300_000.0
 type Lines = tuple[tuple[str, str], ...]

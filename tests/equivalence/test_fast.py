@@ -27,10 +27,10 @@ from bestbefore.policies.models.history import FloatArray, History
 from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
-from bestbefore.replay.kernels.histories import Histories
-from bestbefore.replay.kernels.packed import SPARSE_STRIDE, Packed
+from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.packed import SPARSE_STRIDE, Packed
+from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import rule_of
-from bestbefore.replay.kernels.streams import Streams
 from bestbefore.replay.simulate import plain
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts

@@ -28,7 +28,8 @@ from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Outcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
-from bestbefore.replay.kernels import learning, stream_codes, stream_ids
+from bestbefore.replay.kernels import learning
+from bestbefore.replay.kernels.arrays import stream_codes, stream_ids
 from bestbefore.replay.simulate import fast_observed, plain
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts

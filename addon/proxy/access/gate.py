@@ -7,7 +7,7 @@ from bestbefore.addon.engine.request import marked, misframed
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import Access, is_local, is_restricted, peer_of, read_credentials
 from bestbefore.addon.proxy.pages import pages
-from bestbefore.addon.rfc9111.connection import has_passed, hops
+from bestbefore.addon.rfc9111.fields.connection import has_passed, hops
 from bestbefore.addon.rfc9111.message import Fields, Request
 
 

@@ -3,7 +3,7 @@
 from mitmproxy import ctx
 
 from bestbefore.addon.config.settings import Settings
-from bestbefore.addon.rfc9111.targeted import CDN_CACHE_CONTROL
+from bestbefore.addon.rfc9111.fields.targeted import CDN_CACHE_CONTROL
 
 
 def trust(*, stock: bool) -> tuple[bool, str | None]:

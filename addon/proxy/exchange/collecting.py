@@ -18,9 +18,9 @@ from bestbefore.addon.proxy.exchange.sending import Present
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of, teaches_as_feed
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
+from bestbefore.addon.rfc9111.caching.reuse import expiry
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
-from bestbefore.addon.rfc9111.reuse import expiry
 from bestbefore.addon.rules import Rule
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.store import Store

@@ -39,11 +39,11 @@ from bestbefore.addon.proxy.feeds.feed_answers import as_feed, begun, is_awaited
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.rfc9111 import cache_status
-from bestbefore.addon.rfc9111.cache_status import Fwd
+from bestbefore.addon.rfc9111.caching.freshness import PERMANENT
+from bestbefore.addon.rfc9111.caching.invalidation import invalidated
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.freshness import PERMANENT
-from bestbefore.addon.rfc9111.invalidation import invalidated
+from bestbefore.addon.rfc9111.fields import cache_status
+from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rules import Rule
 from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.store import Store

@@ -27,9 +27,9 @@ from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.rfc9111 import cache_status
-from bestbefore.addon.rfc9111.bypass import bypass_reason
+from bestbefore.addon.rfc9111.caching.bypass import bypass_reason
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import Rule, Rules
 from bestbefore.addon.store.backend.interface import Body

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
-from bestbefore.addon.rfc9111.ranges import Piece, Span
+from bestbefore.addon.rfc9111.conditional.ranges import Piece, Span
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 FILE_CHUNK_BYTES = 64 * 1024

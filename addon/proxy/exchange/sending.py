@@ -12,10 +12,11 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.exchange.flight import Spool
 from bestbefore.addon.proxy.exchange.pieces import cut
-from bestbefore.addon.rfc9111 import cache_status, ranges
+from bestbefore.addon.rfc9111.conditional import ranges
+from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Head
-from bestbefore.addon.rfc9111.ranges import Span
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile

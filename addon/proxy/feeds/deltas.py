@@ -10,8 +10,8 @@ from bestbefore.addon.feeds.extract import DOCUMENT_BYTES
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
+from bestbefore.addon.rfc9111.caching.vary import accepted_encodings
 from bestbefore.addon.rfc9111.message import Head
-from bestbefore.addon.rfc9111.vary import accepted_encodings
 from bestbefore.addon.rules import Rule
 from bestbefore.addon.store.store import Store
 

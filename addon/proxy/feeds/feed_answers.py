@@ -11,10 +11,10 @@ from bestbefore.addon.feeds.document import Document
 from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.exchange.sending import note_feed
 from bestbefore.addon.proxy.feeds.feeds import begins_feed, is_sent_as_feed, may_be_feed
+from bestbefore.addon.rfc9111.caching.storing import NoStore
+from bestbefore.addon.rfc9111.conditional.validation import is_not_modified, not_modified
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Head, Request
-from bestbefore.addon.rfc9111.storing import NoStore
-from bestbefore.addon.rfc9111.validation import is_not_modified, not_modified
 from bestbefore.addon.rules import Rule
 
 

@@ -7,12 +7,12 @@ from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.origin.framing import MADE_HERE
-from bestbefore.addon.rfc9111 import cache_status
-from bestbefore.addon.rfc9111.bypass import Bypass
-from bestbefore.addon.rfc9111.cache_status import Fwd
-from bestbefore.addon.rfc9111.connection import connection_options, end_to_end
+from bestbefore.addon.rfc9111.caching.bypass import Bypass
+from bestbefore.addon.rfc9111.fields import cache_status
+from bestbefore.addon.rfc9111.fields.cache_status import Fwd
+from bestbefore.addon.rfc9111.fields.connection import connection_options, end_to_end
+from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-from bestbefore.addon.rfc9111.syntax import list_members
 
 
 @dataclass(frozen=True, slots=True)

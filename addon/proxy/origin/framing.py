@@ -7,9 +7,9 @@ clients. So an answer whose frame can be read in two ways is refused, and one th
 import re
 from dataclasses import dataclass
 
-from bestbefore.addon.rfc9111.connection import connection_options
+from bestbefore.addon.rfc9111.fields.connection import connection_options
+from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rfc9111.syntax import list_members
 
 HEAD_LIMIT_BYTES = 64 * 1024
 """Of the head of a message."""

@@ -12,7 +12,7 @@ from bestbefore.addon.proxy.origin.framing import (
     framed_head,
     response_head,
 )
-from bestbefore.addon.rfc9111.connection import connection_options, protected_in_response
+from bestbefore.addon.rfc9111.fields.connection import connection_options, protected_in_response
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 INTERIM_AT_MOST = 32

@@ -16,7 +16,7 @@ from string import Template
 from typing import Self
 
 from bestbefore.addon.proxy.pages.ca_bundle import certificates
-from bestbefore.addon.rfc9111.dates import format_http_date, parse_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 HOST = "bestbefore.test"

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
+from bestbefore.addon.rfc9111.caching.vary import Variants
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.vary import Variants
 from bestbefore.addon.store.backend.bodies import STREAM_FROM_BYTES
 from bestbefore.addon.store.backend.interface import CopySet
 

@@ -1,6 +1,7 @@
 """The page of the paper."""
 
-from bestbefore.replay.papers.adaptive import (
+from bestbefore.replay.papers.adaptive.paired import Paired
+from bestbefore.replay.papers.adaptive.sections import (
     bursty,
     caches,
     cyclic,
@@ -11,7 +12,6 @@ from bestbefore.replay.papers.adaptive import (
     segments,
     summary,
 )
-from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.traces.columns.files import read_updates

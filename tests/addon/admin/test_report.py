@@ -6,9 +6,9 @@ import pytest
 from bestbefore.addon.admin.report import UPDATES_REPORTED, Expires, UpdateReport, listed_object, object_report
 from bestbefore.addon.engine.learning import Record, Update
 from bestbefore.addon.engine.listing import Feed
+from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.rfc9111.reuse import Action
 from bestbefore.addon.rules import Pattern, Rule
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.rules.ttl import Ttl

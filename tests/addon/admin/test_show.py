@@ -13,7 +13,7 @@ from bestbefore.addon.admin.report import (
 )
 from bestbefore.addon.admin.show import list_text, object_text
 from bestbefore.addon.feeds.document import Hints
-from bestbefore.addon.rfc9111.reuse import Action
+from bestbefore.addon.rfc9111.caching.reuse import Action
 
 NOW_S = 1706227238.0
 VARIANT = VariantReport(

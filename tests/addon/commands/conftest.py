@@ -11,7 +11,7 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.caching.storing import copy_of
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rfc9111.storing import copy_of
 from bestbefore.addon.rules import Pattern, Rule
 from bestbefore.policies.validation.machinery.spec import make_policy
 

@@ -5,7 +5,7 @@ import pytest
 from bestbefore.addon.engine.feed_delta import Base, base_of, has_seen, head_of, is_asked_for, may_replace
 from bestbefore.addon.engine.listing import Feed, Listing, first_shown, next_shown
 from bestbefore.addon.feeds.document import Document, Item
-from bestbefore.addon.rfc9111.entity_tags import EntityTag
+from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 TARGET = Target.parse("http://x/feed")

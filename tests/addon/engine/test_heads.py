@@ -2,8 +2,8 @@
 
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111.cache_status import hit
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.fields.cache_status import hit
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 SITE = Site(name="bestbefore-1", salt=b"s", max_cached_body=1)

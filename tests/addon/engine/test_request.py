@@ -17,10 +17,10 @@ from bestbefore.addon.engine.request import (
 )
 from bestbefore.addon.engine.response import Relay, Times, completed, on_response
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111.cache_status import Fwd
+from bestbefore.addon.rfc9111.caching.vary import choose
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rfc9111.vary import choose
 from bestbefore.addon.rules import Rule
 
 NOW_S = 1_706_300_000.0

@@ -22,7 +22,7 @@ from bestbefore.addon.engine.response import (
 )
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rules import Rule
 

@@ -6,9 +6,9 @@ import pytest
 
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of, refused_url
 from bestbefore.addon.proxy.access.reach import PUBLIC, Reach
+from bestbefore.addon.rfc9111.caching.vary import matches
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-from bestbefore.addon.rfc9111.vary import matches
 
 NOW_S = 1_706_300_000.0
 URL = "http://example.org/page"

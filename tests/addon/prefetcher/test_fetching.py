@@ -24,7 +24,7 @@ from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Job

@@ -11,7 +11,7 @@ from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.prefetcher.prefetcher import Prefetcher
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.plan import Job, Plan
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
+from bestbefore.addon.rfc9111.caching.storing import copy_of
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rfc9111.storing import copy_of
 
 RECEIVED_S = 1_779_827_200.0
 """Tue, 26 May 2026 20:26:40 GMT: when every stored response of these tests was received, unless they say otherwise."""

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rfc9111.entity_tags import EntityTag
+from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag
 
 type Stored = Callable[..., Copy]
 

@@ -9,8 +9,8 @@ from same_features import DAY, assert_same_features
 
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.replay.kernels.arrays.histories import Histories
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
-from bestbefore.replay.kernels.histories import Histories
 from bestbefore.replay.kernels.lookup import first_after, updates_of
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates

@@ -12,10 +12,10 @@ from bestbefore.addon.engine import learning as live
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import HOUR_S, History
 from bestbefore.replay.kernels import learning
+from bestbefore.replay.kernels.arrays.membership import hours_observed
+from bestbefore.replay.kernels.arrays.tallies import keep_after
+from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.learning import NEVER_S, Learnt, learn, tell
-from bestbefore.replay.kernels.membership import hours_observed
-from bestbefore.replay.kernels.tallies import keep_after
-from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.observed import ObservedHistories
 from bestbefore.replay.traces.columns.columns import Updates

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.replay.kernels import lookup
-from bestbefore.replay.kernels import packed as packed_updates
-from bestbefore.replay.kernels.packed import Packed
+from bestbefore.replay.kernels.arrays import packed as packed_updates
+from bestbefore.replay.kernels.arrays.packed import Packed
 
 TIMES_S = np.array([0.0, 3600.0, 3700.0, 7200.0, 86400.0])
 OWNERS = np.array([2, 0, 2, 0, 2], dtype=np.int32)

@@ -9,10 +9,10 @@ from same_features import DAY, assert_same_features
 
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
+from bestbefore.replay.kernels.arrays.tallies import keep_after
+from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.learning import Learnt, learn
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
-from bestbefore.replay.kernels.tallies import keep_after
-from bestbefore.replay.kernels.truth import Truth
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.observed import ObservedHistories
 from bestbefore.replay.traces.columns.columns import Updates

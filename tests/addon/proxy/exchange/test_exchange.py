@@ -13,7 +13,7 @@ from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store

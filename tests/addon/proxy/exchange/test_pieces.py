@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.proxy.exchange.pieces import FILE_CHUNK_BYTES, cut
-from bestbefore.addon.rfc9111.ranges import Piece, Span
+from bestbefore.addon.rfc9111.conditional.ranges import Piece, Span
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 CONTENT = bytes(range(250))

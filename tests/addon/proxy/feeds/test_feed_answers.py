@@ -18,7 +18,7 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.feeds.feed_answers import begun, resumed
 from bestbefore.addon.proxy.origin.client import Origin
-from bestbefore.addon.rfc9111.dates import format_http_date
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bestbefore.addon.proxy.pages.ca_bundle import certificates
 from bestbefore.addon.proxy.pages.pages import Site, respond
-from bestbefore.addon.rfc9111.dates import parse_http_date
+from bestbefore.addon.rfc9111.fields.dates import parse_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 OURS, ROOT, *_ = certificates(Path(certifi.where()).read_bytes())

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.papers.adaptive import bursty
 from bestbefore.replay.papers.adaptive.anchors import stale_at_ttl
 from bestbefore.replay.papers.adaptive.curves import AGGHIST, INDHIST, TTL, series_of_curves
 from bestbefore.replay.papers.adaptive.paired import Paired
-from bestbefore.replay.papers.adaptive.segments import segments_of
+from bestbefore.replay.papers.adaptive.sections import bursty
+from bestbefore.replay.papers.adaptive.sections.segments import segments_of
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.scenario import Cache

@@ -1,0 +1,74 @@
+"""Pages meant for one person that are not marked so: which copies answer whom, and which may have learned freshness.
+
+RFC 9111 lets a shared cache reuse a response to a request with Cookie; sites reached over HTTPS rely on there being
+no shared cache. These rules of ours stand between.
+"""
+
+import hashlib
+
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.directives import CacheControl
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+
+_SAME_FOR_ALL = ("image/", "font/", "audio/", "video/", "application/font-")
+_SAME_FOR_ALL_TYPES = frozenset((
+    "text/css",
+    "text/javascript",
+    "application/javascript",
+    "application/x-javascript",
+    "application/ecmascript",
+    "application/vnd.ms-fontobject",
+))
+
+
+def cookie_hash(fields: Fields, salt: bytes) -> str:
+    """A name for the Cookie of a request that does not reveal it; a request without one has a name too."""
+    # HTTP/2 may split the field into several lines (RFC 9113 8.2.3).
+    cookie = "; ".join(fields.values("cookie"))
+    return hashlib.blake2b(cookie.encode("utf-8", "surrogatepass"), key=salt[:64], digest_size=16).hexdigest()
+
+
+def binding(request: Request, head: Head, cache_control: CacheControl, salt: bytes) -> str:
+    """The cookie hash that a copy of this response is bound to, or "" if it may answer any request.
+
+    Bound is, over HTTPS, what was fetched with Cookie or bears Set-Cookie; unless it is `public`, has s-maxage, or is
+    an image, font, style, script or media type with explicit freshness and no Set-Cookie.
+    """
+    sets_cookie = "set-cookie" in head.fields
+    if request.target.scheme != "https" or not (sets_cookie or "cookie" in request.fields):
+        return ""
+    if cache_control.public or cache_control.s_maxage is not None:
+        return ""
+    explicit = cache_control.max_age is not None or "expires" in head.fields
+    if explicit and not sets_cookie and _is_same_for_all(head.fields.first("content-type") or ""):
+        return ""
+    return cookie_hash(request.fields, salt)
+
+
+def begins_session(request: Request, fields: Fields, cache_control: CacheControl) -> bool:
+    """Whether a response over HTTPS gives a cookie to somebody who had none.
+
+    It would be bound to the Cookie of its request, and there is none that another request could have the same of:
+    whoever else comes without one is another person.
+    """
+    for_all = cache_control.public or cache_control.s_maxage is not None
+    gives = request.target.scheme == "https" and "set-cookie" in fields and "cookie" not in request.fields
+    return gives and not for_all
+
+
+def _is_same_for_all(content_type: str) -> bool:
+    media_type = content_type.partition(";")[0].strip(" \t").lower()
+    return media_type.startswith(_SAME_FOR_ALL) or media_type in _SAME_FOR_ALL_TYPES
+
+
+def may_use_learned_freshness(request: Request, copy: Copy) -> bool:
+    """Whether a lifetime that the origin did not give may rule: not where a credential was or is in play.
+
+    A `public` response is for all, whoever asked; one with Set-Cookie is not, whatever it says.
+    """
+    if copy.sets_cookie:
+        return False
+    if copy.cache_control.public:
+        return True
+    fetched_with = copy.fetched_with_cookie or copy.fetched_with_authorization
+    return not (fetched_with or "cookie" in request.fields or "authorization" in request.fields)

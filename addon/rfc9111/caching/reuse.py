@@ -1,0 +1,177 @@
+"""May a copy answer a request now, or must the origin be asked first? (RFC 9111 4, 4.2.4, 5.2.1)
+
+RFC 9111 says what may be done, the verdict of the learned policy what is done within it (or, with `override` and at
+the user's own risk, beyond it).
+"""
+
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+from bestbefore.addon.rfc9111.caching.freshness import forbids_stale, heuristics_allowed
+from bestbefore.addon.rfc9111.caching.personal import may_use_learned_freshness
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.cache_status import Fwd
+from bestbefore.addon.rfc9111.fields.directives import CacheControl
+from bestbefore.addon.rfc9111.message import Request
+
+CLOCK_TOLERANCE_S = 60.0
+"""A copy received this far in the future shows that the clock was set back, and not that two proxies disagree."""
+
+
+class Terms(Protocol):
+    """What the rule of a domain says of reuse."""
+
+    @property
+    def obey(self) -> str:
+        """`strict`, `shorten` or `override`."""
+
+    @property
+    def override(self) -> frozenset[str]:
+        """Directives that `override` may lengthen too: no-cache, must-revalidate, proxy-revalidate, s-maxage."""
+
+    @property
+    def learn_without_validator(self) -> bool:
+        """Whether copies without validator may have learned freshness."""
+
+    @property
+    def stale_if_down_s(self) -> float | None:
+        """For how long past its expiry a copy may be served while the origin is down."""
+
+
+class Action(StrEnum):
+    """What to do with the copy."""
+
+    FRESH = "fresh"
+    """Serve it."""
+    STALE = "stale"
+    """Serve it although it has expired."""
+    STALE_WHILE_REVALIDATE = "stale-while-revalidate"
+    """Serve it, and validate it in the background (RFC 5861 3)."""
+    VALIDATE = "validate"
+    """Ask the origin first."""
+
+
+class Reuse(NamedTuple):
+    """A decision."""
+
+    action: Action
+    reason: str
+    """The directive, field, policy or circumstance that decided."""
+    age_s: float
+    ttl_s: float | None
+    """Until the expiry; 0 or less once it has passed, None if there is none."""
+    fwd: Fwd | None = None
+    """Why the origin is asked, where it is."""
+
+
+class Expiry(NamedTuple):
+    """Until when a copy may be served without asking the origin."""
+
+    expiry_s: float | None
+    """The first moment at which it may not; None: never without asking."""
+    reason: str
+
+
+def decide(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse:
+    """What to do with the copy that `vary.choose` found for a request; `asked` is from `directives.of_request`.
+
+    Where the answer is VALIDATE and `asked.only_if_cached` is set, the answer to the client is 504 (RFC 9111 5.2.1.7).
+    """
+    age_s = copy.age_s(now_s)
+    if _clock_was_set_back(copy, now_s):
+        return Reuse(Action.VALIDATE, "clock", age_s, None, Fwd.STALE)
+    expiry_s, reason = expiry(request, copy, terms)
+    if expiry_s is None:
+        return Reuse(Action.VALIDATE, reason, age_s, None, Fwd.STALE)
+    ttl_s = expiry_s - now_s
+    refusal = _refusal(asked, age_s, ttl_s)
+    if ttl_s > 0:
+        if refusal is None:
+            return Reuse(Action.FRESH, reason, age_s, ttl_s)
+        return Reuse(Action.VALIDATE, refusal, age_s, ttl_s, Fwd.REQUEST)
+    if refusal is None and not forbids_stale(copy.cache_control):
+        if asked.max_stale is not None and -ttl_s <= asked.max_stale:
+            return Reuse(Action.STALE, "request-max-stale", age_s, ttl_s)
+        window_s = copy.cache_control.stale_while_revalidate
+        if window_s is not None and -ttl_s <= window_s:
+            return Reuse(Action.STALE_WHILE_REVALIDATE, "stale-while-revalidate", age_s, ttl_s)
+    return Reuse(Action.VALIDATE, reason, age_s, ttl_s, Fwd.STALE)
+
+
+def _refusal(asked: CacheControl, age_s: float, ttl_s: float) -> str | None:
+    """The request directive that does not take the copy, fresh or not (RFC 9111 5.2.1)."""
+    if asked.no_cache:
+        return "request-no-cache"
+    if asked.max_age is not None and age_s > asked.max_age:
+        return "request-max-age"
+    if asked.min_fresh is not None and asked.min_fresh > ttl_s:
+        return "request-min-fresh"
+    return None
+
+
+def without_origin(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse | None:
+    """The copy as the answer after the origin could not be reached, timed out or answered 5xx; None if it may not be.
+
+    A copy that is fresh by any measure may (the client, or the rule, only wished for more). A stale one by
+    stale-if-error, of the response or the request (RFC 5861 4), or by the domain's `stale_if_down` (RFC 9111 4.2.4).
+    Of the request only no-cache counts: who insists on the origin is told that it is down.
+    """
+    if asked.no_cache or copy.cache_control.no_cache:
+        return None
+    age_s = copy.age_s(now_s)
+    expiry_s, reason = expiry(request, copy, terms)
+    ends_s = [end_s for end_s in (expiry_s, None if copy.outdated else copy.http_expiry_s) if end_s is not None]
+    ttl_s = max(ends_s, default=copy.current_s) - now_s
+    if ttl_s > 0 and not _clock_was_set_back(copy, now_s):
+        return Reuse(Action.FRESH, reason, age_s, ttl_s)
+    if forbids_stale(copy.cache_control):
+        return None
+    if_error_s = max(copy.cache_control.stale_if_error or 0, asked.stale_if_error or 0)
+    if if_error_s and -ttl_s <= if_error_s:
+        return Reuse(Action.STALE, "stale-if-error", age_s, ttl_s)
+    if terms.stale_if_down_s and -ttl_s <= terms.stale_if_down_s:
+        return Reuse(Action.STALE, "stale-if-down", age_s, ttl_s)
+    return None
+
+
+def _clock_was_set_back(copy: Copy, now_s: float) -> bool:
+    """Whether the age of the copy cannot be known."""
+    return now_s < copy.response_time_s - CLOCK_TOLERANCE_S
+
+
+def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
+    """When the copy expires for this request under these terms.
+
+    With other terms it says what `shorten` or `override` would do with the same verdict.
+    """
+    cache_control, lifetime = copy.cache_control, copy.lifetime
+    learns = copy.has_validator or terms.learn_without_validator or copy.for_good
+    learned_s = copy.expiry_s if learns else None
+    may_lengthen = learned_s is not None and may_use_learned_freshness(request, copy)
+    overriding = terms.obey == "override" and may_lengthen
+    if cache_control.no_cache and not (overriding and "no-cache" in terms.override):
+        return Expiry(None, "no-cache")
+    if copy.outdated:
+        return Expiry(None, "outdated")
+    if lifetime is None:
+        if may_lengthen and heuristics_allowed(copy.head.status, cache_control):
+            return Expiry(learned_s, copy.reason)
+        return Expiry(None, "no-lifetime")
+    http_expiry_s = copy.current_s + lifetime.lifetime_s
+    if learned_s is None:
+        return Expiry(http_expiry_s, lifetime.source)
+    if overriding:
+        replaces = learned_s < http_expiry_s or _may_lengthen(cache_control, terms.override)
+    else:
+        # A proxy should not validate what is fresh and immutable (RFC 8246 2).
+        replaces = terms.obey == "shorten" and learned_s < http_expiry_s and not cache_control.immutable
+    return Expiry(learned_s, copy.reason) if replaces else Expiry(http_expiry_s, lifetime.source)
+
+
+def _may_lengthen(cache_control: CacheControl, override: frozenset[str]) -> bool:
+    """Whether no directive that is never lengthened stands in the way, less those that the rule names."""
+    return not (
+        (cache_control.must_revalidate and "must-revalidate" not in override)
+        or (cache_control.proxy_revalidate and "proxy-revalidate" not in override)
+        or (cache_control.s_maxage == 0 and "s-maxage" not in override)
+    )

@@ -1,0 +1,1 @@
+"""Header fields: how each is read and written, and which belong to one connection only."""

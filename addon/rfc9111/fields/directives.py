@@ -1,0 +1,159 @@
+"""Cache-Control, of requests and of responses (RFC 9111 5.2, RFC 5861, RFC 8246), and Pragma (RFC 9111 5.4)."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from bestbefore.addon.rfc9111.fields.syntax import DELTA_MAX_S, delta_seconds, is_token, list_members, unquoted
+from bestbefore.addon.rfc9111.message import Fields
+
+STEERING_FIELDS = frozenset(("age", "cache-control", "content-encoding", "content-type", "date", "expires", "vary"))
+"""Fields without which a stored response would be misread."""
+
+
+@dataclass(frozen=True, slots=True)
+class CacheControl:
+    """The directives of one message.
+
+    Seconds are at most `DELTA_MAX_S`; None means that the directive is not there.
+    """
+
+    no_store: bool = False
+    no_cache: bool = False
+    no_cache_names: frozenset[str] = frozenset()
+    """Lower-case names of the only fields that `no-cache` is about; empty where `no_cache` is true."""
+    private: bool = False
+    private_names: frozenset[str] = frozenset()
+    """Likewise for `private`."""
+    public: bool = False
+    max_age: int | None = None
+    s_maxage: int | None = None
+    must_revalidate: bool = False
+    proxy_revalidate: bool = False
+    must_understand: bool = False
+    immutable: bool = False
+    no_transform: bool = False
+    only_if_cached: bool = False
+    max_stale: int | None = None
+    """Without an argument (any staleness will do): `DELTA_MAX_S`."""
+    min_fresh: int | None = None
+    stale_while_revalidate: int | None = None
+    stale_if_error: int | None = None
+
+
+NO_DIRECTIVES = CacheControl()
+
+_PLAIN = re.compile(r"[a-z0-9_-]+")
+"""What each known directive, and each field that one may name, is written in."""
+
+
+class _Seen:
+    """Every directive with its arguments, in order, before they are judged."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        self.arguments: dict[str, list[str | None]] = {}
+        self.broken: set[str] = set()
+        for line in lines:
+            for member in list_members(line):
+                self._add(member)
+
+    def _add(self, member: str) -> None:
+        name, equals, written = member.partition("=")
+        argument = written if is_token(written) else unquoted(written)
+        lower = name.lower()
+        if _PLAIN.fullmatch(lower) and (not equals or argument is not None):
+            self.arguments.setdefault(lower, []).append(argument if equals else None)
+        else:
+            # Not a directive that anybody knows. `private; max-age=60` and `'private'` still say what their sender
+            # meant, so each word in it counts as a directive whose argument cannot be read: it may restrict, never
+            # permit.
+            self.broken.update(_PLAIN.findall(member.lower()))
+
+    def restricts(self, name: str) -> bool:
+        return name in self.arguments or name in self.broken
+
+    def permits(self, name: str) -> bool:
+        return None in self.arguments.get(name, ())
+
+    def seconds(self, name: str, unreadable: int | None, bare: int | None = None) -> int | None:
+        """The first of several counts (RFC 9111 4.2.1); `bare`: what the directive means without an argument."""
+        if name in self.broken:
+            return unreadable
+        found = self.arguments.get(name)
+        if found is None:
+            return None
+        if found[0] is None:
+            return unreadable if bare is None else bare
+        value_s = delta_seconds(found[0])
+        return unreadable if value_s is None else value_s
+
+    def fields(self, name: str) -> tuple[bool, frozenset[str]]:
+        """Whether the directive is about the whole response, else the fields that it is about.
+
+        The whole response also where the list of names is broken, or names a field that steers caching, which could
+        then not be left out (RFC 9111 5.2.2.4 expects caches that read the qualified form so). Broken is also one in
+        single quotes, which to the letter are part of a name.
+        """
+        if name in self.broken:
+            return True, frozenset()
+        names: set[str] = set()
+        for argument in self.arguments.get(name, ()):
+            members = list_members(argument.lower()) if argument is not None else []
+            if not members or not all(map(_PLAIN.fullmatch, members)):
+                return True, frozenset()
+            names.update(members)
+        return (True, frozenset()) if names & STEERING_FIELDS else (False, frozenset(names))
+
+
+def parse_cache_control(lines: Iterable[str]) -> CacheControl:
+    """The directives of all Cache-Control lines of a message, in order.
+
+    What cannot be read is taken as it restricts most: a lifetime as 0 (RFC 9111 4.2.1), a permission as not given.
+    """
+    seen = _Seen(lines)
+    no_cache, no_cache_names = seen.fields("no-cache")
+    private, private_names = seen.fields("private")
+    return CacheControl(
+        no_store=seen.restricts("no-store"),
+        no_cache=no_cache,
+        no_cache_names=no_cache_names,
+        private=private,
+        private_names=private_names,
+        public=seen.permits("public"),
+        max_age=seen.seconds("max-age", unreadable=0),
+        s_maxage=seen.seconds("s-maxage", unreadable=0),
+        must_revalidate=seen.restricts("must-revalidate"),
+        proxy_revalidate=seen.restricts("proxy-revalidate"),
+        must_understand=seen.permits("must-understand"),
+        immutable=seen.permits("immutable"),
+        no_transform=seen.restricts("no-transform"),
+        only_if_cached=seen.restricts("only-if-cached"),
+        max_stale=seen.seconds("max-stale", unreadable=None, bare=DELTA_MAX_S),
+        min_fresh=seen.seconds("min-fresh", unreadable=DELTA_MAX_S),
+        stale_while_revalidate=seen.seconds("stale-while-revalidate", unreadable=None),
+        stale_if_error=seen.seconds("stale-if-error", unreadable=None),
+    )
+
+
+def of_response(fields: Fields) -> CacheControl:
+    """What the origin says. Pragma means nothing in a response (RFC 9111 5.4)."""
+    return parse_cache_control(fields.values("cache-control"))
+
+
+def of_request(fields: Fields, *, honour: bool = True) -> CacheControl:
+    """What the client asks (RFC 9111 5.2.1). In a request no-cache takes no argument, so any counts as unqualified.
+
+    `Pragma: no-cache` counts where there is no Cache-Control (RFC 9111 5.4; its use is deprecated, its senders live).
+    `honour` false leaves what protects the client and its content (no-store, only-if-cached, no-transform), and
+    drops what only chooses between the cache and the origin.
+    """
+    lines = fields.values("cache-control")
+    if not lines:
+        no_cache = honour and "no-cache" in list_members((fields.get("pragma") or "").lower())
+        return CacheControl(no_cache=True) if no_cache else NO_DIRECTIVES
+    asked = parse_cache_control(lines)
+    if not honour:
+        return CacheControl(
+            no_store=asked.no_store, only_if_cached=asked.only_if_cached, no_transform=asked.no_transform
+        )
+    return replace(asked, no_cache=True, no_cache_names=frozenset()) if asked.no_cache_names else asked

@@ -1,0 +1,1 @@
+"""Requests, updates and what is learnt of them, laid out as arrays."""
