@@ -120,7 +120,7 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DomainRule:
     """What the objects of one pattern get."""
 
     match: Pattern
@@ -157,17 +157,17 @@ class Rule:
 class Rules:
     """All rules, in their order. The first that matches wins; the default's own pattern is not looked at."""
 
-    default: Rule
-    domains: tuple[Rule, ...] = ()
-    _candidates: Callable[[str], tuple[Rule, ...]] = field(init=False, repr=False, compare=False)
+    default: DomainRule
+    domains: tuple[DomainRule, ...] = ()
+    _candidates: Callable[[str], tuple[DomainRule, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         # Frozen, and the only mutable part is this cache: every request, a hit too, asks for its rule.
         object.__setattr__(self, "_candidates", lru_cache(_HOSTS_REMEMBERED)(self._find_candidates))
 
-    def _find_candidates(self, host: str) -> tuple[Rule, ...]:
+    def _find_candidates(self, host: str) -> tuple[DomainRule, ...]:
         """The rules that can apply to this host, in order; the last of them applies to all its paths."""
-        found: list[Rule] = []
+        found: list[DomainRule] = []
         for rule in self.domains:
             if rule.match.host.matches(host):
                 found.append(rule)
@@ -175,7 +175,7 @@ class Rules:
                     return tuple(found)
         return (*found, self.default)
 
-    def rule_for(self, host: str, path: str) -> Rule:
+    def rule_for(self, host: str, path: str) -> DomainRule:
         """The rule of an object, by its host (any case) and its path, with the query if it has one."""
         candidates = self._candidates(host)
         for rule in candidates[:-1]:

@@ -1,5 +1,7 @@
 """The folders of tests mirror those of the product, or say here why not."""
 
+import re
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -8,8 +10,8 @@ VALUES = """
 addon/admin/event addon/admin/status addon/engine/observation addon/engine/site addon/errors addon/proxy/companion
 addon/proxy/exchange/answer addon/proxy/exchange/context addon/proxy/limits addon/proxy/mitm/gateway
 addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface addon/store/backend/keeper
-addon/store/plan replay/commands/scenario_options replay/played/errors replay/report/measure replay/simulate/known
-replay/sweeps/watching replay/traces/errors
+addon/store/plan replay/commands/scenario_options replay/played/errors replay/report/measure
+replay/simulate/history_source replay/sweeps/watching replay/traces/errors
 """
 """Records, protocols and errors without behaviour of their own."""
 
@@ -85,3 +87,19 @@ def test_each_test_has_the_module_that_it_names() -> None:
         if not (ROOT / path.relative_to("tests").with_name(path.name.removeprefix("test_"))).is_file()
     }
     assert sorted(stray) == sorted(ABOUT_SEVERAL.split())
+
+
+def test_no_two_classes_share_a_name() -> None:
+    names = Counter(
+        name
+        for path in files("addon", "policies", "replay", pattern="*.py")
+        for name in re.findall(r"^class (\w+)", (ROOT / path).read_text("utf-8"), re.MULTILINE)
+    )
+    assert sorted(name for name, times in names.items() if times > 1 and not name.startswith("_")) == []
+
+
+def test_no_folder_holds_more_than_sixteen_modules() -> None:
+    held = Counter(
+        path.parent for path in files("addon", "policies", "replay", pattern="*.py") if path.name != "__init__.py"
+    )
+    assert {str(folder): count for folder, count in held.items() if count > 16} == {}

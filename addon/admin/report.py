@@ -16,7 +16,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
-from bestbefore.addon.rules import OBEY, Rule
+from bestbefore.addon.rules import OBEY, DomainRule
 from bestbefore.policies.models.history import BINS
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
 from bestbefore.policies.models.rates.likelihood import most_likely
@@ -166,7 +166,7 @@ def object_report(
     url: str,
     record: Record | None,
     copies: Iterable[Copy],
-    rule: Rule,
+    rule: DomainRule,
     now_s: float,
     prefetch: PlannedFetch | None = None,
 ) -> ObjectReport:
@@ -185,7 +185,7 @@ def object_report(
 
 
 def listed_object(
-    url: str, requests: int, record: Record | None, copies: Iterable[Copy], rule: Rule, now_s: float
+    url: str, requests: int, record: Record | None, copies: Iterable[Copy], rule: DomainRule, now_s: float
 ) -> ListedObject:
     """The object in the list of the most requested. The copies bear the verdicts of the rule's policy."""
     expiries = [expiry(_plain_get(url), copy, rule).expiry_s for copy in copies]
@@ -236,7 +236,7 @@ def _feed(feed: Feed) -> FeedReport:
     return FeedReport(len(feed.items), feed.edited, feed.hints, feed.away)
 
 
-def _variant_report(copy: Copy, rule: Rule, now_s: float) -> VariantReport:
+def _variant_report(copy: Copy, rule: DomainRule, now_s: float) -> VariantReport:
     request = _plain_get(copy.url)
     reuse = decide(request, _NO_DIRECTIVES, copy, now_s, rule)
     return VariantReport(

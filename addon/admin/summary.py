@@ -32,7 +32,7 @@ type Row = tuple[str, tuple[str, ...]]
 
 
 @dataclass(slots=True)
-class Counts:
+class RequestCounts:
     """What happened to some requests."""
 
     requests: int = 0
@@ -67,13 +67,13 @@ class Counts:
         return self
 
 
-class Tally:
+class DomainCounts:
     """Counts in all, and of each domain while it is among the busiest."""
 
     def __init__(self) -> None:
-        self.all = Counts()
-        self.domains: dict[str, Counts] = {}
-        self.rest = Counts()
+        self.all = RequestCounts()
+        self.domains: dict[str, RequestCounts] = {}
+        self.rest = RequestCounts()
         """Of the domains no longer counted apart. One that comes back starts from nothing."""
 
     def add(self, domain: str, answered: Answered) -> None:
@@ -82,7 +82,7 @@ class Tally:
         if counts is None:
             if len(self.domains) >= 2 * DOMAINS_COUNTED:
                 self._forget_quiet_ones()
-            counts = self.domains[domain] = Counts()
+            counts = self.domains[domain] = RequestCounts()
         counts.add(answered)
 
     def _forget_quiet_ones(self) -> None:
@@ -91,13 +91,13 @@ class Tally:
             self.rest += counts
         self.domains = dict(busiest[:DOMAINS_COUNTED])
 
-    def _by_requests(self) -> list[tuple[str, Counts]]:
+    def _by_requests(self) -> list[tuple[str, RequestCounts]]:
         return sorted(self.domains.items(), key=lambda item: (-item[1].requests, item[0]))
 
-    def busiest(self, n: int) -> tuple[list[tuple[str, Counts]], Counts]:
+    def busiest(self, n: int) -> tuple[list[tuple[str, RequestCounts]], RequestCounts]:
         """The n domains with the most requests, most first, and all others together."""
         ordered = self._by_requests()
-        other = Counts()
+        other = RequestCounts()
         other += self.rest
         for _, counts in ordered[n:]:
             other += counts
@@ -110,7 +110,7 @@ class Summary:
     def __init__(self, started_s: float) -> None:
         """`started_s`: real (monotonic) seconds."""
         self._started_s = self._period_started_s = started_s
-        self._total, self._period = Tally(), Tally()
+        self._total, self._period = DomainCounts(), DomainCounts()
 
     def add(self, answered: Answered) -> None:
         """Count one request."""
@@ -122,7 +122,7 @@ class Summary:
     def start_period(self, real_s: float) -> None:
         """Begin the next period (hour) at this monotonic second; the counts since the start go on."""
         self._period_started_s = real_s
-        self._period = Tally()
+        self._period = DomainCounts()
 
     def render(self, now_s: float, real_s: float) -> str:
         """The text for now: `now_s` is policy time, and stamps it; `real_s` is monotonic, and measures the spans.
@@ -147,7 +147,7 @@ def _domain(authority: str) -> str:
     return plain_word(registrable_domain(host)) if host else "?"
 
 
-def _section(title: str, tally: Tally) -> Iterator[Row]:
+def _section(title: str, tally: DomainCounts) -> Iterator[Row]:
     yield title, _cells(tally.all)
     busiest, other = tally.busiest(DOMAINS_SHOWN)
     for domain, counts in busiest:
@@ -158,7 +158,7 @@ def _section(title: str, tally: Tally) -> Iterator[Row]:
         yield "  other domains", _cells(other)
 
 
-def _cells(counts: Counts) -> tuple[str, ...]:
+def _cells(counts: RequestCounts) -> tuple[str, ...]:
     more, less = counts.would_validate, counts.would_hit
     return (
         *(str(n) for n in (counts.requests, counts.hits, counts.validations, counts.unnecessary, counts.updates)),

@@ -10,7 +10,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import shown
 from bestbefore.addon.config.settings import Settings
-from bestbefore.addon.rules import Rule, Rules
+from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
 
 _TOLD_APART = ("match", "policy", "obey", "stale_if_down_s", "key")
@@ -88,7 +88,7 @@ def _rules_shown(rules: Rules) -> Iterator[str]:
     yield from _rule_shown(rules.default)
 
 
-def _rule_shown(rule: Rule) -> Iterator[str]:
+def _rule_shown(rule: DomainRule) -> Iterator[str]:
     yield f"     policy = {spec_text(rule.policy.name, params(rule.policy))}"
     yield f"     obey = {rule.obey}"
     for field in fields(rule):

@@ -16,7 +16,7 @@ from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rules import Rules
 from bestbefore.addon.traffic.files import TrafficFiles
-from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, Requests, Updates
+from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, ExportedRequests, ExportedUpdates
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
 _UPDATES, _REQUESTS = "updates", "requests"
@@ -40,7 +40,7 @@ def command(folder: Path, config_file: Path | None, format_: str, *, force: bool
     updates, files = asyncio.run(_learnt(config, clock)), TrafficFiles(config.settings.state)
     if not updates.known and not files.days():
         raise click.ClickException(f"there is nothing to export: no update was learnt yet, and {_no_requests(config)}")
-    requests = Requests(files)
+    requests = ExportedRequests(files)
     try:
         paths = _written(folder, format_, updates, requests)
     except OSError as error:
@@ -63,15 +63,15 @@ def _files_of_exports(folder: Path) -> list[Path]:
     return [folder / f"{name}.{ending}" for name in (_UPDATES, _REQUESTS) for ending in WRITERS]
 
 
-async def _learnt(config: Config, clock: Clock) -> Updates:
-    updates = Updates()
+async def _learnt(config: Config, clock: Clock) -> ExportedUpdates:
+    updates = ExportedUpdates()
     async with opened_store(config, clock) as store:
         async for record in store.records():
             updates.add(record)
     return updates
 
 
-def _written(folder: Path, format_: str, updates: Updates, requests: Requests) -> dict[str, Path]:
+def _written(folder: Path, format_: str, updates: ExportedUpdates, requests: ExportedRequests) -> dict[str, Path]:
     """Write the files, each whole or not at all; that of requests only if there are any. Raises OSError."""
     write = WRITERS[format_]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -92,7 +92,9 @@ def _written(folder: Path, format_: str, updates: Updates, requests: Requests) -
     return paths
 
 
-def _told(paths: dict[str, Path], updates: Updates, requests: Requests, config: Config) -> Iterator[str]:
+def _told(
+    paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, config: Config
+) -> Iterator[str]:
     """What is in the files, and how they are replayed."""
     yield f"{paths[_UPDATES]}: {_updates_shown(updates)}"
     yield f"{paths[_REQUESTS]}: {_requests_shown(requests)}" if requests.count else _no_requests(config)
@@ -100,7 +102,7 @@ def _told(paths: dict[str, Path], updates: Updates, requests: Requests, config: 
     yield "  " + " \\\n    ".join(_replay(paths, updates, requests, config.rules))
 
 
-def _updates_shown(updates: Updates) -> str:
+def _updates_shown(updates: ExportedUpdates) -> str:
     updated = len({url for _, url in updates.known})
     shown = f"{_number(len(updates.known), 'update')} of {_number(updated, 'object')}, of {updates.objects:,} known"
     if updates.known:
@@ -112,7 +114,7 @@ def _updates_shown(updates: Updates) -> str:
     return shown
 
 
-def _requests_shown(requests: Requests) -> str:
+def _requests_shown(requests: ExportedRequests) -> str:
     return (
         f"{_number(requests.count, 'request')} for {_number(len(requests.objects), 'object')} by "
         f"{_number(len(requests.clients), 'client')}, from {utc(requests.first_s)} to {utc(requests.last_s)}"
@@ -125,7 +127,9 @@ def _no_requests(config: Config) -> str:
     return "no requests are logged: for that, set traffic_log = true in [proxy] of the proxy's configuration"
 
 
-def _replay(paths: dict[str, Path], updates: Updates, requests: Requests, rules: Rules) -> Iterator[str]:
+def _replay(
+    paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, rules: Rules
+) -> Iterator[str]:
     """The command that goes on from here, in parts."""
     yield f"bestbefore replay --updates {shlex.quote(str(paths[_UPDATES]))}"
     if not requests.count:

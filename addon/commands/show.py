@@ -19,7 +19,7 @@ from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.rules import Rule, Rules
+from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.store import Store
 
 LISTED = 20
@@ -90,10 +90,10 @@ class _View:
         fetch = plan.next[0]
         return PlannedFetch(fetch.due_s, fetch.gain, fetch.why)
 
-    def _rule(self, target: Target) -> Rule:
+    def _rule(self, target: Target) -> DomainRule:
         return self._rules.rule_for(target.host, target.path)
 
-    async def _copies(self, url: str, rule: Rule) -> list[Copy]:
+    async def _copies(self, url: str, rule: DomainRule) -> list[Copy]:
         """The copies with the verdicts that they would have at their next use."""
         copies = (await self._store.copies(url)).copies
         record = await self._store.record(url)

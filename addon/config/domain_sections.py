@@ -8,7 +8,7 @@ from bestbefore.addon.config import values
 from bestbefore.addon.config.lines import KeyPath
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
-from bestbefore.addon.rules import OBEY, OVERRIDABLE, HostPattern, Pattern, Rule, Rules
+from bestbefore.addon.rules import OBEY, OVERRIDABLE, DomainRule, HostPattern, Pattern, Rules
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.spec import make_policy, params
@@ -93,7 +93,7 @@ def read_rules(
     """The rules, in their order. What is wrong is added to the problems and left as it would be without."""
     read = problems.read_keys(("default",), default, _DEFAULT_READERS)
     choice = _choose(("default",), default, read, _Choice(), problems)
-    everything = Rule(
+    everything = DomainRule(
         Pattern(HostPattern("*")), choice.make(), stale_if_down_s=stale_if_down_s, **_without_policy(read)
     )
     rules = []

@@ -31,7 +31,7 @@ def _own_user_agent() -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class FetchBudget:
     """Fetches in a period."""
 
     fetches: int
@@ -51,7 +51,7 @@ class PrefetchSettings:
     proxy runs."""
 
     enabled: bool = False
-    budget: Budget = Budget(5000, DAY_S)
+    budget: FetchBudget = FetchBudget(5000, DAY_S)
     objective: str = "freshness"
     """A name of `policies.prefetch.table.ALLOCATIONS`."""
     timing: str = "pattern"
@@ -73,11 +73,11 @@ def read_prefetch(table: Mapping[str, object], problems: Problems) -> PrefetchSe
     return PrefetchSettings(**problems.read_keys(("prefetch",), table, _READERS))
 
 
-def _budget(value: object) -> Budget:
+def _budget(value: object) -> FetchBudget:
     match = _BUDGET.fullmatch(value) if isinstance(value, str) else None
     if match is None or not int(match[1]):
         raise ValueError('expected a number of fetches, 1 or more, in an hour, a day or a week, such as "5000/day"')
-    return Budget(int(match[1]), _PERIODS_S[match[2]])
+    return FetchBudget(int(match[1]), _PERIODS_S[match[2]])
 
 
 def _replan_s(value: object) -> float:

@@ -27,7 +27,7 @@ from bestbefore.addon.rfc9111.fields.connection import (
 from bestbefore.addon.rfc9111.fields.directives import CacheControl, of_request
 from bestbefore.addon.rfc9111.fields.syntax import is_token
 from bestbefore.addon.rfc9111.message import Fields, Request
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 
 HOST_MISMATCH = "host-mismatch"
 """Host names another server than the connection leads to: what comes back must not be stored under either name."""
@@ -128,7 +128,9 @@ def received(request: Request) -> Request:
     return request if fields is request.fields else replace(request, fields=fields)
 
 
-def on_request(request: Request, copies: Sequence[Copy], rule: Rule, site: Site, now_s: float) -> Serve | Ask | Refuse:
+def on_request(
+    request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site, now_s: float
+) -> Serve | Ask | Refuse:
     """What to do with a request, given all copies of its URL and partition. It is one that `received` made."""
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)
@@ -156,7 +158,7 @@ def on_request(request: Request, copies: Sequence[Copy], rule: Rule, site: Site,
     return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))
 
 
-def asked_again(request: Request, copies: Sequence[Copy], rule: Rule, site: Site) -> Ask | None:
+def asked_again(request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site) -> Ask | None:
     """How to ask the origin whether the copy that answers a request is current, though no client asks and it may well
     be fresh; None if there is no such copy, it has no validator, or nobody is to be asked."""
     copy = choose(copies, request.fields, site.salt)
@@ -207,7 +209,7 @@ def _part_or_whole(request: Request, candidates: Sequence[Copy]) -> Request:
 
 def _asking(
     request: Request,
-    rule: Rule,
+    rule: DomainRule,
     site: Site,
     fwd: Fwd,
     detail: str,
@@ -250,12 +252,12 @@ def unconditional(ask: Ask) -> Ask:
     return replace(ask, sent=replace(ask.sent, fields=fields), candidates=())
 
 
-def _shorten_would_validate(copy: Copy, rule: Rule, now_s: float) -> bool:
+def _shorten_would_validate(copy: Copy, rule: DomainRule, now_s: float) -> bool:
     ruled_by_origin = rule.obey == "strict" and copy.lifetime is not None and not copy.cache_control.immutable
     return ruled_by_origin and copy.expiry_s is not None and copy.expiry_s <= now_s
 
 
-def _override_would_serve(request: Request, copy: Copy, rule: Rule, now_s: float) -> bool:
+def _override_would_serve(request: Request, copy: Copy, rule: DomainRule, now_s: float) -> bool:
     if rule.obey == "override" or copy.lifetime is None:
         return False
     overridden = expiry(request, copy, replace(rule, obey="override")).expiry_s

@@ -18,7 +18,7 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.connection import protected_in_response
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Head, Request
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 
 TOO_LARGE = "too-large"
 UNASKED = "unasked"
@@ -93,7 +93,7 @@ class Relay:
 
 
 def on_response(
-    ask: Ask, head: Head, times: Times, rule: Rule, site: Site
+    ask: Ask, head: Head, times: Times, rule: DomainRule, site: Site
 ) -> Confirmed | Again | Fallback | Relay:
     """What to do with the head of the origin's answer to a question."""
     reported = piggyback.read(head.fields, times.response_s) if rule.trust_piggyback else None
@@ -139,7 +139,7 @@ def shows_object(status: int) -> bool:
     return status < 500 and status not in BESIDE_THE_OBJECT
 
 
-def on_failure(ask: Ask, rule: Rule, now_s: float) -> Fallback | None:
+def on_failure(ask: Ask, rule: DomainRule, now_s: float) -> Fallback | None:
     """The copy to serve when there is no answer from the origin, or only a 5xx; None if there is none that may."""
     if ask.chosen is None:
         return None
@@ -225,7 +225,7 @@ def observed(
     request: Request,
     copy: Copy,
     digest: str,
-    rule: Rule,
+    rule: DomainRule,
     reported: Reported | None,
     listing: Listing | None = None,
 ) -> Observation:
@@ -244,13 +244,13 @@ def observed(
     return replace(_observation(request, copy, fingerprint, rule, reported), listing=listing)
 
 
-def observed_unchanged(request: Request, copy: Copy, rule: Rule, reported: Reported | None) -> Observation:
+def observed_unchanged(request: Request, copy: Copy, rule: DomainRule, reported: Reported | None) -> Observation:
     """What a 304 to our own validator shows."""
     return _observation(request, copy, None, rule, reported)
 
 
 def _observation(
-    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: Rule, reported: Reported | None
+    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: DomainRule, reported: Reported | None
 ) -> Observation:
     return Observation(
         url=request.target.url,

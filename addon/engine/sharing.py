@@ -12,12 +12,12 @@ from bestbefore.addon.rfc9111.caching.vary import choose
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Request
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 
 COLLAPSED = "collapsed"
 
 
-def may_join(request: Request, rule: Rule) -> bool:
+def may_join(request: Request, rule: DomainRule) -> bool:
     """Whether the request may wait for the answer to another, or others for the answer to it.
 
     One that insists on the origin has its own contact, and so has one that asks it for a part: that cannot be shared.
@@ -29,7 +29,7 @@ def may_join(request: Request, rule: Rule) -> bool:
 
 
 def shared_use(
-    request: Request, copy: Copy, rule: Rule, site: Site, *, arrived_s: float, now_s: float
+    request: Request, copy: Copy, rule: DomainRule, site: Site, *, arrived_s: float, now_s: float
 ) -> Reuse | None:
     """How the copy that another request's answer makes answers this one, which waited for it; None if it may not.
 

@@ -9,7 +9,7 @@ from bestbefore.addon.prefetcher.candidates import Candidate
 from bestbefore.addon.store.plan import Job, Plan
 from bestbefore.policies.models.borrowing import believed_profiles, believed_rates, group_priors
 from bestbefore.policies.models.history import DAY_S, IntArray
-from bestbefore.policies.prefetch.visits import Objects, Terms, plan_visits
+from bestbefore.policies.prefetch.visits import ObjectEstimates, VisitConstraints, plan_visits
 
 PLANNED = 0.95
 """The part of the budget that is planned. The budget holds for any 24 hours: if all of it were planned, one fetch that
@@ -27,7 +27,7 @@ def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s
         return plan
     group = _numbered(candidate.group for candidate in candidates)
     seen = [candidate.seen for candidate in candidates]
-    objects = Objects(
+    objects = ObjectEstimates(
         rates_per_hour=believed_rates(seen, group, group_priors(seen, group)),
         profiles=believed_profiles(np.stack([candidate.hours for candidate in candidates]), group),
         weights_per_hour=np.array([candidate.requests_per_hour for candidate in candidates]),
@@ -35,7 +35,7 @@ def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s
         owner=_numbered(candidate.domain for candidate in candidates),
     )
     evenly = settings.timing == "even"
-    terms = Terms(PLANNED * budget.per_day, settings.objective, settings.per_host_interval, evenly=evenly)
+    terms = VisitConstraints(PLANNED * budget.per_day, settings.objective, settings.per_host_interval, evenly=evenly)
     visits = plan_visits(objects, terms, now_s, until_s)
     jobs = tuple(
         Job(

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.config.prefetch_section import Budget
+from bestbefore.addon.config.prefetch_section import FetchBudget
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher.agenda import Agenda
 from bestbefore.addon.prefetcher.politeness import Politeness
@@ -53,7 +53,7 @@ class Runner:
         clock: Clock,
         planning: Planning,
         politeness: Politeness,
-        budget: Budget,
+        budget: FetchBudget,
         metrics: PrefetchMetrics,
         holder: str,
         fetch: Callable[[Job], Awaitable[Done]],

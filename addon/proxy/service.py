@@ -231,7 +231,7 @@ class Service:
         ca_file = authority / CA_FILE
         bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
         self.gate.own_ports = frozenset({port} if self._admin is None else {port, self._admin.port})
-        own = pages.Site.of(f"http://{Address(host, port)}", ca_file, bundle)
+        own = pages.PageContents.of(f"http://{Address(host, port)}", ca_file, bundle)
         self._origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
         return bundle
 

@@ -18,7 +18,7 @@ from bestbefore.addon.store.cache.histories import Histories
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
 from bestbefore.addon.store.cache.planning import Planning
-from bestbefore.addon.store.cache.requests import Requests
+from bestbefore.addon.store.cache.requests import RequestCounter
 from bestbefore.addon.store.cache.sweep import Sweep
 from bestbefore.addon.store.cache.tombstones import (
     TOMBSTONES_AT_MOST,
@@ -102,7 +102,7 @@ class Store:
             store_max=store_max,
         )
         self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain)
-        self._requests = Requests(faults)
+        self._requests = RequestCounter(faults)
         self.planning = Planning(self._link, clock, self._notices, faults, domain_of)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning)
         self._write_behind = WriteBehind(

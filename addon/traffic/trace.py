@@ -20,7 +20,7 @@ Write = Callable[[BinaryIO, tuple[str, ...], Iterable[tuple[object, ...]]], None
 
 
 @dataclass(slots=True)
-class Updates:
+class ExportedUpdates:
     """The updates of all objects, with how well their times are known."""
 
     known: set[tuple[float, str]] = field(default_factory=set)
@@ -54,7 +54,7 @@ class Updates:
 
 
 @dataclass(slots=True)
-class Requests:
+class ExportedRequests:
     """The logged requests, read day by day as they are written; the facts are known when all have been."""
 
     files: TrafficFiles

@@ -28,7 +28,7 @@ begins at the object's last contact, so that objects without a pattern do not al
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Objects:
+class ObjectEstimates:
     """What is believed of n objects."""
 
     rates_per_hour: FloatArray
@@ -44,7 +44,7 @@ class Objects:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class VisitConstraints:
     """What a plan must keep to."""
 
     budget_per_day: float
@@ -71,7 +71,7 @@ class Visits:
     """(n,) how often each object is visited."""
 
 
-def plan_visits(objects: Objects, terms: Terms, now_s: float, until_s: float) -> Visits:
+def plan_visits(objects: ObjectEstimates, terms: VisitConstraints, now_s: float, until_s: float) -> Visits:
     """The visits due in (now_s, until_s]; those missed by now are due now.
 
     Raises ValueError for an unknown allocation, and what that raises.
@@ -96,7 +96,7 @@ def plan_visits(objects: Objects, terms: Terms, now_s: float, until_s: float) ->
     return Visits(*_politely(*visits, objects.owner, terms.interval_s, now_s, until_s), per_day)
 
 
-def visits_per_day(objects: Objects, terms: Terms) -> FloatArray:
+def visits_per_day(objects: ObjectEstimates, terms: VisitConstraints) -> FloatArray:
     """(n,) the budget as it is allocated, no object above `MOST_PER_DAY` and no owner above what is polite.
 
     What these limits leave over goes to the other objects, as the allocation says.

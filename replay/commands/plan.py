@@ -19,8 +19,8 @@ from bestbefore.replay.planning.drawing import drawing
 from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
 from bestbefore.replay.planning.object_file import read_objects
-from bestbefore.replay.planning.objects import Objects
-from bestbefore.replay.planning.plan import Aim, Plan, best_plan
+from bestbefore.replay.planning.objects import PlannedObjects
+from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan
 from bestbefore.replay.planning.slotted import Slotted, slotted
 from bestbefore.replay.planning.summary import summary
 from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
@@ -128,7 +128,7 @@ def _refuse_what_does_not_fit(
         raise InputError(f"--out {out_path}: expected a name that ends in {' or '.join(OUT_FORMATS)}")
 
 
-def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> tuple[Objects, Path]:
+def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> tuple[PlannedObjects, Path]:
     """What is planned for, and the file it comes from. Raises TraceError and ValueError."""
     if objects_path is not None and updates_path is None:
         return read_objects(objects_path, open_watched), objects_path
@@ -148,7 +148,7 @@ def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> 
     return objects, updates_path
 
 
-def _plan(objects: Objects, aim: Aim, source: Path) -> Plan:
+def _plan(objects: PlannedObjects, aim: Aim, source: Path) -> ContactPlan:
     try:
         return best_plan(objects, aim)
     except RowError as error:
@@ -157,7 +157,7 @@ def _plan(objects: Objects, aim: Aim, source: Path) -> Plan:
 
 
 def _timed(
-    plan: Plan, crawlers: int | None, slots: int | None
+    plan: ContactPlan, crawlers: int | None, slots: int | None
 ) -> tuple[Moments, Punctuality | None, Slotted | None]:
     """When each object is contacted, and in which slots."""
     if not plan.aim.discrete:
@@ -171,7 +171,7 @@ def _timed(
     return Moments.of(crawls, in_slots.assignment.start_s, len(objects), period_s), punctuality, in_slots
 
 
-def _write(plan: Plan, moments: Moments, in_slots: Slotted | None, path: Path) -> None:
+def _write(plan: ContactPlan, moments: Moments, in_slots: Slotted | None, path: Path) -> None:
     """The plan, its drawing, and who makes each contact, beside each other."""
     with spinner("drawing"):
         picture = drawing(plan)

@@ -16,13 +16,13 @@ from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallba
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.replay.kernels import learning, observed, walk
-from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.compilable import make_compilable, make_method_compilable, make_methods_compilable
 from bestbefore.replay.kernels.compiling import compiled
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
-from bestbefore.replay.kernels.learning import Learnt
-from bestbefore.replay.kernels.observed import Copies
+from bestbefore.replay.kernels.learning import LearntColumns
+from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
 from bestbefore.replay.simulate.complete import Grouping
@@ -84,14 +84,14 @@ def obstacle_observed(rule: AnyRule) -> str | None:
 
 def _nothing(rule: AnyRule) -> tuple[Any, ...]:
     """What `replay` takes where there is nothing to replay."""
-    known = Histories.of(NO_UPDATES, NO_REQUESTS, 0.0)
+    known = PackedHistories.of(NO_UPDATES, NO_REQUESTS, 0.0)
     firsts, ids = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
     return np.empty(0), firsts, ids, 0, 0, known, rule, _NO_COUNTS, _NO_DECISIONS
 
 
 def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
     truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
-    learnt, copies = Learnt.nothing(truth), Copies.none(0, rule)
+    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule)
     return np.empty(0), ids, ids, copies, truth, learnt, rule, _NO_COUNTS, _NO_DECISIONS
 
 

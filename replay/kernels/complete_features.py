@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
-from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.lookup import first_after, first_of_owner_after, set_counts
 
 
@@ -17,7 +17,7 @@ class CompleteFeatures(NamedTuple):
     changed: bool
     least_exposure_h: float
     by_bin: ByBin
-    known: Histories
+    known: PackedHistories
     owner: int
     """Whose updates in `known.objects` those of the object are."""
     group: int

@@ -23,7 +23,7 @@ NEVER_S = -math.inf
 """The time of what has not happened."""
 
 
-class Learnt(NamedTuple):
+class LearntColumns(NamedTuple):
     """What is known of each object and of each group."""
 
     since_s: FloatArray
@@ -72,7 +72,7 @@ class Learnt(NamedTuple):
         )
 
 
-def learn(truth: Truth, learnt: Learnt, object_: int, t: float) -> None:
+def learn(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> None:
     """Learn from a contact at t, not earlier than any before. As `addon.engine.learning.observe`."""
     if t <= learnt.contact_s[object_]:
         return
@@ -97,12 +97,12 @@ def learn(truth: Truth, learnt: Learnt, object_: int, t: float) -> None:
         fold(learnt, owner)
 
 
-def is_member(learnt: Learnt, object_: int) -> bool:
+def is_member(learnt: LearntColumns, object_: int) -> bool:
     """Whether the object, contacted before, counts in its group."""
     return bool(learnt.members.joined[learnt.members.place_of[object_]])
 
 
-def add_update(truth: Truth, learnt: Learnt, object_: int, update: int) -> None:
+def add_update(truth: Truth, learnt: LearntColumns, object_: int, update: int) -> None:
     """Learn an update of a member, later than those before."""
     owner = truth.owner_of[object_]
     place = learnt.updates.ends[owner]
@@ -117,7 +117,7 @@ def add_update(truth: Truth, learnt: Learnt, object_: int, update: int) -> None:
         count_in(learnt.group_window, learnt.hours, group, hour)
 
 
-def fold(learnt: Learnt, owner: int) -> None:
+def fold(learnt: LearntColumns, owner: int) -> None:
     """Of all but the latest updates forget the moments, though not their hours, whose starts stand for them."""
     while learnt.updates.ends[owner] - learnt.folded[owner] > learnt.detailed:
         place = learnt.folded[owner]
@@ -125,7 +125,7 @@ def fold(learnt: Learnt, owner: int) -> None:
         learnt.folded[owner] = place + 1
 
 
-def tell(truth: Truth, learnt: Learnt, object_: int, since_s: float, t: float) -> None:
+def tell(truth: Truth, learnt: LearntColumns, object_: int, since_s: float, t: float) -> None:
     """Let the whole history of an object since `since_s` up to t be known. Nothing was known of it before."""
     owner = truth.owner_of[object_]
     first = truth.firsts[owner]
@@ -141,13 +141,13 @@ def tell(truth: Truth, learnt: Learnt, object_: int, since_s: float, t: float) -
     fold(learnt, owner)
 
 
-def learn_all(truth: Truth, learnt: Learnt, times_s: FloatArray, object_ids: IdArray) -> None:
+def learn_all(truth: Truth, learnt: LearntColumns, times_s: FloatArray, object_ids: IdArray) -> None:
     """Learn from contacts, in order of time."""
     for i in range(len(times_s)):
         learn(truth, learnt, object_ids[i], times_s[i])
 
 
-def tell_all(truth: Truth, learnt: Learnt, object_ids: IdArray, since_s: float, t: float) -> None:
+def tell_all(truth: Truth, learnt: LearntColumns, object_ids: IdArray, since_s: float, t: float) -> None:
     """As `tell`, of several objects."""
     for object_ in object_ids:
         tell(truth, learnt, object_, since_s, t)

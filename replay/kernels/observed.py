@@ -14,13 +14,13 @@ from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import NEVER_S, Learnt, learn
+from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule
 from bestbefore.replay.traces.columns.columns import IdArray
 
 
-class Copies(NamedTuple):
+class CopyColumns(NamedTuple):
     """The copy of each stream: of each object in each cache."""
 
     expiry_s: FloatArray
@@ -41,9 +41,9 @@ def replay(
     times_s: FloatArray,
     object_ids: IdArray,
     stream_ids: IdArray,
-    copies: Copies,
+    copies: CopyColumns,
     truth: Truth,
-    learnt: Learnt,
+    learnt: LearntColumns,
     rule: AnyRule,
     counts: NDArray[np.int64],
     decisions: FloatArray,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.replay.kernels.arrays.membership import hours_observed
 from bestbefore.replay.kernels.arrays.tallies import keep_after, set_counts
-from bestbefore.replay.kernels.learning import NEVER_S, Learnt
+from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns
 from bestbefore.replay.kernels.lookup import first_after, first_after_near_end
 
 
@@ -21,7 +21,7 @@ class ObservedFeatures(NamedTuple):
     changed: bool
     least_exposure_h: float
     by_bin: ByBin
-    learnt: Learnt
+    learnt: LearntColumns
     object_: int
     owner: int
     """Whose updates in `learnt.updates` those of the object are."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
-from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
 from bestbefore.replay.kernels.lookup import first_after, first_at_or_after, updates_of
 from bestbefore.replay.kernels.rule import AnyRule
@@ -23,7 +23,7 @@ def replay(
     object_ids: IdArray,
     begin: int,
     end: int,
-    known: Histories,
+    known: PackedHistories,
     rule: AnyRule,
     counts: NDArray[np.int64],
     decisions: FloatArray,
@@ -55,7 +55,7 @@ def follow(
     stop: int,
     object_: int,
     seen: int,
-    known: Histories,
+    known: PackedHistories,
     rule: AnyRule,
     row: NDArray[np.int64],
     decisions: FloatArray,

@@ -4,7 +4,7 @@ import numpy as np
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.papers.lines import Line, Scale, drawn
-from bestbefore.replay.planning.plan import RIVALS, Plan, rival_frequencies
+from bestbefore.replay.planning.plan import RIVALS, ContactPlan, rival_frequencies
 from bestbefore.replay.planning.summary import period_shown
 
 MOST_POINTS = 400
@@ -15,7 +15,7 @@ REACH, LEAST = 1e-30, 1e-290
 """Numbers below this share of the largest, or below the least, are drawn there, so that ratios stay within float64."""
 
 
-def drawing(plan: Plan) -> str:
+def drawing(plan: ContactPlan) -> str:
     """An SVG file; objects that never change are left out. Rivals are in real numbers, as whole ones would jump."""
     rates = plan.objects.rates
     rows = np.flatnonzero(rates > 0.0)

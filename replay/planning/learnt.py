@@ -15,7 +15,7 @@ from bestbefore.policies.models.rates.seen import Seen
 from bestbefore.policies.models.renewal.fit import fit_best
 from bestbefore.policies.models.renewal.laws import Empirical, Poisson, RenewalLaw
 from bestbefore.replay.planning.ids import Ids
-from bestbefore.replay.planning.objects import Objects
+from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.sweeps.watching import Bar, no_bar
 from bestbefore.replay.traces.columns.columns import Updates
 
@@ -25,7 +25,7 @@ LEAST_UPDATES = 3
 """From so many on there are two intervals, to which a law can be fitted."""
 
 
-def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_bar) -> Objects:
+def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_bar) -> PlannedObjects:
     """The objects of a trace with one update or more, all of the weight 1; with laws if that is asked for.
 
     Raises ValueError if no object has two updates, or the name of one contains NUL.
@@ -45,7 +45,7 @@ def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_
         for row, law in laws.items():
             rates[row] = 1.0 / law.mean
     hours = np.repeat(np.arange(present.size), ends - starts) * BINS + (times_s % DAY_S // HOUR_S).astype(np.intp)
-    return Objects(
+    return PlannedObjects(
         Ids.of(updates.objects[i] for i in present.tolist()),
         rates,
         np.ones(present.size),

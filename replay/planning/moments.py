@@ -11,7 +11,7 @@ from bestbefore.policies.models.patterns import profiles
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
-from bestbefore.replay.planning.plan import Plan
+from bestbefore.replay.planning.plan import ContactPlan
 from bestbefore.replay.sweeps.watching import Bar, no_bar
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
@@ -42,7 +42,7 @@ class Moments:
     next_s: FloatArray
 
     @classmethod
-    def spaced(cls, plan: Plan) -> Self:
+    def spaced(cls, plan: ContactPlan) -> Self:
         """At regular intervals, whose beginnings are spread so that the contacts of all objects are."""
         interval_s = np.where(plan.contacts > 0.0, plan.interval_s, np.nan)
         first_s = interval_s * phases(len(interval_s))
@@ -84,7 +84,7 @@ def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Cr
     return Crawls(rows, (number + earlier) / parts[rows] * period_s, np.zeros(rows.size, dtype=np.bool_))
 
 
-def crawls_of(plan: Plan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality | None]:
+def crawls_of(plan: ContactPlan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality | None]:
     """The contacts of a discrete plan, and what the hours of updates gain, if they are known and used.
 
     They are used in a plan that repeats each day. Quasi-deterministic objects are contacted at their potential updates.
@@ -104,7 +104,7 @@ def crawls_of(plan: Plan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality | None
     return crawls, _at_hours_of_updates(plan, objects.hourly, crawls, bar)
 
 
-def _at_hours_of_updates(plan: Plan, hourly: NDArray[np.intp], crawls: Crawls, bar: Bar) -> Punctuality | None:
+def _at_hours_of_updates(plan: ContactPlan, hourly: NDArray[np.intp], crawls: Crawls, bar: Bar) -> Punctuality | None:
     visits = plan.contacts.astype(np.int64)
     rows = np.flatnonzero((visits > 0) & (plan.objects.rates > 0.0))
     if not rows.size:

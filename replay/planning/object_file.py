@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.planning.ids import BETWEEN, Ids
 from bestbefore.replay.planning.laws import MODELS
-from bestbefore.replay.planning.objects import Law, Objects
+from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.csv import check_utf8
 from bestbefore.replay.traces.opening import Open, open_plainly, opened
@@ -61,7 +61,7 @@ class _Part:
     """By the place in the part."""
 
 
-def read_objects(path: Path, open_: Open = open_plainly) -> Objects:
+def read_objects(path: Path, open_: Open = open_plainly) -> PlannedObjects:
     """The objects of a file, plain or gzip.
 
     Raises TraceError, with the line, for a missing column, a value that no plan can use, and an id that occurs twice.
@@ -217,7 +217,7 @@ def _law(model: str, values: dict[str, float], row: Row, columns: dict[str, int]
         raise ValueError(f"shape {given!r} of the model {model}: expected {error}") from None
 
 
-def _objects(path: Path, parts: Sequence[_Part]) -> Objects:
+def _objects(path: Path, parts: Sequence[_Part]) -> PlannedObjects:
     ids = Ids([part.names for part in parts], [part.lines.size for part in parts])
     lines = np.concatenate([part.lines for part in parts])
     if (repeated := ids.first_repeated()) is not None:
@@ -228,7 +228,7 @@ def _objects(path: Path, parts: Sequence[_Part]) -> Objects:
         )
     numbers = {column: np.concatenate([part.numbers[column] for part in parts]) for column in parts[0].numbers}
     starts = np.cumsum([0, *(part.lines.size for part in parts)]).tolist()
-    return Objects(
+    return PlannedObjects(
         ids,
         numbers["rate"],
         numbers.get("weight", np.ones(len(ids))),

@@ -16,7 +16,7 @@ Law = RenewalLaw | PotentialUpdates
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Objects:
+class PlannedObjects:
     """n objects."""
 
     ids: Ids

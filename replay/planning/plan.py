@@ -16,7 +16,7 @@ from bestbefore.policies.prefetch.discrete.law_visits import best_visits_of_laws
 from bestbefore.policies.prefetch.discrete.waiting_gains import WaitingGains
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
-from bestbefore.replay.planning.objects import Objects
+from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.worth import MEASURES
 
 RIVALS = ("uniform", "proportional")
@@ -37,10 +37,10 @@ class Aim:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class ContactPlan:
     """Contacts per period for each object."""
 
-    objects: Objects
+    objects: PlannedObjects
     aim: Aim
     contacts: FloatArray
     """(n,) whole numbers where the aim is discrete."""
@@ -60,26 +60,26 @@ class Plan:
             return self.aim.period_s / self.contacts
 
 
-def best_plan(objects: Objects, aim: Aim) -> Plan:
+def best_plan(objects: PlannedObjects, aim: Aim) -> ContactPlan:
     """The best for the aim.
 
     Raises ValueError for an impossible budget, and a `RowError` for an object that the aim does not suit.
     """
     _refuse_unsuited_laws(objects, aim)
     if not aim.discrete:
-        return Plan(objects, aim, _frequencies(ALLOCATIONS[aim.objective], objects, aim.budget))
-    return Plan(objects, aim, _visits(objects, aim).astype(np.float64))
+        return ContactPlan(objects, aim, _frequencies(ALLOCATIONS[aim.objective], objects, aim.budget))
+    return ContactPlan(objects, aim, _visits(objects, aim).astype(np.float64))
 
 
-def rival(name: str, plan: Plan) -> Plan:
+def rival(name: str, plan: ContactPlan) -> ContactPlan:
     """The plan by this name of RIVALS for the same objects, budget and bounds."""
     contacts = rival_frequencies(name, plan)
     if plan.aim.discrete:
         contacts = in_whole_numbers(contacts)
-    return Plan(plan.objects, plan.aim, contacts)
+    return ContactPlan(plan.objects, plan.aim, contacts)
 
 
-def rival_frequencies(name: str, plan: Plan) -> FloatArray:
+def rival_frequencies(name: str, plan: ContactPlan) -> FloatArray:
     """(n,) its contacts per period before they are whole numbers, if they must be."""
     return _frequencies(ALLOCATIONS[name], plan.objects, plan.aim.budget)
 
@@ -94,7 +94,7 @@ def in_whole_numbers(contacts: FloatArray) -> FloatArray:
     return whole
 
 
-def _refuse_unsuited_laws(objects: Objects, aim: Aim) -> None:
+def _refuse_unsuited_laws(objects: PlannedObjects, aim: Aim) -> None:
     potential = [row for row, law in objects.laws.items() if isinstance(law, PotentialUpdates)]
     if potential and aim.objective != "freshness":
         problem = f"the model quasi-deterministic is planned for freshness, not for {aim.objective}"
@@ -107,13 +107,13 @@ def _refuse_unsuited_laws(objects: Objects, aim: Aim) -> None:
         raise RowError(min(objects.laws), "a model other than poisson is planned for freshness or delay, not for age")
 
 
-def _frequencies(allocate: Allocate, objects: Objects, budget: float) -> FloatArray:
+def _frequencies(allocate: Allocate, objects: PlannedObjects, budget: float) -> FloatArray:
     if objects.minimum is None and objects.maximum is None:
         return allocate(objects.rates, objects.weights, budget)
     return within_bounds(allocate, objects.rates, objects.weights, budget, *objects.bounds())
 
 
-def _visits(objects: Objects, aim: Aim) -> IntArray:
+def _visits(objects: PlannedObjects, aim: Aim) -> IntArray:
     if aim.budget != math.floor(aim.budget):
         raise ValueError(f"the budget is {aim.budget:g}, expected a whole number of contacts per period (--discrete)")
     if aim.budget > UNBOUNDED:
@@ -131,7 +131,7 @@ def _visits(objects: Objects, aim: Aim) -> IntArray:
 
 
 def _freshest_visits(
-    objects: Objects, budget: int, boundary: Boundary, least: IntArray, most: IntArray
+    objects: PlannedObjects, budget: int, boundary: Boundary, least: IntArray, most: IntArray
 ) -> IntArray:
     if not objects.laws:
         return best_visits(PoissonGains(objects.rates, objects.weights, boundary), budget, least, most)
@@ -150,7 +150,7 @@ def _freshest_visits(
     return visits
 
 
-def _at_least_one(objects: Objects, least: IntArray, most: IntArray, aim: Aim) -> IntArray:
+def _at_least_one(objects: PlannedObjects, least: IntArray, most: IntArray, aim: Aim) -> IntArray:
     """The minimum where no visit in a period that repeats means an endless age or delay."""
     needing = (objects.rates > 0.0) & (objects.weights > 0.0)
     raised = np.where(needing, np.minimum(np.maximum(least, 1), most), least)

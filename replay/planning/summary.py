@@ -13,7 +13,7 @@ from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
-from bestbefore.replay.planning.plan import RIVALS, Plan, rival
+from bestbefore.replay.planning.plan import RIVALS, ContactPlan, rival
 from bestbefore.replay.planning.slotted import Slotted
 from bestbefore.replay.report.words import percent
 from bestbefore.replay.traces.summary import counted
@@ -25,7 +25,7 @@ SLOTS_AWAY = (1, 5, 20, 100)
 NEVER = "without end"
 
 
-def summary(plan: Plan, punctuality: Punctuality | None, slotted: Slotted | None) -> str:
+def summary(plan: ContactPlan, punctuality: Punctuality | None, slotted: Slotted | None) -> str:
     """What the plan gives, compared with uniform and proportional ones; what is given up; what changes; when."""
     blocks = [_heading(plan), _laws(plan), _measures(plan), _given_up(plan), _changes(plan)]
     if punctuality is not None:
@@ -44,7 +44,7 @@ def period_shown(period_s: float) -> str:
     return names.get(period_s, span(period_s))
 
 
-def _heading(plan: Plan) -> list[str]:
+def _heading(plan: ContactPlan) -> list[str]:
     objects, aim, period = plan.objects, plan.aim, period_shown(plan.aim.period_s)
     spent = float(plan.contacts.sum())
     unused = f", of which {aim.budget - spent:,.6g} would gain nothing" if spent < aim.budget * (1.0 - 1e-6) else ""
@@ -55,7 +55,7 @@ def _heading(plan: Plan) -> list[str]:
     ]
 
 
-def _laws(plan: Plan) -> list[str]:
+def _laws(plan: ContactPlan) -> list[str]:
     objects = plan.objects
     if not objects.laws and objects.misfit is None:
         return []
@@ -72,7 +72,7 @@ def _laws(plan: Plan) -> list[str]:
     return told
 
 
-def _measures(plan: Plan) -> list[str]:
+def _measures(plan: ContactPlan) -> list[str]:
     """A table of this plan and its rivals by all measures, and by how much it is better."""
     period_s, aim = plan.aim.period_s, plan.aim
     plans = {"this plan": plan, **{name: rival(name, plan) for name in RIVALS}}
@@ -90,7 +90,7 @@ def _measures(plan: Plan) -> list[str]:
     return lines
 
 
-def _means(plan: Plan) -> Mapping[str, float]:
+def _means(plan: ContactPlan) -> Mapping[str, float]:
     """Weighted means over the objects; the delay is that of an update, the others are those of an object."""
     weights, rates = plan.objects.weights, plan.objects.rates
     changing = objectives.weighted_mean(rates, weights)
@@ -117,7 +117,7 @@ def _better(objective: str, own: float, other: float, name: str) -> str:
     return f"{percent(abs(gain))} {more if gain >= 0.0 else less} than {name}"
 
 
-def _given_up(plan: Plan) -> list[str]:
+def _given_up(plan: ContactPlan) -> list[str]:
     """Which objects get nothing, and why."""
     objects, period = plan.objects, period_shown(plan.aim.period_s)
     nothing = plan.contacts == 0.0
@@ -149,14 +149,14 @@ def _given_up(plan: Plan) -> list[str]:
     return lines
 
 
-def _without_contacts(plan: Plan) -> FloatArray:
+def _without_contacts(plan: ContactPlan) -> FloatArray:
     """(n,) the freshness of objects that are never contacted."""
     if plan.aim.boundary == "periodic":
         return np.zeros(len(plan.objects))
     return objectives.freshness(plan.objects.rates, np.ones(len(plan.objects)))
 
 
-def _changes(plan: Plan) -> list[str]:
+def _changes(plan: ContactPlan) -> list[str]:
     """The objects whose weighted objective differs most from that under a uniform plan."""
     objects, aim = plan.objects, plan.aim
     uniform = rival("uniform", plan)
@@ -205,7 +205,7 @@ def _number(value: float) -> str:
     return f"{value:,.0f}" if 1e5 <= value < 1e15 else f"{value:,.4g}"
 
 
-def _value(plan: Plan, row: int, value: float) -> str:
+def _value(plan: ContactPlan, row: int, value: float) -> str:
     """What an object has of the objective; of delays, the mean delay of one update."""
     match plan.aim.objective:
         case "freshness":

@@ -18,14 +18,14 @@ from bestbefore.policies.models.renewal.laws import (
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.allocation.cubics import chunks
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness
-from bestbefore.replay.planning.objects import Law, Objects
+from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.planning.potential_waits import mean_age, total_delay
 
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)
 """Of the mean over an interval, on [-1, 1]."""
 
 
-def freshness(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
+def freshness(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
     """(n,) the share of time for which each copy is current."""
     intervals = _intervals(contacts, boundary)
     values = _for_all(objectives.freshness, objects.rates, intervals)
@@ -44,7 +44,7 @@ def freshness(objects: Objects, contacts: FloatArray, boundary: Boundary) -> Flo
     return values
 
 
-def age(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
+def age(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
     """(n,) for how many periods each copy has been outdated, averaged over time; infinite if it is never refreshed.
 
     A copy refreshed s ago is expected to have been outdated for as long as it was stale since, the law's
@@ -64,7 +64,7 @@ def age(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArra
     return values
 
 
-def delay(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
+def delay(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
     """(n,) the delays of the updates of one period, added up, in periods.
 
     Whatever the law of intervals, as an update comes at any moment of one between contacts with equal probability.
@@ -76,7 +76,7 @@ def delay(objects: Objects, contacts: FloatArray, boundary: Boundary) -> FloatAr
     return values
 
 
-MEASURES: Mapping[str, Callable[[Objects, FloatArray, Boundary], FloatArray]] = {
+MEASURES: Mapping[str, Callable[[PlannedObjects, FloatArray, Boundary], FloatArray]] = {
     "freshness": freshness,
     "age": age,
     "delay": delay,

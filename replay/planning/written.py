@@ -15,7 +15,7 @@ from bestbefore.policies.models.history import FloatArray
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments
-from bestbefore.replay.planning.plan import Plan
+from bestbefore.replay.planning.plan import ContactPlan
 from bestbefore.replay.planning.slotted import COLUMNS, Slotted
 from bestbefore.replay.sweeps.watching import Bar, no_bar
 from bestbefore.replay.whole_file import naming, whole_file
@@ -23,7 +23,7 @@ from bestbefore.replay.whole_file import naming, whole_file
 Write = Callable[[TextIO], None]
 
 
-def json_parts(plan: Plan, bar: Bar = no_bar) -> Iterator[str]:
+def json_parts(plan: ContactPlan, bar: Bar = no_bar) -> Iterator[str]:
     """`{"objective": sum(w F)/sum(w), "rates": {id: f}}`, or "visits" in whole numbers, in parts.
 
     Age and delay are in periods; null where they are infinite. The bar watches the parts as they are taken.
@@ -39,12 +39,12 @@ def json_parts(plan: Plan, bar: Bar = no_bar) -> Iterator[str]:
     yield "}}\n"
 
 
-def write_json(plan: Plan, file: TextIO, bar: Bar = no_bar) -> None:
+def write_json(plan: ContactPlan, file: TextIO, bar: Bar = no_bar) -> None:
     """The same."""
     file.writelines(json_parts(plan, bar))
 
 
-def write_csv(plan: Plan, moments: Moments, file: TextIO, bar: Bar = no_bar) -> None:
+def write_csv(plan: ContactPlan, moments: Moments, file: TextIO, bar: Bar = no_bar) -> None:
     """A row for each object; what is not known or infinite is left empty. Times are in seconds."""
     aim, objects = plan.aim, plan.objects
     period_s = aim.period_s
@@ -72,7 +72,7 @@ def write_csv(plan: Plan, moments: Moments, file: TextIO, bar: Bar = no_bar) -> 
             writer.writerows(zip(names, *numbers, *models, strict=True))
 
 
-def _each_delay(plan: Plan) -> FloatArray:
+def _each_delay(plan: ContactPlan) -> FloatArray:
     """(n,) the mean delay of one update of each object, in periods."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(plan.objects.rates > 0.0, plan.values("delay") / plan.objects.rates, np.nan)

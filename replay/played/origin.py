@@ -13,7 +13,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.replay.simulate.complete import CompleteHistories
 
 
-class Objects:
+class TraceObjects:
     """The objects of a trace as URLs: one host for each group, one path for each object."""
 
     def __init__(self, truth: CompleteHistories) -> None:
@@ -41,7 +41,7 @@ class Objects:
 class PlayedOrigin:
     """Answers with what each object is at the clock's moment: its content is the number of its version."""
 
-    def __init__(self, objects: Objects, clock: Clock, *, tells_times: bool) -> None:
+    def __init__(self, objects: TraceObjects, clock: Clock, *, tells_times: bool) -> None:
         """`tells_times`: whether answers bear Last-Modified, the time of the latest update in whole seconds."""
         self._objects = objects
         self._clock = clock

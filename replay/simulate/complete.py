@@ -70,11 +70,11 @@ class CompleteHistories:
         return cls(histories, groups, grouping)
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:  # noqa: ARG002
-        """See `Known.contact`. No contact is needed to know."""
+        """See `HistorySource.contact`. No contact is needed to know."""
         return self.histories[object_], self.groups[self.grouping.group_of(object_)]
 
     def tell(self, object_: str, t: float) -> None:
-        """See `Known.tell`. It is known anyway."""
+        """See `HistorySource.tell`. It is known anyway."""
 
     def history(self, object_: str) -> History:
         """That of an object, over the whole trace."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bestbefore.policies.validation.machinery.features import ByBin, Needs
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import walk
-from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_groups, rule_of
 from bestbefore.replay.simulate.counts import Counts
@@ -163,7 +163,7 @@ class FastReplay:
             pool.shutdown(cancel_futures=True)
 
     def _count(
-        self, known: Histories, rule: AnyRule, share: tuple[int, int], *, by_object: bool
+        self, known: PackedHistories, rule: AnyRule, share: tuple[int, int], *, by_object: bool
     ) -> tuple[int, NDArray[np.int64]]:
         """The id of the first object of a share, and the counts of each from it on, or of all together."""
         streams = self._streams
@@ -176,15 +176,15 @@ class FastReplay:
         replay(streams.times_s, streams.firsts, streams.object_ids, begin, end, known, rule, counts, NO_DECISIONS)
         return first_object, counts
 
-    def _known(self, rule: AnyRule) -> Histories:
+    def _known(self, rule: AnyRule) -> PackedHistories:
         return self._grouped if looks_at_groups(rule) else self._ungrouped
 
     @cached_property
-    def _ungrouped(self) -> Histories:
+    def _ungrouped(self) -> PackedHistories:
         scenario = self._scenario
-        return Histories.of(scenario.updates, scenario.requests, scenario.origin_s)
+        return PackedHistories.of(scenario.updates, scenario.requests, scenario.origin_s)
 
     @cached_property
-    def _grouped(self) -> Histories:
+    def _grouped(self) -> PackedHistories:
         scenario = self._scenario
         return self._ungrouped.grouped(scenario.updates, scenario.requests, scenario.grouping)

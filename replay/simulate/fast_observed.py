@@ -21,8 +21,8 @@ from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import learning, observed
 from bestbefore.replay.kernels.arrays.stream_ids import stream_ids
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import Learnt
-from bestbefore.replay.kernels.observed import Copies
+from bestbefore.replay.kernels.learning import LearntColumns
+from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, rule_of
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.fast import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
@@ -127,7 +127,7 @@ class FastObservedReplay:
             raise ValueError(obstacle(self._scenario, policy))
         run = self._loops(compiles=self._compiling.of(rule))
         streams, n = self._streams
-        copies = Copies.none(n, rule)
+        copies = CopyColumns.none(n, rule)
         counts_groups = looks_at_groups(rule)
         learnt = self._at_test_start.copy(counts=looks_at_counts(rule), counts_groups=counts_groups)
         part_of = self._parts(run.cores, by_group=counts_groups)
@@ -172,10 +172,10 @@ class FastObservedReplay:
         return Truth.of(self._scenario.updates, self._objects, self._scenario.grouping)
 
     @cached_property
-    def _at_test_start(self) -> Learnt:
+    def _at_test_start(self) -> LearntColumns:
         """As `ObservedHistories.at_test_start`."""
         run = self._loops(compiles=_requests(self._scenario) >= COMPILED_FROM)
-        learnt = Learnt.nothing(self._truth)
+        learnt = LearntColumns.nothing(self._truth)
         warmup = self._scenario.warmup
         if warmup is not None and warmup.warm is Warm.CONTACTS:
             with self._bar("learning", _number_of_chunks(warmup.requests)) as watch:

@@ -66,12 +66,12 @@ class ObservedHistories:
         return ObservedHistories(self.complete, dict(self.records), dict(self.histories), deepcopy(self.groups))
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:
-        """See `Known.contact`."""
+        """See `HistorySource.contact`."""
         self._learn(object_, observe(self.records.get(object_), self._observation(object_, t)))
         return self.histories[object_], self._group(object_).group
 
     def tell(self, object_: str, t: float) -> None:
-        """See `Known.tell`."""
+        """See `HistorySource.tell`."""
         truth = self.complete.history(object_)
         times = tuple(truth.times_s[: truth.times_s.searchsorted(t, side="right")].tolist())
         told = replace(self._observation(object_, t), reported_s=times, reported_since_s=truth.since_s)

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass, field
 
-from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
@@ -14,7 +14,7 @@ Row = tuple[float, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
+class CachedCopy:
     """A stored response."""
 
     current_s: float
@@ -29,7 +29,7 @@ class _Object:
 
     changed_s: float = -math.inf
     """Its latest update so far."""
-    copies: dict[str, Copy] = field(default_factory=dict)
+    copies: dict[str, CachedCopy] = field(default_factory=dict)
     """By partition."""
     misses: int = 0
     hits: int = 0
@@ -77,7 +77,7 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
             object_.validations += 1
             object_.unnecessary += not changed
             if copy.verdict.state is not None:
-                outcome = Outcome(copy.verdict.state, changed)
+                outcome = ContactOutcome(copy.verdict.state, changed)
         history, group = known.contact(name, r)
-        object_.copies[partition] = Copy(r, policy.verdict(history, group, r, outcome))
+        object_.copies[partition] = CachedCopy(r, policy.verdict(history, group, r, outcome))
     return {name: object_.counts() for name, object_ in objects.items()}

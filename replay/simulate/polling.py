@@ -16,7 +16,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from bestbefore.policies.models.history import DAY_S, FloatArray, History, IntArray
-from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +146,7 @@ def policy_retrievals_s(
             break
         moments.append(t)
         posted = int(history.times_s.searchsorted(t, side="right"))
-        outcome = None if verdict.state is None else Outcome(verdict.state, posted > seen)
+        outcome = None if verdict.state is None else ContactOutcome(verdict.state, posted > seen)
         seen = posted
         verdict = policy.verdict(history, None, t, outcome)
     return np.array(moments)

@@ -13,11 +13,11 @@ from typing import Self
 
 from bestbefore.policies.models.history import DAY_S, History
 from bestbefore.policies.validation.machinery.features import Needs
-from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.counts import RefreshCounts
-from bestbefore.replay.simulate.known import Known
+from bestbefore.replay.simulate.history_source import HistorySource
 from bestbefore.replay.simulate.observed import ObservedHistories, Warm
 from bestbefore.replay.sweeps.watching import Watch
 from bestbefore.replay.traces.columns.columns import Updates
@@ -74,7 +74,7 @@ class RefreshScenario:
             warn("no update after the test start")
         return cls(CompleteHistories.of_histories(histories, grouping), first_s, warm)
 
-    def known_to(self, policy: Policy) -> Known:
+    def known_to(self, policy: Policy) -> HistorySource:
         """What the policy knows before anything was refreshed."""
         if self.warm is None or Needs.FUTURE in policy.needs:
             return self.known
@@ -158,7 +158,7 @@ def _fetched(
         else:
             found = object_.refresh(t)
             if object_.verdict.state is not None:
-                outcome = Outcome(object_.verdict.state, found > 0)
+                outcome = ContactOutcome(object_.verdict.state, found > 0)
             yield from repeat(None, found)
         history, group = known.contact(object_.name, t)
         if object_.fetched == len(object_.times):

@@ -9,7 +9,7 @@ from typing import Self
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
-from bestbefore.replay.simulate.known import Known
+from bestbefore.replay.simulate.history_source import HistorySource
 from bestbefore.replay.simulate.observed import ObservedHistories, Warm
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
@@ -85,7 +85,7 @@ class Scenario:
         """The requests before the test start, if each was a contact of one observer, whose knowledge policies have."""
         return self.warmup.requests if self.warmup is not None and self.warmup.warm is Warm.CONTACTS else None
 
-    def known_to(self, policy: Policy) -> Known:
+    def known_to(self, policy: Policy) -> HistorySource:
         """What the policy knows at the test start, to be told of each contact from then on."""
         if self.observed is None or Needs.FUTURE in policy.needs:
             return self.known

@@ -17,14 +17,14 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
-from bestbefore.addon.rules import Pattern, Rule, Rules
+from bestbefore.addon.rules import DomainRule, Pattern, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.policy import NOT_LIVE, Formula, Policy
 from bestbefore.replay.kernels.rule import looks_at_groups, rule_of
 from bestbefore.replay.played.ending import run_tidily
-from bestbefore.replay.played.origin import Objects, PlayedOrigin, etag
+from bestbefore.replay.played.origin import PlayedOrigin, TraceObjects, etag
 from bestbefore.replay.played.proxy import Met, Wire
 from bestbefore.replay.played.store import keep_up, own_store, written
 from bestbefore.replay.simulate.counts import Counts
@@ -87,11 +87,11 @@ def items(scenario: Scenario) -> int:
 
 
 async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str, Counts]:
-    objects = Objects(scenario.truth)
+    objects = TraceObjects(scenario.truth)
     clock = ManualClock(scenario.origin_s)
     async with own_store(clock) as store:
         assert isinstance(policy, Bounded | Formula)
-        rules = Rules(Rule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
+        rules = Rules(DomainRule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
         origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None)
         exchanges = Exchanges(clock, store, origin, rules, site, tell=lambda _: None)
@@ -102,7 +102,7 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
 
 
 async def _count(
-    scenario: Scenario, objects: Objects, clock: ManualClock, store: Store, wire: Wire, watch: Watch
+    scenario: Scenario, objects: TraceObjects, clock: ManualClock, store: Store, wire: Wire, watch: Watch
 ) -> dict[str, Counts]:
     met: defaultdict[str, Counter[Met]] = defaultdict(Counter)
     stale_hits: Counter[str] = Counter()
@@ -148,7 +148,7 @@ def _requests(scenario: Scenario) -> Iterator[tuple[float, str, str]]:
     yield from ((r, f"of {partition_of(client)}", name) for r, client, name in scenario.requests.rows())
 
 
-def _reports(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
+def _reports(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]:
     """What is put into the store at its time, as if an origin had told its updates."""
     if scenario.warmup is None:
         return _complete(scenario, objects)
@@ -157,7 +157,7 @@ def _reports(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
     return iter(())
 
 
-def _complete(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
+def _complete(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]:
     """Each object at first, then each update in its time.
 
     They are of a variant of their own, so that nothing is compared with them.
@@ -174,7 +174,7 @@ def _complete(scenario: Scenario, objects: Objects) -> Iterator[Observation]:
             yield report(objects.urls[name], time_s, time_s)
 
 
-def _told(scenario: Scenario, objects: Objects, t: float) -> Iterator[Observation]:
+def _told(scenario: Scenario, objects: TraceObjects, t: float) -> Iterator[Observation]:
     """All objects as a contact at t would have shown them whose answer also told all updates so far."""
     for url in objects.urls.values():
         updates_s = tuple(objects.updates_s(url, t))

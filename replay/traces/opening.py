@@ -33,7 +33,7 @@ def open_plainly(path: Path) -> RawIOBase:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OpenTrace:
     """A trace that is open."""
 
     path: Path
@@ -61,17 +61,17 @@ class Source:
 
 
 @contextmanager
-def opened(path: Path, open_: Open = open_plainly) -> Iterator[Source]:
+def opened(path: Path, open_: Open = open_plainly) -> Iterator[OpenTrace]:
     """A trace, to be read within. What is wrong with the file itself is a TraceError that names it."""
     try:
         with open_(path) as raw, BufferedReader(raw, BLOCK_BYTES) as file:
             if file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
                 with GzipFile(fileobj=file, mode="rb") as unpacked:
                     _pass_mark(unpacked)
-                    yield Source(path, unpacked)
+                    yield OpenTrace(path, unpacked)
             else:
                 _pass_mark(file)
-                yield Source(path, file)
+                yield OpenTrace(path, file)
     except DAMAGE as error:
         raise TraceError(f"{path}: the gzip data are damaged or cut short: {error}") from None
     except OSError as error:
@@ -90,7 +90,7 @@ def first_lines(head: bytes) -> list[str]:
     return [line.decode(errors="backslashreplace").rstrip("\r") for line in first]
 
 
-def blocks(source: Source, skipped: Skipped) -> Iterator[bytes]:
+def blocks(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
     """What the trace holds, up to where its gzip data are damaged; that it ends there is noted in `skipped`."""
     while True:
         try:
@@ -103,7 +103,7 @@ def blocks(source: Source, skipped: Skipped) -> Iterator[bytes]:
         yield block
 
 
-def lines(source: Source, skipped: Skipped) -> Iterator[tuple[int, bytes]]:
+def lines(source: OpenTrace, skipped: Skipped) -> Iterator[tuple[int, bytes]]:
     """The number, from 1, and the content of each line, without its end. Too long ones are skipped."""
     number = 0
     rest = b""

@@ -12,7 +12,7 @@ from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.table import FORMATS, Trace
 from bestbefore.replay.traces.inference.accesses import Accesses
 from bestbefore.replay.traces.inference.apart import dated_apart
-from bestbefore.replay.traces.opening import Open, Source, open_plainly, opened
+from bestbefore.replay.traces.opening import Open, OpenTrace, open_plainly, opened
 from bestbefore.replay.traces.skipped import Skipped
 
 _FOLDER_FORMAT = next(name for name, known in FORMATS.items() if known.read_folder is not None)
@@ -83,7 +83,7 @@ def foreign_format(path: Path) -> str | None:
     return None if FORMATS[name].ours else name
 
 
-def _recognised(source: Source) -> str:
+def _recognised(source: OpenTrace) -> str:
     """The only format that the content looks like. Raises TraceError."""
     head = source.head()
     if not head:

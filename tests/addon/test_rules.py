@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.rules import HostPattern, Pattern, Rule, Rules
+from bestbefore.addon.rules import DomainRule, HostPattern, Pattern, Rules
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.rules.ttl import Ttl
 
 
-def rule(match: str, group: str | None = None) -> Rule:
-    return Rule(Pattern.parse(match), Bounded(Ttl()), group=group)
+def rule(match: str, group: str | None = None) -> DomainRule:
+    return DomainRule(Pattern.parse(match), Bounded(Ttl()), group=group)
 
 
 DEFAULT = rule("*")

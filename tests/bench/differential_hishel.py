@@ -35,13 +35,13 @@ from bestbefore.addon.rfc9111.caching.storing import copy_of, why_not_store
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rules import Pattern, Rule
+from bestbefore.addon.rules import DomainRule, Pattern
 from bestbefore.policies.validation.machinery.spec import make_policy
 
 URL = "http://example.org/"
 WEEK_S = 604_800.0
 SITE = Site(name="bestbefore-1", salt=b"salt", max_cached_body=1000)
-RULE = Rule(Pattern.parse("*"), make_policy("ttl", {"max_ttl": "1d"}))
+RULE = DomainRule(Pattern.parse("*"), make_policy("ttl", {"max_ttl": "1d"}))
 OPTIONS = CacheOptions(shared=True)
 
 type Answers = tuple[str, str]

@@ -42,14 +42,14 @@ from bestbefore.addon.rfc9111.fields.directives import of_request, of_response
 from bestbefore.addon.rfc9111.fields.entity_tags import etag_field, parse_entity_tags
 from bestbefore.addon.rfc9111.fields.syntax import delta_seconds, list_members, unquoted
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rules import Pattern, Rule
+from bestbefore.addon.rules import DomainRule, Pattern
 from bestbefore.addon.store.backend.codec import UnreadableError, decode_copy, decode_record, encode_copy, encode_record
 from bestbefore.addon.store.backend.connection import checked_url
 from bestbefore.policies.validation.machinery.spec import make_policy, parse_duration, parse_spec
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats import npz
 from bestbefore.replay.traces.formats.csv import read_table
-from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.reading import read_trace
 
 NOW_S = 1_706_300_000.0
@@ -121,7 +121,7 @@ def _target(text: str) -> None:
 _SITE = Site(name="bestbefore-1", salt=b"salt", max_cached_body=1000)
 _POLICY = make_policy("ttl", {"max_ttl": "1d"})
 _RULES = [
-    Rule(Pattern.parse("*"), _POLICY, obey=obey, stale_if_down_s=60.0, trust_piggyback=True)  # type: ignore[arg-type]
+    DomainRule(Pattern.parse("*"), _POLICY, obey=obey, stale_if_down_s=60.0, trust_piggyback=True)  # type: ignore[arg-type]
     for obey in ("strict", "shorten", "override")
 ]
 
@@ -209,7 +209,7 @@ _MBOX = (
 
 def _npz() -> bytes:
     file = io.BytesIO()
-    table = read_table(Source(Path("csv"), io.BufferedReader(io.BytesIO(_CSV))), ["object", "time"])  # type: ignore[arg-type]
+    table = read_table(OpenTrace(Path("csv"), io.BufferedReader(io.BytesIO(_CSV))), ["object", "time"])  # type: ignore[arg-type]
     npz.write_table(file, table)
     return file.getvalue()
 

@@ -16,7 +16,7 @@ from bestbefore.policies.models.history import DAY_S, FloatArray
 from bestbefore.policies.prefetch.timing.learning import delays_at_points_s
 from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.planning.moments import Crawls, crawls_of, evenly
-from bestbefore.replay.planning.plan import Aim, Plan, best_plan, rival
+from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan, rival
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.columns.files import read_updates
 
@@ -54,7 +54,7 @@ def _part(updates: Updates, prefix: str, from_s: float, until_s: float) -> Updat
     return Updates(updates.times_s[wanted], updates.object_ids[wanted], updates.objects)
 
 
-def _evenly(plan: Plan) -> Crawls:
+def _evenly(plan: ContactPlan) -> Crawls:
     return evenly(plan.contacts.astype(np.int64), DAY_S, "periodic")
 
 

@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import FloatArray, History
-from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
-from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.packed import SPARSE_STRIDE, Packed
 from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import rule_of
@@ -54,7 +54,9 @@ class Recorded:
             self.rows.append(row)
             yield row
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+    def verdict(
+        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+    ) -> Verdict:
         verdict = self.policy.verdict(history, group, t, outcome)
         self.decisions.append((self.rows[-1], verdict.expiry_s))
         return verdict
@@ -95,7 +97,7 @@ def by_loop(
     """The same by the loop of the fast engine."""
     requests = scenario.requests
     streams = Streams.of(requests, scenario.cache)
-    known = Histories.of(scenario.updates, requests, scenario.origin_s)
+    known = PackedHistories.of(scenario.updates, requests, scenario.origin_s)
     known = known.grouped(scenario.updates, requests, scenario.grouping)
     if stride is not None:
         updates = scenario.updates

@@ -25,7 +25,7 @@ from bestbefore.addon.engine import learning as live
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Needs
-from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.kernels import learning
@@ -61,7 +61,9 @@ class Recorded:
         self.name, self.needs = policy.name, policy.needs
         self.decisions: Decisions = []
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+    def verdict(
+        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+    ) -> Verdict:
         verdict = self.policy.verdict(history, group, t, outcome)
         self.decisions.append((t, verdict.expiry_s))
         return verdict

@@ -21,7 +21,7 @@ from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.caching.reuse import expiry
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.store import Store
 
@@ -31,7 +31,7 @@ type Kept = bytes | UnlinkedFile
 class Collected:
     """What is collected of one answer, and what has become of it."""
 
-    def __init__(self, request: Request, rule: Rule, relay: Relay) -> None:
+    def __init__(self, request: Request, rule: DomainRule, relay: Relay) -> None:
         self.request, self.rule, self.relay = request, rule, relay
         self.copy: Copy | None = None
         """As it is stored or, if it may not be, as it would be; None as long as the content is not complete."""
@@ -163,7 +163,7 @@ async def _few_files(kept: Kept) -> Kept:
     return await asyncio.to_thread(kept.read_all)
 
 
-def prospect(request: Request, copy: Copy, rule: Rule, now_s: float) -> tuple[str, float | None]:
+def prospect(request: Request, copy: Copy, rule: DomainRule, now_s: float) -> tuple[str, float | None]:
     """What will decide on the next request like this one, and for how long it will be served without contact."""
     expiry_s, reason = expiry(request, copy, rule)
     return reason, None if expiry_s is None else expiry_s - now_s

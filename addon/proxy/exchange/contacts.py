@@ -44,7 +44,7 @@ from bestbefore.addon.rfc9111.caching.invalidation import invalidated
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.store import Store
 
@@ -103,7 +103,7 @@ class Contacts:
             task.cancel()
         await asyncio.gather(*self._background, return_exceptions=True)
 
-    async def ask(self, context: RequestContext, ask: Ask, rule: Rule, upload: Upload | None = None) -> Answer:
+    async def ask(self, context: RequestContext, ask: Ask, rule: DomainRule, upload: Upload | None = None) -> Answer:
         """The answer of the origin, or the one that another request of the same moment gets.
 
         `upload`: the content of the request, which then goes past the cache.
@@ -128,17 +128,17 @@ class Contacts:
             else:
                 del self._flights[key]
 
-    def refresh(self, context: RequestContext, ask: Ask, rule: Rule) -> None:
+    def refresh(self, context: RequestContext, ask: Ask, rule: DomainRule) -> None:
         """Ask in the background, unless that is under way already."""
         if (ask.request.partition, ask.request.target.url) not in self._flights:
             self._spawn(self._refresh(context, ask, rule))
 
-    async def _refresh(self, context: RequestContext, ask: Ask, rule: Rule) -> None:
+    async def _refresh(self, context: RequestContext, ask: Ask, rule: DomainRule) -> None:
         context.facts["background"] = True
         with suppress(OriginError):  # whoever comes next asks again
             await (await self.ask(context, ask, rule)).read()
 
-    async def prefetch(self, context: RequestContext, ask: Ask, rule: Rule) -> bool:
+    async def prefetch(self, context: RequestContext, ask: Ask, rule: DomainRule) -> bool:
         """Ask although no client did; False if the origin is being asked for this already, which will do.
 
         Clients do not wait for its answer: they may reach what a prefetch may not. What is too large to be stored is
@@ -155,7 +155,7 @@ class Contacts:
                 context.filling.cancel()  # if it was given up: nobody else reads this
         return True
 
-    async def _join(self, context: RequestContext, ask: Ask, rule: Rule, flight: Flight) -> Answer | None:
+    async def _join(self, context: RequestContext, ask: Ask, rule: DomainRule, flight: Flight) -> Answer | None:
         """The answer that another request has asked for; None if it is not for this one."""
         landing = await flight.landing()
         if landing is None:
@@ -177,7 +177,7 @@ class Contacts:
     # One contact.
 
     async def _contact(
-        self, context: RequestContext, ask: Ask, rule: Rule, flight: Flight, upload: Upload | None = None
+        self, context: RequestContext, ask: Ask, rule: DomainRule, flight: Flight, upload: Upload | None = None
     ) -> Answer:
         context.facts.update(contact=True, validation=ask.chosen is not None)
         if ask.bypass:
@@ -215,7 +215,7 @@ class Contacts:
             return Relay(relay.head, why_not_stored=TOO_MANY)
         return replace(relay, draft=replace(relay.draft, local=fetched.local, range=fetched.range))
 
-    async def _failed(self, context: RequestContext, ask: Ask, rule: Rule, error: OriginError) -> Answer:
+    async def _failed(self, context: RequestContext, ask: Ask, rule: DomainRule, error: OriginError) -> Answer:
         fallback = on_failure(ask, rule, self._clock.now())
         answer = None if fallback is None else await self._fallback(context, ask, fallback, None)
         status = {Failure.TIMEOUT: 504, Failure.UPLOAD: 408}.get(error.failure, 502)
@@ -234,7 +234,7 @@ class Contacts:
         return self._sending.from_copy(context, fallback.copy, body, member)
 
     async def _confirmed(
-        self, context: RequestContext, ask: Ask, rule: Rule, decision: Confirmed, flight: Flight
+        self, context: RequestContext, ask: Ask, rule: DomainRule, decision: Confirmed, flight: Flight
     ) -> Answer:
         copy = decision.copy
         body = await self._stored.of(copy)
@@ -258,7 +258,7 @@ class Contacts:
         return self._sending.from_copy(context, copy, body, member)
 
     async def _relay(
-        self, context: RequestContext, ask: Ask, rule: Rule, fetched: Fetched, relay: Relay, flight: Flight
+        self, context: RequestContext, ask: Ask, rule: DomainRule, fetched: Fetched, relay: Relay, flight: Flight
     ) -> Answer:
         """Pass an answer on, collecting its content on the way if it is to be kept."""
         if relay.drops:
@@ -330,7 +330,7 @@ class Contacts:
         body = spool.body if whole else None
         return _Coming(body if isinstance(body, bytes) else content, release, body, is_whole=whole)
 
-    def _must_be_whole(self, ask: Ask, rule: Rule, fetched: Fetched) -> bool:
+    def _must_be_whole(self, ask: Ask, rule: DomainRule, fetched: Fetched) -> bool:
         """Whether the content is awaited before anything is sent: a copy would stand in for it."""
         fits = fetched.length is not None and fetched.length <= self._present.site.max_cached_body
         return fits and on_failure(ask, rule, self._clock.now()) is not None

@@ -31,7 +31,7 @@ from bestbefore.addon.rfc9111.caching.bypass import bypass_reason
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
-from bestbefore.addon.rules import Rule, Rules
+from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.store import Store
 
@@ -165,11 +165,11 @@ class Exchanges:
         """An error of our own."""
         return self._sending.refused(self._context(request, client, self._clock.now()), status, detail, message)
 
-    async def _copies(self, request: Request, client: Client, rule: Rule) -> tuple[Copy, ...]:
+    async def _copies(self, request: Request, client: Client, rule: DomainRule) -> tuple[Copy, ...]:
         found = await self._store.copies(request.target.url, request.partition)
         return tuple([await self._evaluated(copy, rule) for copy in _shown_to(client, found.copies)])
 
-    def _rule(self, request: Request) -> Rule:
+    def _rule(self, request: Request) -> DomainRule:
         return self._present.rules.rule_for(request.target.host, request.target.path)
 
     def _count(self, context: RequestContext) -> None:
@@ -183,7 +183,7 @@ class Exchanges:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
         return RequestContext(request, peer_of(client), reach, self._clock.monotonic(), now_s)
 
-    async def _evaluated(self, copy: Copy, rule: Rule) -> Copy:
+    async def _evaluated(self, copy: Copy, rule: DomainRule) -> Copy:
         """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""
         if copy.rule == rule.key:
             return copy

@@ -10,7 +10,7 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.response import PERMANENT_S
 from bestbefore.addon.feeds.hints import bounded
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.rules import Rule, Rules
+from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
 
@@ -35,7 +35,7 @@ class ExpiryEvaluator:
         self._groups.clear()
         self._store.regroup()
 
-    async def evaluated(self, copy: Copy, record: Record | None, rule: Rule) -> Copy:
+    async def evaluated(self, copy: Copy, record: Record | None, rule: DomainRule) -> Copy:
         """The copy with the verdict of the rule's policy at the moment at which the copy was current."""
         if record is None:
             return copy.with_verdict(None, "", rule.key)
@@ -51,7 +51,7 @@ class ExpiryEvaluator:
                 return copy.with_verdict(expiry_s, FEED_HINT, rule.key)
         return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key)
 
-    async def _group(self, host: str, rule: Rule) -> Group:
+    async def _group(self, host: str, rule: DomainRule) -> Group:
         name = rule.group
         domain = registrable_domain(host)
         if name is None:

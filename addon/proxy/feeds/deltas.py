@@ -12,7 +12,7 @@ from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.rfc9111.caching.vary import accepted_encodings
 from bestbefore.addon.rfc9111.message import Head
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 from bestbefore.addon.store.store import Store
 
 
@@ -23,7 +23,7 @@ class Deltas:
         self._store = store
         self._feeds = feeds
 
-    async def shorten(self, answer: Answer, context: RequestContext, rule: Rule) -> None:
+    async def shorten(self, answer: Answer, context: RequestContext, rule: DomainRule) -> None:
         """Make the answer a delta, if the request asks for one, it is possible, and it is shorter.
 
         Raises OriginError if the content is still on its way and does not come.

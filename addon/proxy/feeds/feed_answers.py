@@ -15,7 +15,7 @@ from bestbefore.addon.rfc9111.caching.storing import NoStore
 from bestbefore.addon.rfc9111.conditional.validation import is_not_modified, not_modified
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Head, Request
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 
 
 def teaches_as_feed(relay: Relay) -> bool:
@@ -24,7 +24,7 @@ def teaches_as_feed(relay: Relay) -> bool:
     return teaches and may_be_feed(relay.head)
 
 
-def is_awaited(request: Request, relay: Relay, rule: Rule) -> bool:
+def is_awaited(request: Request, relay: Relay, rule: DomainRule) -> bool:
     """Whether the content, if it is a feed, is to be complete before its head is sent.
 
     It is where the head depends on it: for an entity tag of ours, or a delta. What is sent as a page of HTML, say, is
@@ -36,11 +36,11 @@ def is_awaited(request: Request, relay: Relay, rule: Rule) -> bool:
     return _wants_tag(draft, rule) or (rule.feed_delta and feed_delta.is_asked_for(request))
 
 
-def _wants_tag(copy: Copy, rule: Rule) -> bool:
+def _wants_tag(copy: Copy, rule: DomainRule) -> bool:
     return rule.feed_etag and not copy.has_validator and not copy.cache_control.no_transform
 
 
-def as_copy_of_feed(copy: Copy, document: Document, rule: Rule) -> Copy:
+def as_copy_of_feed(copy: Copy, document: Document, rule: DomainRule) -> Copy:
     """The copy, known to be this feed, and with an entity tag of ours if it needs one."""
     return replace(copy, is_feed=True, own_etag=tag_for(document) if _wants_tag(copy, rule) else "")
 

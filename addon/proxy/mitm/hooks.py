@@ -25,7 +25,7 @@ from bestbefore.addon.proxy.mitm.layer import install
 from bestbefore.addon.proxy.mitm.stream import OURS
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.mitm.tunnels import Refusals
-from bestbefore.addon.proxy.mitm.wait import Work
+from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -121,7 +121,7 @@ class BestBefore:
 
     # What the layer needs.
 
-    async def bestbefore_wait(self, work: Work[object]) -> None:
+    async def bestbefore_wait(self, work: AsyncCall[object]) -> None:
         """Run what the layer waits for."""
         await work.run()
 

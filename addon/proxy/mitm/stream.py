@@ -27,7 +27,7 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Asking, nobody
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.translate import request_of, response_of
-from bestbefore.addon.proxy.mitm.wait import BestbeforeWait, Work
+from bestbefore.addon.proxy.mitm.wait import AsyncCall, BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Head, Request
 
@@ -305,7 +305,7 @@ class CachingStream(HttpStream):
         return sent
 
     def _wait[T](self, start: Callable[[], Awaitable[T]]) -> layer.CommandGenerator[T]:
-        work = Work(start)
+        work = AsyncCall(start)
         yield BestbeforeWait(work)
         return work.outcome()
 

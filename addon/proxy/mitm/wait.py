@@ -12,7 +12,7 @@ from typing import Any
 from mitmproxy.proxy import commands
 
 
-class Work[T]:
+class AsyncCall[T]:
     """A coroutine function and, after it has run, its outcome."""
 
     def __init__(self, start: Callable[[], Awaitable[T]]) -> None:
@@ -39,4 +39,4 @@ class BestbeforeWait(commands.StartHook):
     """Run this work; the layer that sent it goes on afterwards. Its handler in the addon is `bestbefore_wait`."""
 
     name = "bestbefore_wait"
-    work: Work[Any]
+    work: AsyncCall[Any]

@@ -30,7 +30,7 @@ _NO_STORE = ("Cache-Control", "no-store")
 
 
 @dataclass(frozen=True, slots=True)
-class Site:
+class PageContents:
     """What the pages show of this proxy."""
 
     index_html: bytes
@@ -62,7 +62,7 @@ class Site:
         return cls(html.encode("utf-8", "replace"), ours[0] + b"\n", bundle_file.read_bytes())
 
 
-def respond(site: Site, request: Request, now_s: float) -> tuple[Head, bytes]:
+def respond(site: PageContents, request: Request, now_s: float) -> tuple[Head, bytes]:
     """The response to a request for this host: its head, which bears Content-Length, and its content.
 
     It bears no Date. A Date counts whole seconds, and the age that a cache infers from the lost fraction would eat

@@ -49,7 +49,7 @@ type Piece = Span | bytes
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ByteRangePart:
     """The answer to a request for a part."""
 
     head: Head
@@ -65,7 +65,7 @@ def whole(request: Request) -> Request:
     return replace(request, fields=request.fields.without({"range", "if-range"}))
 
 
-def part(request: Request, head: Head, *, arriving: bool = False) -> Part | None:
+def part(request: Request, head: Head, *, arriving: bool = False) -> ByteRangePart | None:
     """What a request gets of a response whose head, as it would be sent, this is; None: the whole.
 
     Only GET has ranges, and only a 200 has parts: so a 304 comes first (RFC 9110 13.2.2, 14.2). The size of the
@@ -168,7 +168,7 @@ def _holds(if_range: str, fields: Fields) -> bool:
     return modified_s is not None and modified_s + 1 <= date_s and parse_http_date(if_range, date_s) == modified_s
 
 
-def _unsatisfiable(head: Head, size: int) -> Part:
+def _unsatisfiable(head: Head, size: int) -> ByteRangePart:
     """RFC 9110 15.5.17."""
     kept = Fields(
         (name, value)
@@ -176,18 +176,18 @@ def _unsatisfiable(head: Head, size: int) -> Part:
         if name.lower() in _OF_A_REFUSAL or name.lower().startswith("access-control-")
     )
     fields = kept.added(("Content-Range", f"bytes */{size}"), ("Content-Length", "0"), ("Cache-Control", "no-store"))
-    return Part(Head(416, fields, HTTPStatus(416).phrase), ())
+    return ByteRangePart(Head(416, fields, HTTPStatus(416).phrase), ())
 
 
-def _single(head: Head, span: Span, size: int) -> Part:
+def _single(head: Head, span: Span, size: int) -> ByteRangePart:
     """RFC 9110 15.3.7.1."""
     fields = head.fields.without(_OF_THE_WHOLE).added(
         ("Content-Range", _content_range(span, size)), ("Content-Length", str(span.end - span.start))
     )
-    return Part(_partial(fields), (span,))
+    return ByteRangePart(_partial(fields), (span,))
 
 
-def _multiple(head: Head, spans: tuple[Span, ...], size: int) -> Part | None:
+def _multiple(head: Head, spans: tuple[Span, ...], size: int) -> ByteRangePart | None:
     """RFC 9110 15.3.7.2; None where the whole is the shorter answer to many ranges."""
     # A digest, since nothing here is random. An origin that foresees it, and sends it within its content, deceives only
     # the clients of that content.
@@ -206,7 +206,7 @@ def _multiple(head: Head, spans: tuple[Span, ...], size: int) -> Part | None:
     fields = head.fields.without(_OF_THE_WHOLE | {"content-type"}).added(
         ("Content-Type", f"multipart/byteranges; boundary={boundary}"), ("Content-Length", str(length))
     )
-    return Part(_partial(fields), tuple(pieces))
+    return ByteRangePart(_partial(fields), tuple(pieces))
 
 
 def _content_range(span: Span, size: int) -> str:

@@ -41,7 +41,7 @@ def is_whole(ref: BodyRef, content: bytes) -> bool:
     return len(content) == ref.size and digest.hexdigest() == ref.digest
 
 
-class Reading(NamedTuple):
+class BodyReading(NamedTuple):
     """What was found of a body."""
 
     body: bytes | Path | None
@@ -106,18 +106,18 @@ class BodyFiles:
         except OSError:
             return None
 
-    def read(self, ref: BodyRef) -> Reading:
+    def read(self, ref: BodyRef) -> BodyReading:
         """The content, compared with its digest. That of a file that is streamed is read for it, once."""
         path = self.find(ref)
         if path is None:
-            return Reading(None)
+            return BodyReading(None)
         try:
             if ref.size > STREAM_FROM_BYTES:
-                return Reading(path) if self._is_whole_file(ref, path) else self._removed(path)
+                return BodyReading(path) if self._is_whole_file(ref, path) else self._removed(path)
             content = path.read_bytes()
         except OSError:
-            return Reading(None)
-        return Reading(content) if is_whole(ref, content) else self._removed(path)
+            return BodyReading(None)
+        return BodyReading(content) if is_whole(ref, content) else self._removed(path)
 
     def _is_whole_file(self, ref: BodyRef, path: Path) -> bool:
         with path.open("rb") as file:
@@ -136,9 +136,9 @@ class BodyFiles:
         return True
 
     @staticmethod
-    def _removed(path: Path) -> Reading:
+    def _removed(path: Path) -> BodyReading:
         path.unlink(missing_ok=True)
-        return Reading(None, damaged=True)
+        return BodyReading(None, damaged=True)
 
     def list(self) -> list[Path]:
         """All files, those left over from an interrupted write too."""

@@ -11,7 +11,7 @@ WAITING_OBJECTS = 50_000
 """Of how many objects counts may wait to be written; beyond it the requests of others are not counted."""
 
 
-class Requests:
+class RequestCounter:
     """What was counted since the last batch. A batch whose answer is lost is written again, and so counts twice."""
 
     def __init__(self, faults: Faults) -> None:

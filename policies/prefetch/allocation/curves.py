@@ -25,7 +25,7 @@ NOTHING_LEFT = float(np.nextafter(-1.0, 0.0))
 """1 - y is computed as 1 + (y' - y) / y', y' < 1; where that is no more than rounding leaves of it, y >= 1."""
 
 
-class Curve(Protocol):
+class AllocationCurve(Protocol):
     """Which refreshes follow from x, the logarithm by which the multiplier is searched for; they fall as x rises."""
 
     slope: float

@@ -11,7 +11,7 @@ import numpy as np
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
-from bestbefore.policies.prefetch.allocation.curves import LEAST_X, AgeCurve, Curve, FreshnessCurve
+from bestbefore.policies.prefetch.allocation.curves import LEAST_X, AgeCurve, AllocationCurve, FreshnessCurve
 from bestbefore.policies.prefetch.allocation.histogram import Histogram
 from bestbefore.policies.prefetch.allocation.ratio import ratio_of_surprise
 from bestbefore.policies.prefetch.allocation.root import Root, falling_root
@@ -33,7 +33,7 @@ CERTAIN_SURPRISE = 37.0
 """Where the best object has s = r - ln(1+r) above this, that of every other is infinite in float64."""
 
 
-class Objects:
+class BudgetedObjects:
     """The objects among which a budget is divided, and the passes over them."""
 
     def __init__(self, rates: FloatArray, weights: FloatArray, curve: type[FreshnessCurve | AgeCurve]) -> None:
@@ -56,7 +56,7 @@ class Objects:
                 histogram.add(curve.bins(keys), some_rates, keys)
         self._bin_numbers, self.bin_rates, self.bin_keys = histogram.filled()
 
-    def refresh(self, curve: Curve, x: float, out: FloatArray) -> float:
+    def refresh(self, curve: AllocationCurve, x: float, out: FloatArray) -> float:
         """Write the refreshes of all objects at x into `out`, and give their sum."""
         total = 0.0
         for part in chunks(len(self.rates)):
@@ -64,7 +64,7 @@ class Objects:
             total += float(out[part].sum())
         return total
 
-    def approach(self, curve: Curve, x: float, out: FloatArray, share: float) -> None:
+    def approach(self, curve: AllocationCurve, x: float, out: FloatArray, share: float) -> None:
         """Move `out` by a share in [0, 1] towards the refreshes at x."""
         for part in chunks(len(self.rates)):
             there = self.scratch.second[:len(out[part])]
@@ -100,7 +100,7 @@ class Objects:
             np.copyto(best[part], self.rates[part], where=keys == self.least_key)
         return best
 
-    def refresh_bins(self, curve: Curve, x: float) -> float:
+    def refresh_bins(self, curve: AllocationCurve, x: float) -> float:
         """The sum of the refreshes at x, were all objects of a bin in its middle."""
         total = 0.0
         for part in chunks(len(self.bin_rates)):
@@ -109,7 +109,7 @@ class Objects:
             total += float(out.sum())
         return total
 
-    def _refresh(self, curve: Curve, x: float, part: slice, out: FloatArray) -> None:
+    def _refresh(self, curve: AllocationCurve, x: float, part: slice, out: FloatArray) -> None:
         keys = self.scratch.first[:len(out)]
         curve.keys(self.rates[part], self.weights[part], keys)
         curve.refreshes(self.rates[part], keys, x, out, self.scratch)
@@ -122,14 +122,14 @@ def excess(total: float, budget: float) -> float:
     return math.log(total / budget) if total > 0.0 else -700.0
 
 
-def solve_bins(objects: Objects, curve: Curve, budget: float, start: float, most: float) -> Root:
+def solve_bins(objects: BudgetedObjects, curve: AllocationCurve, budget: float, start: float, most: float) -> Root:
     """The x <= most at which the refreshes of the bins add up to the budget, searched for from `start`."""
     return falling_root(
         lambda x: excess(objects.refresh_bins(curve, x), budget), start, curve.slope, BINS_TOLERANCE, most
     )
 
 
-def solve(objects: Objects, curve: Curve, budget: float, of_bins: Root, most: float) -> FloatArray:
+def solve(objects: BudgetedObjects, curve: AllocationCurve, budget: float, of_bins: Root, most: float) -> FloatArray:
     """The refreshes, (n,), that lie on the curve at x <= most and add up to the budget > 0; x is near that of the bins.
 
     Where neighbouring multipliers in float64 lie on either side of the budget (an object at the edge of being given up
@@ -157,7 +157,7 @@ def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArra
     so many, as others would be given up for them. Nearly all of the budget goes to those others, if there are any.
     """
     with np.errstate(all="ignore"):
-        objects = Objects(rates, weights, FreshnessCurve)
+        objects = BudgetedObjects(rates, weights, FreshnessCurve)
         if not len(objects.bin_rates):
             return np.zeros(len(rates))
         curve = FreshnessCurve(objects.least_key)
@@ -180,7 +180,7 @@ def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArra
 def youngest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArray:
     """The refreshes that minimise sum w A; all (n,), rates and weights finite and >= 0, budget > 0."""
     with np.errstate(all="ignore"):
-        objects = Objects(rates, weights, AgeCurve)
+        objects = BudgetedObjects(rates, weights, AgeCurve)
         if not len(objects.bin_rates):
             return np.zeros(len(rates))
         curve = AgeCurve()

@@ -30,7 +30,7 @@ from bestbefore.policies.prefetch.slots.flow import crawls_at_each_start, first_
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class Downtime:
     """A time in which a crawler is not available: from `start_s` up to, but not at, `end_s`."""
 
     start_s: float
@@ -49,7 +49,7 @@ class Slots:
     """(M,) from 0."""
 
     @classmethod
-    def of(cls, period_s: float, slots_of_crawlers: Sequence[int], closed: Iterable[Window] = ()) -> Self:
+    def of(cls, period_s: float, slots_of_crawlers: Sequence[int], closed: Iterable[Downtime] = ()) -> Self:
         """`slots_of_crawlers[k]` >= 0 equal slots of crawler k in the period, less those that start in a window.
 
         Raises ValueError, which names the crawler, for a negative number of slots or a window of none of them.

@@ -16,7 +16,7 @@ from bestbefore.policies.validation.machinery.fallback import (
 )
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
-from bestbefore.policies.validation.machinery.policy import Formula, Outcome, verdict_of
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Formula, verdict_of
 from bestbefore.policies.validation.machinery.ranges import check_range
 from bestbefore.policies.validation.machinery.verdict import MAX_TTL, MIN_TTL, Decision, Verdict
 
@@ -139,7 +139,9 @@ class Bounded:
     def needs(self) -> Needs:
         return self.policy.needs
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+    def verdict(
+        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+    ) -> Verdict:
         rule = self.rule
         state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
         known = HistoryFeatures(history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h)

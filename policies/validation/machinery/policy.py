@@ -19,7 +19,7 @@ _REASONS = tuple(Reason)
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ContactOutcome:
     """What became of a verdict, told at the next contact for the same copy."""
 
     state: float
@@ -41,7 +41,9 @@ class Policy(Protocol):
         """The features it asks for."""
         ...
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+    def verdict(
+        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+    ) -> Verdict:
         """The expiry of a copy that is current at t, where t_0 <= t. Updates after t are not looked at.
 
         `group` is the group of the object; None, where no group is known, is a group without updates.
@@ -86,7 +88,9 @@ class Formula:
         """
         raise NotImplementedError
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+    def verdict(
+        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+    ) -> Verdict:
         """See `Policy.verdict`."""
         if outcome is None:
             known = HistoryFeatures(history, group, t)

@@ -59,4 +59,4 @@ class Verdict(NamedTuple):
     reason: str
     """The word for what decided: one of the policy's, or a `Reason`."""
     state: float | None = None
-    """What the policy is to be told at the next contact for this copy (`Outcome`); None if it keeps no state."""
+    """What the policy is to be told at the next contact for this copy (`ContactOutcome`); None if it keeps no state."""

@@ -10,7 +10,7 @@ from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import IdArray, Requests, Updates
 
 
-class Histories(NamedTuple):
+class PackedHistories(NamedTuple):
     """The complete history of each requested object and of its group, all observed since one origin."""
 
     objects: Packed

@@ -18,7 +18,7 @@ VALIDATION_RATE = "validation_rate"
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class PolicyCurve:
     """A policy under the name that a legend gives it; `{}` stands in its SPEC for the tuning parameter."""
 
     name: str
@@ -35,13 +35,13 @@ class Curve:
         return self.spec.partition(":")[2].partition("=")[0]
 
 
-TTL = Curve("TTL", "ttl:alpha={}")
-INDHIST = Curve("IndHist", "indhist:theta={}")
-AGGHIST = Curve("AggHist", "agghist:theta={}")
-AGGHIST_SEGMENTS = Curve("AggHist, optimal segments", "agghist:theta={},segment_penalty=1")
-INDAGG = Curve("Adaptive IndHist/AggHist, T=0.5", "indagg:theta={},threshold=0.5")
-INDTTL_HOUR = Curve("Adaptive IndHist/TTL, W=1 h", "indttl:theta={0},alpha={0},window=1h,threshold=2")
-INDTTL_DAY = Curve("Adaptive IndHist/TTL, W=24 h", "indttl:theta={0},alpha={0},window=24h,threshold=2")
+TTL = PolicyCurve("TTL", "ttl:alpha={}")
+INDHIST = PolicyCurve("IndHist", "indhist:theta={}")
+AGGHIST = PolicyCurve("AggHist", "agghist:theta={}")
+AGGHIST_SEGMENTS = PolicyCurve("AggHist, optimal segments", "agghist:theta={},segment_penalty=1")
+INDAGG = PolicyCurve("Adaptive IndHist/AggHist, T=0.5", "indagg:theta={},threshold=0.5")
+INDTTL_HOUR = PolicyCurve("Adaptive IndHist/TTL, W=1 h", "indttl:theta={0},alpha={0},window=1h,threshold=2")
+INDTTL_DAY = PolicyCurve("Adaptive IndHist/TTL, W=24 h", "indttl:theta={0},alpha={0},window=24h,threshold=2")
 
 
 def values_between(least: float, most: float, n: int) -> list[float]:
@@ -50,7 +50,7 @@ def values_between(least: float, most: float, n: int) -> list[float]:
 
 
 def series_of_curves(
-    work: Work, scenario: Scenario, curves: Sequence[Curve], values: Sequence[float], what: str
+    work: Work, scenario: Scenario, curves: Sequence[PolicyCurve], values: Sequence[float], what: str
 ) -> list[Series]:
     """A series of results for each curve, in the order of the values."""
     points = [(curve, point) for curve in curves for point in curve.points(values)]

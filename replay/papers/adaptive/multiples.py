@@ -10,7 +10,7 @@ from bestbefore.replay.papers.adaptive.curves import (
     STALE_RATE,
     TTL,
     VALIDATION_RATE,
-    Curve,
+    PolicyCurve,
     at,
     crossing,
     series_of_curves,
@@ -24,7 +24,7 @@ from bestbefore.replay.simulate.scenario import Scenario
 STALE_RATES = (0.01, 0.02, 0.05)
 TUNING = values_between(0.004, 1.0, 25)
 """So near to each other that the straight lines between them do not decide."""
-BOUNDED = Curve("IndHist, max_ttl=1h", "indhist:theta={},max_ttl=1h")
+BOUNDED = PolicyCurve("IndHist, max_ttl=1h", "indhist:theta={},max_ttl=1h")
 CURVES = (TTL, AGGHIST, INDHIST, BOUNDED)
 BOUNDS = ("inf", "1d", "4h", "2h", "1h", "30m")
 
@@ -45,7 +45,9 @@ def bounds(work: Work, scenario: Scenario) -> tuple[list[str], list[list[str]]]:
     """The heads and rows of a table of policies under a `max_ttl`, as multiples of TTL without one."""
     policies = (TTL, AGGHIST, INDHIST)
     curves = [
-        Curve(f"{policy.name} {bound}", f"{policy.spec},max_ttl={bound}") for bound in BOUNDS for policy in policies
+        PolicyCurve(f"{policy.name} {bound}", f"{policy.spec},max_ttl={bound}")
+        for bound in BOUNDS
+        for policy in policies
     ]
     found = [_over(one, ttl) for ttl, *all_ in [needed(work, scenario, [TTL, *curves], "bounds")] for one in all_]
     n = len(policies)
@@ -56,7 +58,7 @@ def bounds(work: Work, scenario: Scenario) -> tuple[list[str], list[list[str]]]:
     return ["max_ttl", *(policy.name for policy in policies)], rows
 
 
-def needed(work: Work, scenario: Scenario, curves: Sequence[Curve], what: str) -> list[Needed]:
+def needed(work: Work, scenario: Scenario, curves: Sequence[PolicyCurve], what: str) -> list[Needed]:
     """The validations of each curve, as shares of the requests that found a copy."""
     series = series_of_curves(work, scenario, curves, TUNING, what)
     return [[at(one, STALE_RATE, rate, VALIDATION_RATE) for rate in STALE_RATES] for one in series]

@@ -8,7 +8,7 @@ import numpy as np
 from bestbefore.policies.models.history import DAY_S, FloatArray
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness
 from bestbefore.replay.papers.feeds.runs import BOTH, ONLINE, PLANNED, STRATEGIES, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
@@ -29,7 +29,7 @@ WEIGHTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 }
 
 
-def write(page: Page, learnt: Learnt) -> list[Claim]:
+def write(page: Page, learnt: LearntRates) -> list[Claim]:
     """The sections, and what becomes of the claims."""
     claims = [*_write_table_2(page, learnt), *_write_savings(page, learnt.spans)]
     _write_weights(page, learnt)
@@ -37,11 +37,11 @@ def write(page: Page, learnt: Learnt) -> list[Claim]:
     return claims
 
 
-def _measured(learnt: Learnt, schedules: Schedules) -> Measured:
+def _measured(learnt: LearntRates, schedules: Schedules) -> Measured:
     return Measured.of(schedules, learnt.spans.judged, len(learnt.spans), START_S, END_S)
 
 
-def _write_table_2(page: Page, learnt: Learnt) -> list[Claim]:
+def _write_table_2(page: Page, learnt: LearntRates) -> list[Claim]:
     page.section("Table 2: allocations for crawlers")
     budget = float(len(learnt.spans))
     schedules = {
@@ -104,7 +104,7 @@ def _write_savings(page: Page, spans: Spans) -> list[Claim]:
                   verdict(*(mean <= 4.3 for mean in means.values())))]
 
 
-def _write_weights(page: Page, learnt: Learnt) -> None:
+def _write_weights(page: Page, learnt: LearntRates) -> None:
     page.section("Weights")
     page.text(
         """Definition 2 weighs feeds. Theorem 1 gives f ~ sqrt(w lambda), so with w = lambda retrievals are
@@ -127,7 +127,7 @@ def _write_weights(page: Page, learnt: Learnt) -> None:
     page.table(("weight of a feed", "uniform", "allocation, w = 1", "allocation with these weights"), rows)
 
 
-def _write_bursty(page: Page, learnt: Learnt) -> None:
+def _write_bursty(page: Page, learnt: LearntRates) -> None:
     page.section("Burstiness")
     spans = learnt.spans
     value = np.array([burstiness(times) if times.size >= ENOUGH else np.nan for times in spans.times_s])

@@ -9,7 +9,7 @@ from bestbefore.policies.models.history import BINS, FloatArray
 from bestbefore.policies.models.patterns import Clusters
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes
-from bestbefore.replay.papers.feeds.learnt import STRENGTH, Learnt
+from bestbefore.replay.papers.feeds.learnt import STRENGTH, LearntRates
 from bestbefore.replay.papers.feeds.runs import BUDGETS
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import timed, uniform
@@ -23,7 +23,7 @@ LEVEL = 1e-6
 MAJOR = 6
 """How many of the twelve the paper shows."""
 
-PATTERNS: Mapping[str, Callable[[Learnt], FloatArray]] = {
+PATTERNS: Mapping[str, Callable[[LearntRates], FloatArray]] = {
     "of all feeds together": lambda learnt: learnt.of_all,
     "the feed's own": lambda learnt: learnt.own,
     "its cluster's, of 12 of all feeds (paper)": lambda learnt: learnt.nearest,
@@ -32,7 +32,7 @@ PATTERNS: Mapping[str, Callable[[Learnt], FloatArray]] = {
 }
 
 
-def mean_minutes(learnt: Learnt, run: tuple[str, int]) -> float:
+def mean_minutes(learnt: LearntRates, run: tuple[str, int]) -> float:
     """The mean delay under strategy 2 with a pattern at so many retrievals a day."""
     name, per_day = run
     spans = learnt.spans
@@ -52,7 +52,7 @@ def theorem_3(found: Clusters) -> tuple[int, int]:
     return fulfilled, points
 
 
-def write(work: Work, page: Page, learnt: Learnt, everything: Learnt) -> None:
+def write(work: Work, page: Page, learnt: LearntRates, everything: LearntRates) -> None:
     """The section."""
     page.section("Figures 10 and 12: the hours at which feeds post")
     daily = everything.clusters_of_daily

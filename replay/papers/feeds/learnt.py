@@ -17,7 +17,7 @@ traces differ by one percent."""
 HOURS_A_DAY = 24.0
 
 
-class Learnt:
+class LearntRates:
     """Rates a day (F,) and profiles (F, 24) of feeds, all from their two weeks alone."""
 
     def __init__(self, spans: Spans) -> None:

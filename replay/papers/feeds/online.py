@@ -1,6 +1,6 @@
 """Retrievals without a plan: whom to retrieve next is decided when a retrieval is due, by all that is known by then.
 
-What was retrieved is learnt from: the rate of a feed after a retrieval is what `Learnt.rates_at` says.
+What was retrieved is learnt from: the rate of a feed after a retrieval is what `LearntRates.rates_at` says.
 """
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.online.delay import DelayIndex
 from bestbefore.policies.prefetch.online.spacing import DueDates
-from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import evenly
 from bestbefore.replay.simulate.polling import Listed
@@ -19,7 +19,7 @@ BEYOND_S = 3 * DAY_S
 """Retrievals go on for so long after the end, for the last postings."""
 
 
-def by_index(learnt: Learnt, per_day: float) -> Listed:
+def by_index(learnt: LearntRates, per_day: float) -> Listed:
     """The retrievals by `DelayIndex`: every ten minutes as many as are due."""
     feeds = len(learnt.spans)
     rates = learnt.rates_at(np.arange(feeds), START_S)
@@ -37,7 +37,7 @@ def by_index(learnt: Learnt, per_day: float) -> Listed:
     return _by_feed(np.concatenate(taken), np.concatenate(at), feeds)
 
 
-def by_due_dates(learnt: Learnt, per_day: float) -> Listed:
+def by_due_dates(learnt: LearntRates, per_day: float) -> Listed:
     """The retrievals by `DueDates`, one by one, at the frequencies of theorem 1; learnt anew every hour."""
     feeds = len(learnt.spans)
     per_hour = per_day * feeds * HOUR_S / DAY_S

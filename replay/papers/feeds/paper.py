@@ -1,7 +1,7 @@
 """The page of the paper."""
 
 from bestbefore.replay.papers.feeds import crawlers, examples, hours, pollers, population, tables, windows
-from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, like_paper, read_spans
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
@@ -11,7 +11,7 @@ def write(work: Work, page: Page) -> None:
     """See `papers.table.Write`."""
     spans = read_spans(work)
     spans[LIKE_PAPER_NAME] = like_paper(spans["all"])
-    sets = {name: Learnt(one) for name, one in spans.items()}
+    sets = {name: LearntRates(one) for name, one in spans.items()}
     like = sets[LIKE_PAPER_NAME]
     page.title("Efficient monitoring of feeds")
     page.text(

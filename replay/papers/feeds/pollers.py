@@ -9,7 +9,7 @@ import numpy as np
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLINE, PLANNED, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S, Spans
 from bestbefore.replay.papers.feeds.strategies import evenly
@@ -69,7 +69,7 @@ def mean_at(curve: Sequence[Measured], per_day: float) -> float | None:
     return None
 
 
-def write(work: Work, page: Page, learnt: Learnt, found: Found) -> None:
+def write(work: Work, page: Page, learnt: LearntRates, found: Found) -> None:
     """The section."""
     specs = [*AS_THEY_ARE.values(), *(spec for specs in tuned().values() for spec in specs)]
     brought = dict(zip(specs, work.each(partial(polled, learnt.spans), specs, "pollers"), strict=True))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from bestbefore.replay.papers.feeds import online
-from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import both, divided, papers_points, timed, uniform
 from bestbefore.replay.papers.work import Work
@@ -17,7 +17,7 @@ UNIFORM, TIMING, ALLOCATION, BOTH = "uniform", "timing only", "allocation only",
 PLANNED, ONLINE = "ours, planned", "ours, online"
 PAPERS = (UNIFORM, TIMING, ALLOCATION, BOTH)
 
-STRATEGIES: Mapping[str, Callable[[Learnt, int], Schedules]] = {
+STRATEGIES: Mapping[str, Callable[[LearntRates, int], Schedules]] = {
     UNIFORM: lambda learnt, per_day: uniform(len(learnt.spans), per_day),
     TIMING: lambda learnt, per_day: timed(learnt.nearest, per_day, papers_points),
     ALLOCATION: lambda learnt, per_day: divided(learnt.rates, None, per_day),
@@ -33,14 +33,14 @@ Key = tuple[str, str, int]
 """A set of feeds, a strategy, retrievals a day."""
 
 
-def measure(sets: Mapping[str, Learnt], key: Key) -> Measured:
+def measure(sets: Mapping[str, LearntRates], key: Key) -> Measured:
     """What a strategy brings."""
     name, strategy, per_day = key
     spans = sets[name].spans
     return Measured.of(STRATEGIES[strategy](sets[name], per_day), spans.judged, len(spans), START_S, END_S)
 
 
-def measured(work: Work, sets: Mapping[str, Learnt], keys: Sequence[Key]) -> dict[Key, Measured]:
+def measured(work: Work, sets: Mapping[str, LearntRates], keys: Sequence[Key]) -> dict[Key, Measured]:
     """What each brings, the most expensive first."""
     ordered = sorted(set(keys), key=lambda key: (-key[2] * len(sets[key[0]].spans), key))
     return dict(zip(ordered, work.each(partial(measure, sets), ordered, "strategies"), strict=True))

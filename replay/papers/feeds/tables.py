@@ -6,7 +6,7 @@ import numpy as np
 
 from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.runs import (
     ALLOCATION,
     BOTH,
@@ -41,7 +41,7 @@ SOLVED = {name: name for name in (UNIFORM, TIMING, ALLOCATION)} | {BOTH: EXACT_B
 Found = Mapping[Key, Measured]
 
 
-def found_for(work: Work, sets: Mapping[str, Learnt]) -> Found:
+def found_for(work: Work, sets: Mapping[str, LearntRates]) -> Found:
     """All that the section shows."""
     keys: list[Key] = [(LIKE_PAPER_NAME, name, per_day) for name in STRATEGIES for per_day in BUDGETS]
     keys += [(ALL, name, per_day) for name in SOLVED.values() for per_day in BUDGETS]
@@ -52,7 +52,7 @@ def found_for(work: Work, sets: Mapping[str, Learnt]) -> Found:
     return measured(work, sets, keys)
 
 
-def _learn(learnt: Learnt) -> None:
+def _learn(learnt: LearntRates) -> None:
     """Once, before the work is divided among processes."""
     assert len(learnt.nearest) == len(learnt.rates)
     if learnt.spans.name not in (ALL, "releases"):
@@ -60,7 +60,7 @@ def _learn(learnt: Learnt) -> None:
         assert learnt.recent_rates is not None
 
 
-def write(page: Page, sets: Mapping[str, Learnt], found: Found) -> list[Claim]:
+def write(page: Page, sets: Mapping[str, LearntRates], found: Found) -> list[Claim]:
     """The sections, and what becomes of the claims."""
     _write_table_1(page, sets, found)
     _write_figure_13(page, found)
@@ -83,7 +83,7 @@ def write(page: Page, sets: Mapping[str, Learnt], found: Found) -> list[Claim]:
     return claims
 
 
-def _write_table_1(page: Page, sets: Mapping[str, Learnt], found: Found) -> None:
+def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) -> None:
     page.section("Table 1: the delay at one retrieval a day of a feed")
     like = {name: found[LIKE_PAPER_NAME, name, 1] for name in (*PAPERS, PLANNED, ONLINE)}
     page.text(
@@ -119,7 +119,7 @@ def _write_table_1(page: Page, sets: Mapping[str, Learnt], found: Found) -> None
     )
 
 
-def _uniform_at_each_hour(learnt: Learnt) -> Sequence[float]:
+def _uniform_at_each_hour(learnt: LearntRates) -> Sequence[float]:
     spans = learnt.spans
     feeds = len(spans)
     return [

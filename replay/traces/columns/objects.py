@@ -5,7 +5,7 @@ from pathlib import Path
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.csv import check_utf8, rows_of
 from bestbefore.replay.traces.formats.opml import listed_feeds, looks_like_opml
-from bestbefore.replay.traces.opening import Source, opened
+from bestbefore.replay.traces.opening import OpenTrace, opened
 
 OBJECT = "object"
 CLASS = "class"
@@ -25,7 +25,7 @@ def read_labels(path: Path, column: str) -> dict[str, str]:
         return {feed.address: feed.folder for feed in listed_feeds(source)}
 
 
-def _from_rows(source: Source, column: str) -> dict[str, str]:
+def _from_rows(source: OpenTrace, column: str) -> dict[str, str]:
     labels: dict[str, str] = {}
     with rows_of(source, (OBJECT, column)) as (header, rows):
         object_at, label_at = header.index(OBJECT), header.index(column)

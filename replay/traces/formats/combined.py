@@ -10,7 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, Accesses, AccessRows
-from bestbefore.replay.traces.opening import Source, first_lines, lines
+from bestbefore.replay.traces.opening import OpenTrace, first_lines, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 _INSIDE = r'[^"\\]*+(?:\\.[^"\\]*+)*+'  # of quotes
@@ -29,7 +29,7 @@ _MONTHS = {name: number for number, name in enumerate(
     ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1)}
 
 
-def read_combined(source: Source, skipped: Skipped) -> Accesses:
+def read_combined(source: OpenTrace, skipped: Skipped) -> Accesses:
     """The GET requests of a log. Other requests are left out and counted."""
     rows = AccessRows()
     minutes = _Minutes()

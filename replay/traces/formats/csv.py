@@ -28,7 +28,7 @@ from bestbefore.replay.traces.columns.columnar import (
 from bestbefore.replay.traces.columns.names import NO_NAME, NameColumn
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.inference.accesses import UNKNOWN
-from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.skipped import shortened
 
 Warn = Callable[[str], None]
@@ -37,7 +37,7 @@ LONGEST_LINE = 1 << 22
 """Characters: longer ones, such as a whole file that is no text, go to the parser in pieces, which it refuses."""
 
 
-def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
+def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """The columns asked for. Raises TraceError, also where an optional one is missing in a row."""
     with rows_of(source, required) as (header, rows):
         wanted = [column for column in (*required, *optional) if column in header]
@@ -112,7 +112,7 @@ def _filler(
 
 
 @contextmanager
-def rows_of(source: Source, required: Sequence[str]) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
+def rows_of(source: OpenTrace, required: Sequence[str]) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
     """The header of a file, which names these columns, and its rows, each as long.
 
     What is found wrong in the rows, here or where they are read (a ValueError), is a TraceError that names the line.

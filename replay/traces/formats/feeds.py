@@ -24,7 +24,7 @@ from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.feed_identity import Identity, identity_of
 from bestbefore.replay.traces.formats.opml import FeedFinder, address_key, listed_feeds, looks_like_opml
-from bestbefore.replay.traces.opening import Source, opened
+from bestbefore.replay.traces.opening import OpenTrace, opened
 from bestbefore.replay.traces.skipped import Skipped, printable, shortened
 
 GZIPPED = ".gz"
@@ -34,7 +34,7 @@ MOST_READ_BYTES = LIMITS.document_bytes + 1
 """Of one document: enough to see that it is too large."""
 
 
-def read_feed(source: Source, skipped: Skipped) -> Updates:
+def read_feed(source: OpenTrace, skipped: Skipped) -> Updates:
     """The postings of one stored document."""
     archive = _Archive(skipped)
     archive.add(Path(source.path.name), source.file.read(MOST_READ_BYTES))
@@ -48,7 +48,7 @@ def read_feed_folder(folder: Path, skipped: Skipped) -> Updates:
     return archive.updates()
 
 
-def read_listed_feeds(source: Source, skipped: Skipped) -> Updates:
+def read_listed_feeds(source: OpenTrace, skipped: Skipped) -> Updates:
     """The postings of the feeds on a list, from documents in its folder. Raises TraceError if it is no list."""
     archive = _Archive(skipped, FeedFinder(listed_feeds(source)))
     archive.add_folder(source.path.parent)

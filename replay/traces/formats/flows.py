@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, Accesses, AccessRows
 from bestbefore.replay.traces.inference.validators import validator_of
-from bestbefore.replay.traces.opening import DAMAGE, LONGEST_LINE_BYTES, Source
+from bestbefore.replay.traces.opening import DAMAGE, LONGEST_LINE_BYTES, OpenTrace
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _START = re.compile(rb"\d{1,12}:\d{1,12}:[a-z]")
 is the name of a field."""
 
 
-def read_flows(source: Source, skipped: Skipped) -> Accesses:
+def read_flows(source: OpenTrace, skipped: Skipped) -> Accesses:
     """The GET requests that were answered. Other flows are left out and counted.
 
     Without Last-Modified and ETag, a hash of the body is the validator.
@@ -80,7 +80,7 @@ def _text(text: str) -> str:
     return text.encode(errors="backslashreplace").decode()
 
 
-def _netstrings(source: Source, skipped: Skipped) -> Iterator[bytes]:
+def _netstrings(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
     """Each netstring as it stands. One that is broken ends the file: what follows cannot be found."""
     file = source.file
     number = 0

@@ -10,7 +10,7 @@ import msgspec
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, Accesses, AccessRows
 from bestbefore.replay.traces.inference.validators import validator_of
-from bestbefore.replay.traces.opening import LONGEST_LINE_BYTES, Source
+from bestbefore.replay.traces.opening import LONGEST_LINE_BYTES, OpenTrace
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 CLIENT = "har"
@@ -52,7 +52,7 @@ class _Archive(msgspec.Struct):
     log: _Log
 
 
-def read_har(source: Source, skipped: Skipped) -> Accesses:
+def read_har(source: OpenTrace, skipped: Skipped) -> Accesses:
     """The GET requests of an archive for HTTP URLs. Others are left out and counted. Raises TraceError."""
     try:
         archive = msgspec.json.decode(source.whole(LARGEST_BYTES), type=_Archive)

@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 import numpy as np
 
 from bestbefore.replay.traces.columns.columns import Updates
-from bestbefore.replay.traces.opening import Source, lines
+from bestbefore.replay.traces.opening import OpenTrace, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 DAY_S = 86400.0
@@ -39,7 +39,7 @@ class _Message:
     id: bytes = b""
 
 
-def read_mbox(source: Source, skipped: Skipped) -> Updates:
+def read_mbox(source: OpenTrace, skipped: Skipped) -> Updates:
     """The arrivals in a mailbox, as updates of one object that bears the name of the file without its endings."""
     name = source.path.name
     while name.endswith(_ENDINGS):
@@ -65,7 +65,7 @@ def looks_like_mbox(head: bytes) -> bool:
     return _SEPARATOR.match(head.split(b"\n", 1)[0]) is not None
 
 
-def _messages(source: Source, skipped: Skipped) -> Iterator[_Message]:
+def _messages(source: OpenTrace, skipped: Skipped) -> Iterator[_Message]:
     message: _Message | None = None
     field, in_header, after_blank = b"", False, True
     for number, line in lines(source, skipped):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from bestbefore.replay.traces.columns.columnar import NUMBERS, TEXTS, TIME, Table, Text, checked, named, require_columns
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.skipped import printable, shortened
 
 ZIP_MAGIC = b"PK\x03\x04"
@@ -31,7 +31,7 @@ Column = Callable[[str], NDArray[Any]]
 """The array of this name."""
 
 
-def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
+def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """The columns asked for. Raises TraceError."""
     if not source.head().startswith(ZIP_MAGIC):  # numpy would take it for a pickle
         raise TraceError(f"{source.path}: not an archive of columns: expected one that np.savez has made")
@@ -78,13 +78,13 @@ def looks_like_npz(head: bytes) -> bool:
     return head.startswith(ZIP_MAGIC) and b".npy" in head[:512]
 
 
-def _is_large(source: Source, member: ZipInfo) -> bool:
+def _is_large(source: OpenTrace, member: ZipInfo) -> bool:
     """Whether it can be mapped, and should be."""
     is_plain = member.compress_type == ZIP_STORED and not isinstance(source.file, GzipFile) and source.file.seekable()
     return is_plain and member.file_size >= MAPPED_BYTES
 
 
-def _mapped(source: Source, member: ZipInfo) -> NDArray[Any]:
+def _mapped(source: OpenTrace, member: ZipInfo) -> NDArray[Any]:
     """The array of a member that is stored as it is."""
     with source.path.open("rb") as file:
         file.seek(member.header_offset)

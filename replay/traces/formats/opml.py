@@ -17,7 +17,7 @@ from bestbefore.addon.feeds.characters import as_utf8
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.feed_identity import LONGEST_CHARACTERS, Identity
-from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.opening import OpenTrace
 
 _BEGINNING = re.compile(rb"(?:<\?.*?\?>|<!--.*?-->|<!(?!--)[^>]*>|\s+)*+<opml[\s>]", re.IGNORECASE | re.DOTALL)
 _BEGINNING_BYTES = 4096
@@ -41,7 +41,7 @@ def looks_like_opml(head: bytes) -> bool:
     return _BEGINNING.match(as_utf8(head[:_BEGINNING_BYTES])) is not None
 
 
-def listed_feeds(source: Source) -> tuple[ListedFeed, ...]:
+def listed_feeds(source: OpenTrace) -> tuple[ListedFeed, ...]:
     """The feeds of a list, each once, where it stands first. Raises TraceError, also if there are none."""
     body = source.file.read(DOCUMENT_BYTES + 1)
     if len(body) > DOCUMENT_BYTES:

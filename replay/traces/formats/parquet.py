@@ -14,13 +14,13 @@ from bestbefore.replay.traces.columns.columnar import NUMBERS, TEXTS, TIME, Tabl
 from bestbefore.replay.traces.columns.names import NO_NAME
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.inference.accesses import UNKNOWN
-from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.skipped import printable, shortened
 
 MAGIC = b"PAR1"
 
 
-def read_table(source: Source, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
+def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
     """The columns asked for. Raises TraceError."""
     pl = installed_polars(f"{source.path}: ")
     try:

@@ -7,7 +7,7 @@ those of an origin's log.
 """
 
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, Accesses, AccessRows
-from bestbefore.replay.traces.opening import Source, first_lines, lines
+from bestbefore.replay.traces.opening import OpenTrace, first_lines, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 FIELDS = 7
@@ -15,7 +15,7 @@ CUT_SHORT = ("ABORTED", "TIMEDOUT", "SWAPFAIL")
 """Results, or parts of them, whose answer may not have arrived whole."""
 
 
-def read_squid(source: Source, skipped: Skipped) -> Accesses:
+def read_squid(source: OpenTrace, skipped: Skipped) -> Accesses:
     """The GET requests of a log. Other requests are left out and counted."""
     rows = AccessRows()
     for number, line in lines(source, skipped):

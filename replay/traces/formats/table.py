@@ -9,7 +9,7 @@ from bestbefore.replay.traces.columns.columnar import ACCESS_COLUMNS, UPDATE_COL
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.formats import combined, csv, feeds, flows, har, mbox, npz, opml, parquet, squid, worldcup
 from bestbefore.replay.traces.inference.accesses import Accesses
-from bestbefore.replay.traces.opening import Source
+from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.skipped import Skipped
 
 Trace = Updates | Accesses
@@ -39,7 +39,7 @@ class TraceFormat:
 
     what: str
     carries: Carries
-    read: Callable[[Source, Skipped], Trace]
+    read: Callable[[OpenTrace, Skipped], Trace]
     """Raises TraceError if the whole cannot be read; single entries that cannot are noted and skipped."""
     looks_like: Callable[[bytes], bool]
     """From the first bytes of what it holds (all, or at least 64 KiB). No two formats claim the same."""
@@ -51,12 +51,12 @@ class TraceFormat:
 
 def _ours(
     what: str,
-    read_table: Callable[[Source, Sequence[str], Sequence[str]], Table],
+    read_table: Callable[[OpenTrace, Sequence[str], Sequence[str]], Table],
     looks_like: Callable[[bytes], bool],
 ) -> TraceFormat:
     """Our own columnar form in files of some kind."""
 
-    def read(source: Source, skipped: Skipped) -> Trace:  # noqa: ARG001
+    def read(source: OpenTrace, skipped: Skipped) -> Trace:  # noqa: ARG001
         return read_table(source, UPDATE_COLUMNS, ACCESS_COLUMNS).trace()
 
     return TraceFormat(what, _ALL, read, looks_like, ours=True)

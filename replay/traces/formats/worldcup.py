@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from bestbefore.replay.traces.columns.columns import IdArray
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, Accesses
-from bestbefore.replay.traces.opening import Source, blocks
+from bestbefore.replay.traces.opening import OpenTrace, blocks
 from bestbefore.replay.traces.skipped import Skipped
 
 RECORD = np.dtype([
@@ -31,7 +31,7 @@ FIRST_S, LAST_S = 893_400_000, 901_600_000
 """The site was logged from 24 April to 27 July 1998 at most: what else would its records be?"""
 
 
-def read_worldcup(source: Source, skipped: Skipped) -> Accesses:
+def read_worldcup(source: OpenTrace, skipped: Skipped) -> Accesses:
     """The GET requests of a log. Other requests are left out and counted."""
     parts = [_columns(np.empty(0, dtype=RECORD))]
     number = 0

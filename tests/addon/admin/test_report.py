@@ -9,13 +9,13 @@ from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.rules import Pattern, Rule
+from bestbefore.addon.rules import DomainRule, Pattern
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.rules.ttl import Ttl
 
 NOW_S = 1706227238.0  # 2024-01-26 00:00:38
 URL = "http://example.org/a"
-RULE = Rule(match=Pattern.parse("*.example.org"), policy=Bounded(Ttl(0.2), max_ttl_s=3600.0))
+RULE = DomainRule(match=Pattern.parse("*.example.org"), policy=Bounded(Ttl(0.2), max_ttl_s=3600.0))
 RECORD = Record(
     URL, since_s=NOW_S - 86_400, last_contact_s=NOW_S - 300, contacts=5, unchanged=3,
     updates=(Update(NOW_S - 7200, NOW_S - 3700), Update(NOW_S - 600, NOW_S - 600)),

@@ -11,7 +11,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
-from bestbefore.addon.rules import OVERRIDABLE, Rule
+from bestbefore.addon.rules import OVERRIDABLE, DomainRule
 from bestbefore.policies.validation.machinery.spec import make_policy, params
 from bestbefore.policies.validation.table import POLICIES
 
@@ -52,7 +52,7 @@ def test_each_setting_is_documented() -> None:
 
 
 def test_each_key_of_a_rule_is_documented() -> None:
-    of_rules = {field.name for field in fields(Rule) if field.init} - {"stale_if_down_s"}
+    of_rules = {field.name for field in fields(DomainRule) if field.init} - {"stale_if_down_s"}
     documented = documented_keys("[default] and [[domain]]")
     assert of_rules | BOUNDS <= documented <= of_rules | BOUNDS | PARAMETERS
     for name in set(named_policies()) & set(LIVE_POLICIES):

@@ -11,7 +11,7 @@ from bestbefore.addon.rfc9111.caching.storing import copy_of
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rules import Pattern, Rule
+from bestbefore.addon.rules import DomainRule, Pattern
 from bestbefore.policies.validation.machinery.spec import make_policy
 
 NOW_S = 1_706_300_000.0
@@ -25,10 +25,10 @@ def site() -> Site:
 
 
 @pytest.fixture
-def rule() -> Rule:
+def rule() -> DomainRule:
     """A rule with a plain TTL policy."""
     policy: Any = make_policy("ttl", {"alpha": 0.1, "max_ttl": "1d"})
-    return Rule(Pattern.parse("*"), policy)
+    return DomainRule(Pattern.parse("*"), policy)
 
 
 @pytest.fixture

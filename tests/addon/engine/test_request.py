@@ -21,14 +21,14 @@ from bestbefore.addon.rfc9111.caching.vary import choose
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 
 NOW_S = 1_706_300_000.0
 MakeRequest = Callable[..., Request]
 MakeCopy = Callable[..., Copy]
 
 
-def test_without_a_copy_the_origin_is_asked(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_without_a_copy_the_origin_is_asked(request_for: MakeRequest, rule: DomainRule, site: Site) -> None:
     ask = on_request(request_for(("Accept-Encoding", "br, gzip, x"), ("Connection", "x-a"), ("X-A", "1")), [], rule,
                      site, NOW_S)
     assert isinstance(ask, Ask)
@@ -37,7 +37,7 @@ def test_without_a_copy_the_origin_is_asked(request_for: MakeRequest, rule: Rule
 
 
 def test_a_learned_expiry_serves_until_it_and_validates_from_it_on(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("ETag", '"1"'), expiry_s=NOW_S + 10)
     served = on_request(request_for(), [copy], rule, site, NOW_S + 9.5)
@@ -51,7 +51,7 @@ def test_a_learned_expiry_serves_until_it_and_validates_from_it_on(
 
 
 def test_without_validator_nothing_learned_is_used(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(expiry_s=NOW_S + 10)
     assert isinstance(on_request(request_for(), [copy], rule, site, NOW_S), Ask)
@@ -70,7 +70,12 @@ def test_without_validator_nothing_learned_is_used(
     ],
 )
 def test_some_requests_go_past_the_cache(
-    fields: tuple[tuple[str, str], ...], why: str, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    fields: tuple[tuple[str, str], ...],
+    why: str,
+    request_for: MakeRequest,
+    copy_with: MakeCopy,
+    rule: DomainRule,
+    site: Site,
 ) -> None:
     fresh = copy_with(("Cache-Control", "max-age=100"))
     ask = on_request(request_for(*fields), [fresh], rule, site, NOW_S)
@@ -81,19 +86,19 @@ def test_some_requests_go_past_the_cache(
 
 @pytest.mark.parametrize("host", ["example.org", "Example.ORG", "example.org:80", "example.org.", "example.org.:80"])
 def test_the_hosts_own_names_are_no_mismatch(
-    host: str, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    host: str, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     fresh = copy_with(("Cache-Control", "max-age=100"))
     assert isinstance(on_request(request_for(("Host", host)), [fresh], rule, site, NOW_S), Serve)
 
 
-def test_a_request_that_has_passed_us_before_is_a_loop(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_a_request_that_has_passed_us_before_is_a_loop(request_for: MakeRequest, rule: DomainRule, site: Site) -> None:
     request = request_for(("Via", "1.1 squid, 1.1 bestbefore-1"))
     assert on_request(request, [], rule, site, NOW_S) == Refuse(508, "loop")
     assert isinstance(on_request(request_for(("Via", "1.1 bestbefore-2")), [], rule, site, NOW_S), Ask)
 
 
-def test_only_if_cached_never_asks(request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site) -> None:
+def test_only_if_cached_never_asks(request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site) -> None:
     request = request_for(("Cache-Control", "only-if-cached"))
     assert on_request(request, [], rule, site, NOW_S) == Refuse(504, "only-if-cached")
     stale = copy_with(("ETag", '"1"'), expiry_s=NOW_S)
@@ -103,7 +108,7 @@ def test_only_if_cached_never_asks(request_for: MakeRequest, copy_with: MakeCopy
 
 
 def test_offline_serves_what_is_stored_and_asks_nobody(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     offline = replace(site, offline=True)
     stale = copy_with(("ETag", '"1"'), expiry_s=NOW_S)
@@ -114,7 +119,7 @@ def test_offline_serves_what_is_stored_and_asks_nobody(
 
 
 def test_a_client_may_insist_on_the_origin_unless_the_rule_says_otherwise(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     fresh = copy_with(("ETag", '"1"'), expiry_s=NOW_S + 10)
     request = request_for(("Cache-Control", "no-cache"))
@@ -125,7 +130,7 @@ def test_a_client_may_insist_on_the_origin_unless_the_rule_says_otherwise(
 
 
 def test_what_other_modes_would_do_is_told(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("ETag", '"1"'), ("Cache-Control", "max-age=100"), expiry_s=NOW_S + 10)
     served = on_request(request_for(), [copy], rule, site, NOW_S + 50)
@@ -138,7 +143,9 @@ def test_what_other_modes_would_do_is_told(
     assert isinstance(on_request(request_for(), [long], replace(rule, obey="override"), site, NOW_S + 50), Serve)
 
 
-def test_the_history_is_asked_for_only_of_trusted_origins(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_the_history_is_asked_for_only_of_trusted_origins(
+    request_for: MakeRequest, rule: DomainRule, site: Site
+) -> None:
     request = request_for(("Want-Update-History", "?1"))
     plain = on_request(request, [], rule, site, NOW_S)
     trusted = on_request(request_for(), [], replace(rule, trust_piggyback=True), site, NOW_S)
@@ -149,7 +156,7 @@ def test_the_history_is_asked_for_only_of_trusted_origins(request_for: MakeReque
 
 
 def test_stale_while_revalidate_serves_and_asks_in_the_background(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("ETag", '"1"'), ("Cache-Control", "max-age=1, stale-while-revalidate=60"))
     served = on_request(request_for(), [copy], rule, site, NOW_S + 5)
@@ -162,14 +169,16 @@ PART = (("Range", "bytes=5-"), ("If-Range", '"0"'))
 
 
 def test_a_fresh_copy_answers_a_request_for_a_part(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     fresh = copy_with(("Cache-Control", "max-age=100"))
     for fields in (PART, (("Range", "items=1"),)):
         assert isinstance(on_request(request_for(*fields), [fresh], rule, site, NOW_S), Serve)
 
 
-def test_without_a_copy_the_origin_is_asked_for_the_part(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_without_a_copy_the_origin_is_asked_for_the_part(
+    request_for: MakeRequest, rule: DomainRule, site: Site
+) -> None:
     ask = on_request(request_for(*PART, ("Accept-Encoding", "zstd")), [], rule, site, NOW_S)
     assert isinstance(ask, Ask)
     assert (ask.fwd, ask.bypass) == (Fwd.URI_MISS, False)
@@ -177,7 +186,7 @@ def test_without_a_copy_the_origin_is_asked_for_the_part(request_for: MakeReques
 
 
 def test_a_copy_that_can_be_confirmed_is_validated_as_a_whole(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("ETag", '"1"'), expiry_s=NOW_S)
     for method in ("GET", "HEAD"):
@@ -188,7 +197,7 @@ def test_a_copy_that_can_be_confirmed_is_validated_as_a_whole(
 
 
 def test_a_copy_that_cannot_be_confirmed_leaves_it_at_the_part(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     ask = on_request(request_for(*PART), [copy_with(("Cache-Control", "max-age=0"))], rule, site, NOW_S)
     assert isinstance(ask, Ask)
@@ -196,7 +205,7 @@ def test_a_copy_that_cannot_be_confirmed_leaves_it_at_the_part(
 
 
 def test_in_the_background_the_whole_is_asked_for(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("Cache-Control", "max-age=1, stale-while-revalidate=60"))
     served = on_request(request_for(*PART), [copy], rule, site, NOW_S + 5)
@@ -206,7 +215,7 @@ def test_in_the_background_the_whole_is_asked_for(
 
 
 def test_a_copy_is_asked_for_again_although_it_is_fresh(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("ETag", '"a"'), ("Cache-Control", "max-age=600"))
     ask = asked_again(request_for(("User-Agent", "ours")), [copy], rule, site)
@@ -217,7 +226,7 @@ def test_a_copy_is_asked_for_again_although_it_is_fresh(
 
 
 def test_nothing_is_asked_for_again_without_validator_or_copy_or_offline(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     plain, tagged = copy_with(("Cache-Control", "max-age=600")), copy_with(("ETag", '"a"'))
     assert asked_again(request_for(), [plain], rule, site) is None
@@ -225,7 +234,7 @@ def test_nothing_is_asked_for_again_without_validator_or_copy_or_offline(
     assert asked_again(request_for(), [tagged], rule, replace(site, offline=True)) is None
 
 
-def test_a_variant_is_keyed_by_what_its_origin_was_sent(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_a_variant_is_keyed_by_what_its_origin_was_sent(request_for: MakeRequest, rule: DomainRule, site: Site) -> None:
     german = ("Accept-Language", "de")
     request = received(request_for(german, ("Connection", "keep-alive, Accept-Language"), ("Accept", "*/*")))
     ask = on_request(request, [], rule, site, NOW_S)
@@ -248,7 +257,7 @@ def test_a_request_of_which_nothing_goes_is_the_same_one(request_for: MakeReques
     assert received(request) is request
 
 
-def test_what_connection_names_leads_past_nothing(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_what_connection_names_leads_past_nothing(request_for: MakeRequest, rule: DomainRule, site: Site) -> None:
     request = received(request_for(("Connection", "X-Host, If-Match"), ("X-Host", "a"), ("If-Match", "b")))
     ask = on_request(request, [], rule, site, NOW_S)
     assert isinstance(ask, Ask)

@@ -24,7 +24,7 @@ from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 
 NOW_S = 1_706_300_000.0
 TIMES = Times(NOW_S + 100, NOW_S + 100)
@@ -33,7 +33,7 @@ MakeCopy = Callable[..., Copy]
 ETAG = ("ETag", '"1"')
 
 
-def asking(request: Request, copies: list[Copy], rule: Rule, site: Site) -> Ask:
+def asking(request: Request, copies: list[Copy], rule: DomainRule, site: Site) -> Ask:
     ask = on_request(request, copies, rule, site, NOW_S + 100)
     assert isinstance(ask, Ask)
     return ask
@@ -43,13 +43,15 @@ def head(status: int, *fields: tuple[str, str]) -> Head:
     return Head(status, Fields((("Date", format_http_date(NOW_S + 100)), *fields)))
 
 
-def relayed(request: Request, answer: Head, rule: Rule, site: Site, copies: list[Copy] | None = None) -> Relay:
+def relayed(request: Request, answer: Head, rule: DomainRule, site: Site, copies: list[Copy] | None = None) -> Relay:
     decision = on_response(asking(request, copies or [], rule, site), answer, TIMES, rule, site)
     assert isinstance(decision, Relay)
     return decision
 
 
-def test_an_answer_with_a_validator_is_stored_and_teaches(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_an_answer_with_a_validator_is_stored_and_teaches(
+    request_for: MakeRequest, rule: DomainRule, site: Site
+) -> None:
     request = request_for()
     relay = relayed(request, head(200, ETAG, ("Content-Length", "4")), rule, site)
     copy = completed(relay, BodyRef("abcd", 4), complete=True)
@@ -63,7 +65,7 @@ def test_an_answer_with_a_validator_is_stored_and_teaches(request_for: MakeReque
 
 @pytest.mark.parametrize("size", [3, 5])
 def test_content_of_another_length_than_announced_is_never_stored(
-    size: int, request_for: MakeRequest, rule: Rule, site: Site
+    size: int, request_for: MakeRequest, rule: DomainRule, site: Site
 ) -> None:
     relay = relayed(request_for(), head(200, ETAG, ("Content-Length", "4")), rule, site)
     assert completed(relay, BodyRef("abcd", size), complete=True) is None
@@ -80,7 +82,7 @@ def test_content_of_another_length_than_announced_is_never_stored(
     ],
 )
 def test_what_may_not_be_stored_is_passed_on_and_teaches_nothing(
-    fields: tuple[tuple[str, str], ...], why: str, request_for: MakeRequest, rule: Rule, site: Site
+    fields: tuple[tuple[str, str], ...], why: str, request_for: MakeRequest, rule: DomainRule, site: Site
 ) -> None:
     relay = relayed(request_for(), head(200, *fields), rule, site)
     assert (relay.why_not_stored, relay.draft) == (why, None)
@@ -88,7 +90,7 @@ def test_what_may_not_be_stored_is_passed_on_and_teaches_nothing(
 
 @pytest.mark.parametrize("length", ["1001", "0001001", "9" * 5000])
 def test_what_is_too_large_is_not_stored_and_still_teaches(
-    length: str, request_for: MakeRequest, rule: Rule, site: Site
+    length: str, request_for: MakeRequest, rule: DomainRule, site: Site
 ) -> None:
     relay = relayed(request_for(), head(200, ETAG, ("Content-Length", length)), rule, site)
     assert relay.why_not_stored == "too-large"
@@ -96,7 +98,7 @@ def test_what_is_too_large_is_not_stored_and_still_teaches(
 
 
 def test_what_has_become_too_large_makes_the_old_copy_useless(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     """Else a request for a part would ask for the whole each time, to confirm a copy of what is no more."""
     stale = copy_with(("ETag", '"0"'), expiry_s=NOW_S)
@@ -107,7 +109,7 @@ def test_what_has_become_too_large_makes_the_old_copy_useless(
 
 @pytest.mark.parametrize("status", [206, 404, 416])
 def test_the_answer_to_a_request_for_a_part_is_not_stored_and_leaves_the_copy(
-    status: int, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    status: int, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     stale = copy_with(("Cache-Control", "max-age=0, stale-if-error=600"))
     relay = relayed(request_for(("Range", "bytes=0-1")), head(status, ETAG), rule, site, [stale])
@@ -115,7 +117,7 @@ def test_the_answer_to_a_request_for_a_part_is_not_stored_and_leaves_the_copy(
 
 
 def test_the_answer_to_a_question_for_the_whole_is_stored_whoever_wanted_a_part(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     stale = copy_with(ETAG, expiry_s=NOW_S)
     relay = relayed(request_for(("Range", "bytes=0-1")), head(404, ("Cache-Control", "max-age=9")), rule, site, [stale])
@@ -123,7 +125,7 @@ def test_the_answer_to_a_question_for_the_whole_is_stored_whoever_wanted_a_part(
 
 
 def test_an_object_without_validator_teaches_and_is_not_counted_in_its_group(
-    request_for: MakeRequest, rule: Rule, site: Site
+    request_for: MakeRequest, rule: DomainRule, site: Site
 ) -> None:
     relay = relayed(request_for(), head(200), rule, site)
     assert relay.why_not_stored == "no-validator"
@@ -134,7 +136,7 @@ def test_an_object_without_validator_teaches_and_is_not_counted_in_its_group(
 
 
 def test_a_304_to_our_validator_renews_the_copy(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(ETAG, ("X-A", "old"), expiry_s=NOW_S)
     ask = asking(request_for(), [copy], rule, site)
@@ -148,7 +150,7 @@ def test_a_304_to_our_validator_renews_the_copy(
 
 
 def test_a_304_that_names_none_of_several_copies_leads_to_an_unconditional_question(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copies = [copy_with(ETAG, expiry_s=NOW_S), copy_with(("ETag", '"2"'), expiry_s=NOW_S, at_s=NOW_S - 5)]
     ask = asking(request_for(), copies, rule, site)
@@ -156,7 +158,7 @@ def test_a_304_that_names_none_of_several_copies_leads_to_an_unconditional_quest
 
 
 def test_a_304_that_calls_the_only_copy_by_another_name_does_not_renew_it(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(ETAG, expiry_s=NOW_S)
     ask = asking(request_for(), [copy], rule, site)
@@ -166,7 +168,7 @@ def test_a_304_that_calls_the_only_copy_by_another_name_does_not_renew_it(
 
 
 def test_a_304_may_forbid_to_keep_the_copy(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     ask = asking(request_for(), [copy_with(ETAG, expiry_s=NOW_S)], rule, site)
     decision = on_response(ask, head(304, ETAG, ("Cache-Control", "no-store")), TIMES, rule, site)
@@ -175,7 +177,7 @@ def test_a_304_may_forbid_to_keep_the_copy(
 
 
 def test_a_304_to_the_clients_own_validator_counts_as_a_200_that_bears_it(
-    request_for: MakeRequest, rule: Rule, site: Site
+    request_for: MakeRequest, rule: DomainRule, site: Site
 ) -> None:
     request = request_for(("If-None-Match", '"1"'))
     relay = relayed(request, head(304, ETAG), rule, site)
@@ -190,13 +192,13 @@ def test_a_304_to_the_clients_own_validator_counts_as_a_200_that_bears_it(
 
 @pytest.mark.parametrize(("status", "fields"), [(500, (ETAG,)), (206, (ETAG, ("Content-Range", "bytes 0-3/9")))])
 def test_failures_and_parts_teach_nothing(
-    status: int, fields: tuple[tuple[str, str], ...], request_for: MakeRequest, rule: Rule, site: Site
+    status: int, fields: tuple[tuple[str, str], ...], request_for: MakeRequest, rule: DomainRule, site: Site
 ) -> None:
     assert relayed(request_for(), head(status, *fields), rule, site).draft is None
 
 
 def test_a_copy_stands_in_for_a_failing_origin_where_the_rule_says_so(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(ETAG, expiry_s=NOW_S)
     lenient = replace(rule, stale_if_down_s=3600.0)
@@ -206,7 +208,7 @@ def test_a_copy_stands_in_for_a_failing_origin_where_the_rule_says_so(
 
 
 def test_an_answer_that_may_not_be_kept_makes_the_old_copy_useless(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(ETAG, expiry_s=NOW_S)
     assert relayed(request_for(), head(200, ("Cache-Control", "no-store")), rule, site, [copy]).drops
@@ -223,7 +225,7 @@ def test_an_answer_that_may_not_be_kept_makes_the_old_copy_useless(
     ],
 )
 def test_a_word_about_who_asks_or_how_often_leaves_the_copy(
-    status: int, drops: bool, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    status: int, drops: bool, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     stale = copy_with(ETAG, expiry_s=NOW_S)
     private = ("Cache-Control", "private")
@@ -237,7 +239,7 @@ def test_a_word_about_who_asks_or_how_often_leaves_the_copy(
 
 @pytest.mark.parametrize("status", [408, 429])
 def test_it_is_passed_on_also_where_a_copy_would_stand_in_for_a_failing_origin(
-    status: int, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    status: int, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     """RFC 9111 4.3.3 lets a cache do so for 5xx alone, and RFC 5861 4 counts no other status as an error."""
     lenient = replace(rule, stale_if_down_s=3600.0)
@@ -246,7 +248,7 @@ def test_it_is_passed_on_also_where_a_copy_would_stand_in_for_a_failing_origin(
 
 
 def test_a_head_renews_or_outdates_the_copy(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(ETAG, expiry_s=NOW_S)
     same = relayed(request_for(method="HEAD"), head(200, ETAG), rule, site, [copy])
@@ -255,7 +257,7 @@ def test_a_head_renews_or_outdates_the_copy(
 
 
 def test_a_reported_history_is_read_from_trusted_origins_and_never_passed_on(
-    request_for: MakeRequest, rule: Rule, site: Site
+    request_for: MakeRequest, rule: DomainRule, site: Site
 ) -> None:
     answer = head(200, ETAG, ("Update-History", "1706200000;since=1706100000"))
     assert relayed(request_for(), answer, rule, site).reported is None
@@ -268,7 +270,7 @@ def test_a_reported_history_is_read_from_trusted_origins_and_never_passed_on(
     assert "update-history" not in relay.draft.head.fields
 
 
-def test_a_redirect_elsewhere_is_a_change(request_for: MakeRequest, rule: Rule, site: Site) -> None:
+def test_a_redirect_elsewhere_is_a_change(request_for: MakeRequest, rule: DomainRule, site: Site) -> None:
     prints = []
     for location in ("/a", "/b"):
         answer = head(301, ("Location", location), ("Cache-Control", "max-age=5"))
@@ -282,7 +284,7 @@ def test_a_redirect_elsewhere_is_a_change(request_for: MakeRequest, rule: Rule, 
 
 @pytest.mark.parametrize(("status", "kept"), [(403, False), (429, False), (500, False), (404, True)])
 def test_a_refusal_of_what_no_client_asked_is_neither_stored_nor_the_end_of_the_copy(
-    status: int, kept: bool, request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    status: int, kept: bool, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     ask = asked_again(request_for(), [copy_with(("ETag", '"a"'))], rule, site)
     assert ask is not None
@@ -294,7 +296,7 @@ def test_a_refusal_of_what_no_client_asked_is_neither_stored_nor_the_end_of_the_
 
 @pytest.mark.parametrize("status", [301, 308, 410])
 def test_what_a_feed_says_for_good_is_stored_without_a_validator(
-    request_for: MakeRequest, rule: Rule, site: Site, status: int
+    request_for: MakeRequest, rule: DomainRule, site: Site, status: int
 ) -> None:
     relay = relayed(request_for(), head(status), rule, site)
     assert remembered(relay, was_feed=False) is relay
@@ -308,14 +310,14 @@ def test_what_a_feed_says_for_good_is_stored_without_a_validator(
     "answer", [head(302), head(404), head(200), head(301, ("Cache-Control", "no-store")), head(410, ("Vary", "*"))]
 )
 def test_nothing_else_that_stands_in_place_of_a_feed_is(
-    request_for: MakeRequest, rule: Rule, site: Site, answer: Head
+    request_for: MakeRequest, rule: DomainRule, site: Site, answer: Head
 ) -> None:
     relay = remembered(relayed(request_for(), answer, rule, site), was_feed=True)
     assert relay.why_not_stored
 
 
 def test_a_304_that_takes_back_what_steers_reuse_renews_nothing(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(ETAG, expiry_s=NOW_S + 10)
     fields = (ETAG, ("Cache-Control", "no-store"), ("Connection", "Cache-Control"))

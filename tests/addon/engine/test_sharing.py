@@ -9,7 +9,7 @@ from bestbefore.addon.engine.sharing import may_join, shared_use
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
-from bestbefore.addon.rules import Rule
+from bestbefore.addon.rules import DomainRule
 
 NOW_S = 1_706_300_000.0
 AT_ONCE = {"arrived_s": NOW_S, "now_s": NOW_S}
@@ -18,7 +18,7 @@ MakeCopy = Callable[..., Copy]
 ETAG = ("ETag", '"1"')
 
 
-def test_plain_requests_may_wait_for_each_other(request_for: MakeRequest, rule: Rule) -> None:
+def test_plain_requests_may_wait_for_each_other(request_for: MakeRequest, rule: DomainRule) -> None:
     assert may_join(request_for(), rule)
     assert may_join(request_for(("If-None-Match", '"1"')), rule)
 
@@ -28,20 +28,20 @@ def test_plain_requests_may_wait_for_each_other(request_for: MakeRequest, rule: 
               ("Range", "bytes=0-1"), ("X-Forwarded-For", "1"), ("If-Match", '"1"')],
 )
 def test_who_insists_on_the_origin_gets_a_contact_of_its_own(
-    field: tuple[str, str], request_for: MakeRequest, rule: Rule
+    field: tuple[str, str], request_for: MakeRequest, rule: DomainRule
 ) -> None:
     assert not may_join(request_for(field), rule)
 
 
-def test_only_get_is_shared(request_for: MakeRequest, rule: Rule) -> None:
+def test_only_get_is_shared(request_for: MakeRequest, rule: DomainRule) -> None:
     assert not may_join(request_for(method="HEAD"), rule)
 
 
-def test_a_rule_that_ignores_the_clients_wishes_lets_all_wait(request_for: MakeRequest, rule: Rule) -> None:
+def test_a_rule_that_ignores_the_clients_wishes_lets_all_wait(request_for: MakeRequest, rule: DomainRule) -> None:
     assert may_join(request_for(("Cache-Control", "no-cache")), replace(rule, honour_client_cc=False))
 
 
-def test_a_fresh_answer_is_shared(request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site) -> None:
+def test_a_fresh_answer_is_shared(request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site) -> None:
     use = shared_use(request_for(), copy_with(("Cache-Control", "max-age=9")), rule, site, **AT_ONCE)
     assert use is not None
     assert use.reason == "max-age"
@@ -49,7 +49,7 @@ def test_a_fresh_answer_is_shared(request_for: MakeRequest, copy_with: MakeCopy,
 
 @pytest.mark.parametrize("fields", [(ETAG,), (ETAG, ("Cache-Control", "max-age=0")), (("Last-Modified", "x"),)])
 def test_a_new_answer_without_lifetime_is_shared_too(
-    fields: tuple[tuple[str, str], ...], request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    fields: tuple[tuple[str, str], ...], request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     use = shared_use(request_for(), copy_with(*fields), rule, site, **AT_ONCE)
     assert use is not None
@@ -57,7 +57,7 @@ def test_a_new_answer_without_lifetime_is_shared_too(
 
 
 def test_an_answer_without_lifetime_is_not_for_who_asks_after_it_has_come(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     """Its head may have been all of it (a 204), and the same client asks again."""
     late_s = NOW_S + 0.001
@@ -67,7 +67,7 @@ def test_an_answer_without_lifetime_is_not_for_who_asks_after_it_has_come(
 
 
 def test_credentials_keep_an_answer_without_lifetime_to_its_owner(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     cookie = ("Cookie", "me")
     theirs = copy_with(ETAG, request=request_for(cookie))
@@ -78,7 +78,7 @@ def test_credentials_keep_an_answer_without_lifetime_to_its_owner(
 
 
 def test_no_cache_and_other_variants_are_not_shared(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     assert shared_use(request_for(), copy_with(ETAG, ("Cache-Control", "no-cache")), rule, site, **AT_ONCE) is None
     german = copy_with(ETAG, ("Vary", "Accept-Language"), request=request_for(("Accept-Language", "de")))
@@ -86,7 +86,7 @@ def test_no_cache_and_other_variants_are_not_shared(
 
 
 def test_a_page_bound_to_a_cookie_stays_with_it(
-    request_for: MakeRequest, copy_with: MakeCopy, rule: Rule, site: Site
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     url = "https://example.org/page"
     mine, yours = (request_for(("Cookie", name), url=url) for name in ("me", "you"))

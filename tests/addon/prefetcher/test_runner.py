@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry
 
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import FastClock
-from bestbefore.addon.config.prefetch_section import Budget
+from bestbefore.addon.config.prefetch_section import FetchBudget
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher import runner as runner_module
 from bestbefore.addon.prefetcher.politeness import Politeness
@@ -71,7 +71,7 @@ def running(
     politeness = Politeness(interval_s, 1, np.random.default_rng(1))
     metrics = PrefetchMetrics(CollectorRegistry())
     return asyncio.create_task(
-        Runner(clock, store.planning, politeness, Budget(budget, 86_400.0), metrics, holder, fetch).run()
+        Runner(clock, store.planning, politeness, FetchBudget(budget, 86_400.0), metrics, holder, fetch).run()
     )
 
 

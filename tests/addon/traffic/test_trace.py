@@ -8,12 +8,12 @@ import pytest
 from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.engine.learning import Record, Update
 from bestbefore.addon.traffic.files import LoggedRequest, TrafficFiles
-from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, Requests, Updates
+from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, ExportedRequests, ExportedUpdates
 from bestbefore.policies.models.history import HOUR_S
 
 
 def test_each_kind_of_update_has_the_time_that_is_known_of_it() -> None:
-    updates = Updates()
+    updates = ExportedUpdates()
     updates.add(
         Record(
             "http://example.org/a",
@@ -35,7 +35,7 @@ def test_each_kind_of_update_has_the_time_that_is_known_of_it() -> None:
 
 
 def test_updates_of_several_objects_are_in_the_order_of_time() -> None:
-    updates = Updates()
+    updates = ExportedUpdates()
     for name, since_s, times in (("b", 5.0, (7.0, 30.0)), ("a", 3.0, (10.0,)), ("c", 9.0, ())):
         updates.add(Record(name, since_s, 40.0, updates=tuple(Update(t, t) for t in times)))
     assert list(updates.rows()) == [("b", 7), ("a", 10), ("b", 30)]
@@ -43,7 +43,7 @@ def test_updates_of_several_objects_are_in_the_order_of_time() -> None:
 
 
 def test_a_folded_update_is_not_before_its_object_was_observed() -> None:
-    updates = Updates()
+    updates = ExportedUpdates()
     updates.add(Record("a", since_s=3.9 * HOUR_S, last_contact_s=9 * HOUR_S, folded=((3, 1),)))
     assert list(updates.rows()) == [("a", 3.9 * HOUR_S)]
 
@@ -52,7 +52,7 @@ def test_requests_are_in_the_order_in_which_they_came(tmp_path: Path) -> None:
     files = TrafficFiles(tmp_path)
     times = (1_706_270_402.0, 1_706_270_401.25, 1_706_184_000.0)
     files.append(LoggedRequest(t, f"c{t % 2}", "http://e/", 1, 200, Outcome.HIT, "ttl") for t in times)
-    requests = Requests(files)
+    requests = ExportedRequests(files)
     assert [row[0] for row in requests.rows()] == [1_706_184_000, 1_706_270_401.25, 1_706_270_402]
     assert (requests.count, len(requests.objects), len(requests.clients)) == (3, 1, 2)
     assert (requests.first_s, requests.last_s) == (times[2], times[0])

@@ -12,8 +12,8 @@ from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.prefetch.visits import (
     MOST_PER_DAY,
-    Objects,
-    Terms,
+    ObjectEstimates,
+    VisitConstraints,
     plan_visits,
     saved,
     spread,
@@ -27,7 +27,7 @@ MORNING = np.eye(24)[8]  # everything between 8 and 9 o'clock
 
 def objects(rates_per_day, profiles=None, weights=None, last_h_ago=None, owner=None):
     n = len(rates_per_day)
-    return Objects(
+    return ObjectEstimates(
         np.array(rates_per_day, dtype=float) / 24.0,
         np.array([FLAT] * n if profiles is None else profiles),
         np.array([1.0] * n if weights is None else weights, dtype=float),
@@ -41,23 +41,25 @@ def hours(visits):
 
 
 def test_without_a_pattern_visits_are_evenly_spaced_from_the_last_contact():
-    visits = plan_visits(objects([1.0], last_h_ago=[5.0]), Terms(3.0, "freshness", 2.0), NOW_S, NOW_S + DAY_S)
+    visits = plan_visits(
+        objects([1.0], last_h_ago=[5.0]), VisitConstraints(3.0, "freshness", 2.0), NOW_S, NOW_S + DAY_S
+    )
     assert hours(visits) == pytest.approx([3.0, 11.0, 19.0])
 
 
 def test_a_pattern_decides_the_hour():
-    visits = plan_visits(objects([1.0], [MORNING]), Terms(1.0, "delay", 2.0), NOW_S, NOW_S + 2 * DAY_S)
+    visits = plan_visits(objects([1.0], [MORNING]), VisitConstraints(1.0, "delay", 2.0), NOW_S, NOW_S + 2 * DAY_S)
     assert hours(visits) == pytest.approx([9.0, 33.0])
 
 
 def test_on_demand_a_pattern_decides_nothing():
-    some, evenly = objects([1.0], [MORNING], last_h_ago=[5.0]), Terms(2.0, "delay", 2.0, evenly=True)
+    some, evenly = objects([1.0], [MORNING], last_h_ago=[5.0]), VisitConstraints(2.0, "delay", 2.0, evenly=True)
     assert hours(plan_visits(some, evenly, NOW_S, NOW_S + DAY_S)) == pytest.approx([7.0, 19.0])
 
 
 def test_a_plan_of_many_days_has_all_rare_visits():
     some = objects([1.0, 1.0], [FLAT, MORNING], last_h_ago=[6.0, 0.0])
-    visits = plan_visits(some, Terms(0.8, "delay", 2.0), NOW_S, NOW_S + 100 * DAY_S)
+    visits = plan_visits(some, VisitConstraints(0.8, "delay", 2.0), NOW_S, NOW_S + 100 * DAY_S)
     first, second = (visits.due_s[visits.number == i] for i in (0, 1))
     assert np.diff(first) == pytest.approx(np.full(39, 2.5 * DAY_S))
     assert set(np.diff(second) / DAY_S) == {2.0, 3.0}
@@ -67,7 +69,7 @@ def test_a_plan_of_many_days_has_all_rare_visits():
 def test_what_was_missed_is_done_now_and_once():
     for profile in (FLAT, MORNING):
         visits = plan_visits(
-            objects([1.0], [profile], last_h_ago=[100.0]), Terms(2.0, "delay", 2.0), NOW_S, NOW_S + HOUR_S
+            objects([1.0], [profile], last_h_ago=[100.0]), VisitConstraints(2.0, "delay", 2.0), NOW_S, NOW_S + HOUR_S
         )
         assert hours(visits) == [0.0]
 
@@ -75,7 +77,7 @@ def test_what_was_missed_is_done_now_and_once():
 @pytest.mark.parametrize(("contact_h", "due_h"), [(0.0, [9.0]), (8.4, [9.0]), (8.6, []), (9.5, [])])
 def test_a_contact_that_saw_most_of_the_updates_stands_for_the_visit_after_it(contact_h, due_h):
     some = objects([1.0], [MORNING], last_h_ago=[-contact_h])
-    visits = plan_visits(some, Terms(1.0, "delay", 2.0), NOW_S + contact_h * HOUR_S, NOW_S + 30 * HOUR_S)
+    visits = plan_visits(some, VisitConstraints(1.0, "delay", 2.0), NOW_S + contact_h * HOUR_S, NOW_S + 30 * HOUR_S)
     assert hours(visits) == pytest.approx(due_h)
 
 
@@ -84,7 +86,7 @@ def test_what_a_visit_is_there_for_are_the_updates_since_the_one_before(contact_
     """Half of the updates come between 8 and 9 o'clock, half between 20 and 21; a visit follows each."""
     twice = (np.eye(24)[8] + np.eye(24)[20]) / 2
     some = objects([1.0], [twice], last_h_ago=[-contact_h])
-    visits = plan_visits(some, Terms(2.0, "delay", 2.0), NOW_S + contact_h * HOUR_S, NOW_S + 40 * HOUR_S)
+    visits = plan_visits(some, VisitConstraints(2.0, "delay", 2.0), NOW_S + contact_h * HOUR_S, NOW_S + 40 * HOUR_S)
     assert hours(visits) == pytest.approx(due_h)
 
 
@@ -92,12 +94,12 @@ def test_what_a_visit_is_there_for_are_the_updates_since_the_one_before(contact_
 def test_a_pattern_decides_only_where_that_saves_a_twentieth_of_the_delay(share, due_h):
     """At 9 this share of the updates waits half an hour, the rest 12 hours; evenly spaced, all wait 12 hours."""
     some = objects([1.0], [share * MORNING + (1.0 - share) * FLAT], last_h_ago=[4.0])
-    assert hours(plan_visits(some, Terms(1.0, "delay", 2.0), NOW_S, NOW_S + DAY_S)) == pytest.approx([due_h])
+    assert hours(plan_visits(some, VisitConstraints(1.0, "delay", 2.0), NOW_S, NOW_S + DAY_S)) == pytest.approx([due_h])
 
 
 def test_visits_are_whole_numbers_each_day_that_add_up_to_what_is_allocated():
     some = objects([1.0] * 4, [FLAT] * 4)
-    visits = plan_visits(some, Terms(6.0, "uniform", 2.0), NOW_S, NOW_S + DAY_S)
+    visits = plan_visits(some, VisitConstraints(6.0, "uniform", 2.0), NOW_S, NOW_S + DAY_S)
     assert np.bincount(visits.number).tolist() == [2, 2, 1, 1]
 
 
@@ -105,8 +107,10 @@ def test_visits_are_whole_numbers_each_day_that_add_up_to_what_is_allocated():
 def test_rare_visits_come_at_their_hour_of_the_day_and_as_often_as_they_should(per_day):
     last_s, days = NOW_S, []
     for _ in range(1000):
-        one = Objects(np.array([0.1]), np.array([MORNING]), np.ones(1), np.array([last_s]), np.zeros(1, dtype=np.intp))
-        visits = plan_visits(one, Terms(per_day, "delay", 2.0), last_s, last_s + 30 * DAY_S)
+        one = ObjectEstimates(
+            np.array([0.1]), np.array([MORNING]), np.ones(1), np.array([last_s]), np.zeros(1, dtype=np.intp)
+        )
+        visits = plan_visits(one, VisitConstraints(per_day, "delay", 2.0), last_s, last_s + 30 * DAY_S)
         due_s = float(visits.due_s[0])
         assert (due_s % DAY_S) / HOUR_S == pytest.approx(9.0)
         days.append((due_s - last_s) / DAY_S)
@@ -117,14 +121,17 @@ def test_rare_visits_come_at_their_hour_of_the_day_and_as_often_as_they_should(p
 
 def test_visits_to_one_owner_keep_their_distance():
     visits = plan_visits(
-        objects([1.0] * 4, [MORNING] * 4, owner=[0, 0, 0, 1]), Terms(4.0, "delay", 60.0), NOW_S, NOW_S + DAY_S
+        objects([1.0] * 4, [MORNING] * 4, owner=[0, 0, 0, 1]),
+        VisitConstraints(4.0, "delay", 60.0),
+        NOW_S,
+        NOW_S + DAY_S,
     )
     assert hours(visits) == pytest.approx([9.0, 9.0, 9.0 + 1 / 60, 9.0 + 2 / 60])
 
 
 def test_of_what_does_not_fit_the_least_valuable_is_left_out():
     many = objects([1.0] * 5, weights=[1.0, 5.0, 2.0, 4.0, 3.0], last_h_ago=[100.0] * 5, owner=[0] * 5)
-    visits = plan_visits(many, Terms(100.0, "delay", 100.0), NOW_S, NOW_S + 250.0)
+    visits = plan_visits(many, VisitConstraints(100.0, "delay", 100.0), NOW_S, NOW_S + 250.0)
     assert sorted(visits.number.tolist()) == [1, 3, 4]
 
 
@@ -132,20 +139,22 @@ def test_the_allocation_is_that_of_the_objective():
     some = objects([1.0, 2.0, 9.0], weights=[3.0, 1.0, 2.0])
     for objective in ("freshness", "age", "delay", "uniform", "proportional"):
         expected = getattr(continuous, objective)(some.rates_per_hour * 24.0, some.weights_per_hour, 6.0)
-        assert visits_per_day(some, Terms(6.0, objective, 2.0)) == pytest.approx(expected)
+        assert visits_per_day(some, VisitConstraints(6.0, objective, 2.0)) == pytest.approx(expected)
 
 
 def test_what_limits_leave_over_goes_to_others():
     some = objects([1000.0, 1.0, 1.0], owner=[0, 1, 1])
-    shares = visits_per_day(some, Terms(2000.0, "delay", 2.0))
+    shares = visits_per_day(some, VisitConstraints(2000.0, "delay", 2.0))
     assert shares == pytest.approx([MOST_PER_DAY] * 3)
-    slow = visits_per_day(some, Terms(150.0, "delay", DAY_S / 10.0))
+    slow = visits_per_day(some, VisitConstraints(150.0, "delay", DAY_S / 10.0))
     assert slow == pytest.approx([10.0, 5.0, 5.0])
 
 
 def test_however_many_limits_are_reached_one_after_the_other_the_budget_is_spent():
     """Of 40 objects of different owners, each with 16 times the weight of the next, few reach their limit at a time."""
-    shares = visits_per_day(objects([1.0] * 40, weights=16.0 ** -np.arange(40.0)), Terms(360.0, "delay", DAY_S / 10.0))
+    shares = visits_per_day(
+        objects([1.0] * 40, weights=16.0 ** -np.arange(40.0)), VisitConstraints(360.0, "delay", DAY_S / 10.0)
+    )
     assert shares.sum() == pytest.approx(360.0)
     assert shares[:35] == pytest.approx([10.0] * 35)
     assert np.all(shares > 0.0)
@@ -153,18 +162,18 @@ def test_however_many_limits_are_reached_one_after_the_other_the_budget_is_spent
 
 def test_one_owner_has_no_more_visits_than_its_interval_allows_whoever_reached_a_limit_of_its_own():
     some = objects([1.0] * 3, weights=[1e6, 1.0, 1.0], owner=[0, 0, 1])
-    shares = visits_per_day(some, Terms(1000.0, "delay", 200.0))
+    shares = visits_per_day(some, VisitConstraints(1000.0, "delay", 200.0))
     assert shares == pytest.approx([MOST_PER_DAY, DAY_S / 200.0 - MOST_PER_DAY, MOST_PER_DAY])
 
 
 def test_nothing_to_visit_is_no_plan():
     for some in (objects([]), objects([0.0, 1.0], weights=[1.0, 0.0])):
-        assert plan_visits(some, Terms(5.0, "freshness", 2.0), NOW_S, NOW_S + DAY_S).number.size == 0
+        assert plan_visits(some, VisitConstraints(5.0, "freshness", 2.0), NOW_S, NOW_S + DAY_S).number.size == 0
 
 
 def test_an_unknown_allocation_is_refused():
     with pytest.raises(ValueError, match="expected one of uniform, proportional, freshness, age, delay"):
-        visits_per_day(objects([1.0]), Terms(1.0, "speed", 2.0))
+        visits_per_day(objects([1.0]), VisitConstraints(1.0, "speed", 2.0))
 
 
 def test_what_a_visit_saves_is_the_integral_of_what_it_prevents():
@@ -194,7 +203,9 @@ def test_every_plan_keeps_its_terms(data):
     owner = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     some = objects(numbers(0.0, 50.0), profile, numbers(0.0, 10.0), numbers(0.0, 100.0), owner)
     interval_s = data.draw(st.sampled_from([30.0, 250.0, 7200.0]))
-    terms = Terms(data.draw(st.floats(0.1, 1000.0)), data.draw(st.sampled_from(list(ALLOCATIONS))), interval_s)
+    terms = VisitConstraints(
+        data.draw(st.floats(0.1, 1000.0)), data.draw(st.sampled_from(list(ALLOCATIONS))), interval_s
+    )
     visits = plan_visits(some, terms, NOW_S, NOW_S + DAY_S)
     assert float(visits.per_day.sum()) <= terms.budget_per_day * (1 + 1e-9)
     assert np.all(np.bincount(owner, visits.per_day) <= DAY_S / interval_s * (1 + 1e-9))

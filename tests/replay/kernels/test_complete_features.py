@@ -9,7 +9,7 @@ from same_features import DAY, assert_same_features
 
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
-from bestbefore.replay.kernels.arrays.histories import Histories
+from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.complete_features import CompleteFeatures
 from bestbefore.replay.kernels.lookup import first_after, updates_of
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
@@ -33,7 +33,7 @@ def test_on_random_histories(
     updates = Updates.of(np.array([u for u, _ in rows]), np.array([i for _, i in rows], dtype=np.int32), NAMES)
     three = np.arange(3, dtype=np.int32)
     requests = Requests.of(np.full(3, t), np.zeros(3, dtype=np.int32), three, ("x",), NAMES)
-    known = Histories.of(updates, requests, 0.0).grouped(updates, requests, grouping)
+    known = PackedHistories.of(updates, requests, 0.0).grouped(updates, requests, grouping)
     complete = CompleteHistories.of(updates, NAMES, 0.0, grouping)
     for object_, name in enumerate(NAMES):
         owner = known.history_of[object_]

@@ -15,7 +15,7 @@ from bestbefore.replay.kernels import learning
 from bestbefore.replay.kernels.arrays.membership import hours_observed
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import NEVER_S, Learnt, learn, tell
+from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, tell
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.observed import ObservedHistories
 from bestbefore.replay.traces.columns.columns import Updates
@@ -34,18 +34,18 @@ def truth_of(rows: Sequence[tuple[float, str]]) -> tuple[Updates, Truth]:
     return found, Truth.of(found, OBJECTS, Grouping.PREFIX)
 
 
-def updates_learnt(truth: Truth, learnt: Learnt, object_: int) -> list[float]:
+def updates_learnt(truth: Truth, learnt: LearntColumns, object_: int) -> list[float]:
     owner = truth.owner_of[object_]
     return list(learnt.updates.times_s[truth.firsts[owner] : learnt.updates.ends[owner]].tolist())
 
 
-def in_window(learnt: Learnt, truth: Truth, group: int, t: float) -> list[int]:
+def in_window(learnt: LearntColumns, truth: Truth, group: int, t: float) -> list[int]:
     """The updates of a group by hour bin."""
     keep_after(learnt.group_window, learnt.hours, group, t - WINDOW_S)
     return list(learnt.group_window.by_bin[group * 24 : (group + 1) * 24].tolist())
 
 
-def check(truth: Truth, learnt: Learnt, object_: int, t: float, history: History, group: Group) -> None:
+def check(truth: Truth, learnt: LearntColumns, object_: int, t: float, history: History, group: Group) -> None:
     """Whether after a contact at t the same is known of the object and of its group."""
     folded = [hour * HOUR_S for hour, n in history.folded for _ in range(n)]
     assert updates_learnt(truth, learnt, object_) == [*folded, *history.times_s.tolist()]
@@ -67,7 +67,7 @@ def test_contacts_teach_what_they_teach_the_proxy(
         patch.setattr(live, "DETAILED_UPDATES", detailed)
         patch.setattr(learning, "DETAILED_UPDATES", detailed)
         found, truth = truth_of(rows)
-        learnt = Learnt.nothing(truth)
+        learnt = LearntColumns.nothing(truth)
         known = ObservedHistories(CompleteHistories.of(found, OBJECTS, 0.0, Grouping.PREFIX))
         for object_, name in enumerate(OBJECTS if told_s is not None else ()):
             assert told_s is not None
@@ -85,7 +85,7 @@ REAL = [(t, "g/a") for t in (100.0, 250.0, 400.0, 600.0, 900.0)]
 
 def test_a_contact_shows_the_latest_update_since_the_last_contact() -> None:
     _, truth = truth_of(REAL)
-    learnt = Learnt.nothing(truth)
+    learnt = LearntColumns.nothing(truth)
     learn(truth, learnt, 0, 200.0)
     assert (learnt.since_s[0], learnt.last_s[0], updates_learnt(truth, learnt, 0)) == (200.0, 100.0, [])
     learn(truth, learnt, 0, 300.0)
@@ -97,7 +97,7 @@ def test_a_contact_shows_the_latest_update_since_the_last_contact() -> None:
 
 def test_a_copy_learns_on_alone() -> None:
     _, truth = truth_of(REAL)
-    learnt = Learnt.nothing(truth)
+    learnt = LearntColumns.nothing(truth)
     learn(truth, learnt, 0, 200.0)
     learn(truth, learnt, 0, 300.0)
     copy = learnt.copy(counts=True, counts_groups=True)

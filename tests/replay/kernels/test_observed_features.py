@@ -11,7 +11,7 @@ from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import Learnt, learn
+from bestbefore.replay.kernels.learning import LearntColumns, learn
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.observed import ObservedHistories
@@ -36,7 +36,7 @@ def test_on_random_contacts(
 ) -> None:
     updates = Updates.of(np.array([u for u, _ in changes]), np.array([i for _, i in changes], dtype=np.int32), NAMES)
     truth = Truth.of(updates, NAMES, grouping)
-    learnt = Learnt.nothing(truth)
+    learnt = LearntColumns.nothing(truth)
     observed = ObservedHistories(CompleteHistories.of(updates, NAMES, 0.0, grouping))
     for t, object_ in sorted(contacts):
         learn(truth, learnt, object_, t)

@@ -4,12 +4,12 @@ import numpy as np
 
 from bestbefore.replay.planning.drawing import MOST_POINTS, drawing
 from bestbefore.replay.planning.ids import Ids
-from bestbefore.replay.planning.objects import Objects
+from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.plan import Aim, best_plan
 
 
 def picture(rates: list[float], objective: str = "freshness") -> str:
-    objects = Objects(Ids.of(map(str, range(len(rates)))), np.array(rates), np.ones(len(rates)))
+    objects = PlannedObjects(Ids.of(map(str, range(len(rates)))), np.array(rates), np.ones(len(rates)))
     return drawing(best_plan(objects, Aim(objective, float(len(rates)), 86400.0)))
 
 

@@ -6,16 +6,16 @@ from bestbefore.policies.models.history import DAY_S
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.moments import Moments, crawls_of, evenly, phases
-from bestbefore.replay.planning.objects import Law, Objects
-from bestbefore.replay.planning.plan import Aim, Plan
+from bestbefore.replay.planning.objects import Law, PlannedObjects
+from bestbefore.replay.planning.plan import Aim, ContactPlan
 
 
 def plan(visits: list[float], hourly: np.ndarray | None = None, laws: dict[int, Law] | None = None,
-         *, discrete: bool = True, boundary: str = "periodic", period_s: float = DAY_S) -> Plan:
+         *, discrete: bool = True, boundary: str = "periodic", period_s: float = DAY_S) -> ContactPlan:
     n = len(visits)
-    objects = Objects(Ids.of(map(str, range(n))), np.ones(n), np.ones(n), hourly=hourly, laws=laws or {})
+    objects = PlannedObjects(Ids.of(map(str, range(n))), np.ones(n), np.ones(n), hourly=hourly, laws=laws or {})
     aim = Aim("delay", sum(visits), period_s, discrete, "interval" if boundary == "interval" else "periodic")
-    return Plan(objects, aim, np.array(visits))
+    return ContactPlan(objects, aim, np.array(visits))
 
 
 def at_hours(*hours: int) -> np.ndarray:

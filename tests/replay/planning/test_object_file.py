@@ -9,7 +9,7 @@ from bestbefore.policies.models.renewal.laws import Pareto, Weibull
 from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
 from bestbefore.replay.planning import object_file
 from bestbefore.replay.planning.object_file import read_objects
-from bestbefore.replay.planning.objects import Objects
+from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.traces.errors import TraceError
 
 
@@ -18,12 +18,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "o.csv"
 
 
-def read(path: Path, text: str) -> Objects:
+def read(path: Path, text: str) -> PlannedObjects:
     path.write_text(text, newline="")
     return read_objects(path)
 
 
-def names(objects: Objects) -> list[str]:
+def names(objects: PlannedObjects) -> list[str]:
     return [name for _, part in objects.ids.parts() for name in part]
 
 

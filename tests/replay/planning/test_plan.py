@@ -6,7 +6,7 @@ from bestbefore.policies.models.renewal.laws import Weibull
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
-from bestbefore.replay.planning.objects import Law, Objects
+from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.planning.plan import Aim, best_plan, in_whole_numbers, rival
 
 
@@ -16,8 +16,8 @@ def objects(
     least: list[float] | None = None,
     most: list[float] | None = None,
     laws: dict[int, Law] | None = None,
-) -> Objects:
-    return Objects(
+) -> PlannedObjects:
+    return PlannedObjects(
         Ids.of(map(str, range(len(rates)))),
         np.array(rates),
         np.ones(len(rates)) if weights is None else np.array(weights),

@@ -4,7 +4,7 @@ import pytest
 from bestbefore.policies.models.renewal.laws import Weibull
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Crawls, Punctuality
-from bestbefore.replay.planning.objects import Objects
+from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.plan import Aim, best_plan
 from bestbefore.replay.planning.slotted import slotted
 from bestbefore.replay.planning.summary import period_shown, summary
@@ -15,7 +15,7 @@ def told(
     objective: str = "freshness", budget: float = 5.0, discrete: bool = False, boundary: str = "periodic",
 ) -> str:
     n = len(rates)
-    objects = Objects(
+    objects = PlannedObjects(
         Ids.of(f"o{row}" for row in range(n)), np.array(rates), np.ones(n) if weights is None else np.array(weights),
         maximum=None if most is None else np.array(most),
     )
@@ -78,7 +78,7 @@ def test_rates_of_any_size_have_few_characters() -> None:
 
 def test_laws_moments_and_slots_are_told() -> None:
     laws, misfit = {0: Weibull(2.0, 0.56)}, np.array([3.0, np.nan])
-    objects = Objects(Ids.of(["a", "b"]), np.array([2.0, 1.0]), np.ones(2), laws=laws, misfit=misfit)
+    objects = PlannedObjects(Ids.of(["a", "b"]), np.array([2.0, 1.0]), np.ones(2), laws=laws, misfit=misfit)
     plan = best_plan(objects, Aim("freshness", 2.0, 86400.0, discrete=True))
     crawls = Crawls(np.array([0, 1]), np.array([43200.0, 43200.0]), np.zeros(2, dtype=np.bool_))
     text = summary(plan, Punctuality(6.0, 5.5), slotted(crawls, objects.ids, 1, 24, 86400.0))

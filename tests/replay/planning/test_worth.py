@@ -8,12 +8,12 @@ from bestbefore.policies.models.renewal.laws import Empirical, Weibull
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
-from bestbefore.replay.planning.objects import Law, Objects
+from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.planning.worth import age, delay, freshness
 
 
-def objects(rates: list[float], laws: dict[int, Law] | None = None) -> Objects:
-    return Objects(Ids.of(map(str, range(len(rates)))), np.array(rates), np.ones(len(rates)), laws=laws or {})
+def objects(rates: list[float], laws: dict[int, Law] | None = None) -> PlannedObjects:
+    return PlannedObjects(Ids.of(map(str, range(len(rates)))), np.array(rates), np.ones(len(rates)), laws=laws or {})
 
 
 def test_random_updates_have_the_closed_forms() -> None:

@@ -13,22 +13,22 @@ from bestbefore.policies.models.renewal.laws import Weibull
 from bestbefore.replay.planning import ids
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Crawls, Moments
-from bestbefore.replay.planning.objects import Law, Objects
-from bestbefore.replay.planning.plan import Aim, Plan
+from bestbefore.replay.planning.objects import Law, PlannedObjects
+from bestbefore.replay.planning.plan import Aim, ContactPlan
 from bestbefore.replay.planning.slotted import slotted
 from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
 from bestbefore.replay.sweeps.watching import Watch
 
 
-def plan(objective: str = "freshness", *, discrete: bool = False, laws: dict[int, Law] | None = None) -> Plan:
+def plan(objective: str = "freshness", *, discrete: bool = False, laws: dict[int, Law] | None = None) -> ContactPlan:
     """Of three objects one never changes, and one is given up."""
-    objects = Objects(
+    objects = PlannedObjects(
         Ids.of(['a "b"', "ü,c", "d"]), np.array([1.0, 4.0, 0.0]), np.array([1.0, 2.0, 1.0]), laws=laws or {}
     )
-    return Plan(objects, Aim(objective, 2.0, 100.0, discrete), np.array([2.0, 0.0, 0.0]))
+    return ContactPlan(objects, Aim(objective, 2.0, 100.0, discrete), np.array([2.0, 0.0, 0.0]))
 
 
-def table(some: Plan) -> list[dict[str, str]]:
+def table(some: ContactPlan) -> list[dict[str, str]]:
     text = StringIO()
     write_csv(some, Moments.spaced(some), text)
     return list(csv.DictReader(StringIO(text.getvalue())))

@@ -5,10 +5,10 @@ import pytest
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.policies.models.history import History
-from bestbefore.replay.played.origin import Objects, PlayedOrigin, etag
+from bestbefore.replay.played.origin import PlayedOrigin, TraceObjects, etag
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 
-OBJECTS = Objects(
+OBJECTS = TraceObjects(
     CompleteHistories.of_histories(
         {name: History.of(times_s, 0.0) for name, times_s in {"a/1": [100.0, 300.5], "a/2": [], "b/1": [7.0]}.items()},
         Grouping.PREFIX,

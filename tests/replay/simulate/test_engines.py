@@ -4,7 +4,7 @@ import pytest
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Needs
-from bestbefore.policies.validation.machinery.policy import Outcome
+from bestbefore.policies.validation.machinery.policy import ContactOutcome
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.policies.validation.table import POLICIES
@@ -29,7 +29,9 @@ class Hasty:
     name = "hasty"
     needs = Needs.NONE
 
-    def verdict(self, history: History, group: Group | None, t: float, outcome: Outcome | None = None) -> Verdict:
+    def verdict(
+        self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
+    ) -> Verdict:
         return Verdict(t + 15.0, "fixed")
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Needs
-from bestbefore.policies.validation.machinery.policy import Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.simulate.complete import Grouping
@@ -172,7 +172,7 @@ def alone(policy: Policy, times: list[float], first_s: float, min_interval_s: fl
         found = [u for u in waiting if u <= t]
         delays += [t - u for u in found]
         waiting = waiting[len(found):]
-        outcome = None if verdict.state is None else Outcome(verdict.state, bool(found))
+        outcome = None if verdict.state is None else ContactOutcome(verdict.state, bool(found))
     return refreshes, delays, len(waiting)
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.opening import BLOCK_BYTES, LONGEST_LINE_BYTES, Source, lines, opened
+from bestbefore.replay.traces.opening import BLOCK_BYTES, LONGEST_LINE_BYTES, OpenTrace, lines, opened
 from bestbefore.replay.traces.skipped import Skipped
 
 
@@ -89,7 +89,7 @@ def test_any_bytes_are_cut_at_their_line_ends_whatever_the_blocks(content: bytes
             return content[self.at - size : self.at]
 
     path = Path("log")
-    found = lines(Source(path, InBlocks()), Skipped(path))  # type: ignore[arg-type]
+    found = lines(OpenTrace(path, InBlocks()), Skipped(path))  # type: ignore[arg-type]
     expected = content.split(b"\n")
     assert [line for _, line in found] == (expected if expected[-1] else expected[:-1])
 

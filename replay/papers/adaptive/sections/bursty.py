@@ -16,7 +16,7 @@ from bestbefore.replay.papers.adaptive.curves import (
     INDTTL_DAY,
     INDTTL_HOUR,
     TTL,
-    Curve,
+    PolicyCurve,
     series_of_curves,
     values_between,
 )
@@ -38,8 +38,8 @@ FIGURE_10_CURVES = (
     INDHIST,
     INDTTL_DAY,
     INDTTL_HOUR,
-    Curve("W=1 h, history of 5 days", "indttl:theta={0},alpha={0},window=1h,threshold=2,history_window=5d"),
-    Curve("W=1 h, history of 3 days", "indttl:theta={0},alpha={0},window=1h,threshold=2,history_window=3d"),
+    PolicyCurve("W=1 h, history of 5 days", "indttl:theta={0},alpha={0},window=1h,threshold=2,history_window=5d"),
+    PolicyCurve("W=1 h, history of 3 days", "indttl:theta={0},alpha={0},window=1h,threshold=2,history_window=3d"),
 )
 
 

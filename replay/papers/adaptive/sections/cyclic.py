@@ -17,7 +17,7 @@ from bestbefore.replay.papers.adaptive.curves import (
     STALE_RATE,
     TTL,
     VALIDATION_RATE,
-    Curve,
+    PolicyCurve,
     rates,
     series_of_curves,
     values_between,
@@ -39,14 +39,14 @@ FIGURE_7 = {TTL.name: 800_000, AGGHIST.name: 500_000, INDHIST.name: 300_000}
 BEYOND = {AGGHIST.name: 3_500_000, INDHIST.name: 2_500_000}
 """The validations beyond which the policy did not go, for any theta."""
 
-IND_10_DAYS = Curve("IndHist, 10 days", "indhist:theta={},history_window=10d")
+IND_10_DAYS = PolicyCurve("IndHist, 10 days", "indhist:theta={},history_window=10d")
 LIMITED = (
     IND_10_DAYS,
-    Curve("IndHist, 5 days", "indhist:theta={},history_window=5d"),
-    Curve("IndHist, 3 days", "indhist:theta={},history_window=3d"),
+    PolicyCurve("IndHist, 5 days", "indhist:theta={},history_window=5d"),
+    PolicyCurve("IndHist, 3 days", "indhist:theta={},history_window=3d"),
 )
-INDAGG_LOW = Curve("Adaptive IndHist/AggHist, T=0.1", "indagg:theta={},threshold=0.1")
-INDAGG_HIGH = Curve("Adaptive IndHist/AggHist, T=0.85", "indagg:theta={},threshold=0.85")
+INDAGG_LOW = PolicyCurve("Adaptive IndHist/AggHist, T=0.1", "indagg:theta={},threshold=0.1")
+INDAGG_HIGH = PolicyCurve("Adaptive IndHist/AggHist, T=0.85", "indagg:theta={},threshold=0.85")
 SINGLE = (TTL, AGGHIST, INDHIST)
 FIGURE_7_CURVES = (*SINGLE, INDAGG, AGGHIST_SEGMENTS)
 FIGURE_9_CURVES = (INDAGG_LOW, INDAGG_HIGH, *LIMITED)

@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, Curve, crossing, values_between
+from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve, crossing, values_between
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, count_or_dash, fewer, three_digits
 from bestbefore.replay.papers.claims import Claim, less, verdict
 from bestbefore.replay.papers.figure import figure
@@ -22,7 +22,7 @@ from bestbefore.replay.traces.columns.columns import Updates
 ARRIVALS = "arrivals_main.csv.gz"
 MIN_INTERVAL_S = 1.0
 TUNING = values_between(0.05, 1.0, 10)
-RECENT = Curve("IndHist, 28 days", "indhist:theta={},history_window=28d")
+RECENT = PolicyCurve("IndHist, 28 days", "indhist:theta={},history_window=28d")
 TABLE_2_CURVES = (INDHIST, RECENT)
 TABLE_2 = {0.1: 0.098, 0.2: 0.196, 0.5: 0.493, 0.7: 0.691, 1.0: 0.980}
 """The printed updates per refresh by theta."""
@@ -133,7 +133,7 @@ def _write_figure_6(page: Page, mailboxes: Sequence[str], counted: Counted) -> C
     )
 
 
-def _series(curve: Curve, name: str, counted: Counted) -> Series:
+def _series(curve: PolicyCurve, name: str, counted: Counted) -> Series:
     results = []
     for point in curve.points(TUNING):
         counts = {key: n for key, n in counted[name, point.spec].by_name().items() if n is not None}

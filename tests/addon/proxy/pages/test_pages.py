@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.proxy.pages.ca_bundle import certificates
-from bestbefore.addon.proxy.pages.pages import Site, respond
+from bestbefore.addon.proxy.pages.pages import PageContents, respond
 from bestbefore.addon.rfc9111.fields.dates import parse_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
@@ -19,7 +19,7 @@ KEY = b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
 NOW_S = 1706227238.5  # 00:00:38.5; the clock page last changed at 00:00:20
 CHANGED = "Fri, 26 Jan 2024 00:00:20 GMT"
 
-SITE = Site(b"<p>index", OURS + b"\n", ROOT + b"\n" + OURS + b"\n")
+SITE = PageContents(b"<p>index", OURS + b"\n", ROOT + b"\n" + OURS + b"\n")
 
 
 def ask(path: str, *fields: tuple[str, str], method: str = "GET", now_s: float = NOW_S) -> tuple[Head, bytes]:
@@ -58,11 +58,11 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def site(folder: Path) -> Site:
-    return Site.of("http://127.0.0.1:8080", folder / "ca.pem", folder / "ca-bundle.pem")
+def site(folder: Path) -> PageContents:
+    return PageContents.of("http://127.0.0.1:8080", folder / "ca.pem", folder / "ca-bundle.pem")
 
 
-def test_the_index_names_the_proxy_its_files_and_the_fingerprint(site: Site, folder: Path) -> None:
+def test_the_index_names_the_proxy_its_files_and_the_fingerprint(site: PageContents, folder: Path) -> None:
     page = Elements()
     page.feed(site.index_html.decode())
     page.close()
@@ -76,29 +76,29 @@ def test_the_index_names_the_proxy_its_files_and_the_fingerprint(site: Site, fol
 
 
 @pytest.mark.parametrize("client", ["Firefox", "Debian", "Fedora", "macOS", "curl", "Python"])
-def test_the_index_has_steps_for(client: str, site: Site) -> None:
+def test_the_index_has_steps_for(client: str, site: PageContents) -> None:
     assert client in site.index_html.decode()
 
 
-def test_the_index_needs_nothing_from_elsewhere_and_no_script(site: Site) -> None:
+def test_the_index_needs_nothing_from_elsewhere_and_no_script(site: PageContents) -> None:
     assert not re.search(rb"<(script|img|link|iframe)|url\(|@import", site.index_html)
 
 
-def test_each_link_of_the_index_is_a_page(site: Site) -> None:
+def test_each_link_of_the_index_is_a_page(site: PageContents) -> None:
     page = Elements()
     page.feed(site.index_html.decode())
     for link in page.links:
         assert ask(link)[0].status == 200
 
 
-def test_a_private_key_beside_the_certificate_is_never_shown(site: Site) -> None:
+def test_a_private_key_beside_the_certificate_is_never_shown(site: PageContents) -> None:
     assert site.ca_pem == OURS + b"\n"
 
 
 def test_a_file_without_certificate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(KEY)
     with pytest.raises(ValueError, match=r"ca\.pem: there is no certificate"):
-        Site.of("http://127.0.0.1:8080", tmp_path / "ca.pem", tmp_path / "ca.pem")
+        PageContents.of("http://127.0.0.1:8080", tmp_path / "ca.pem", tmp_path / "ca.pem")
 
 
 @pytest.mark.parametrize(

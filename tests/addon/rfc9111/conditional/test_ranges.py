@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.rfc9111.conditional.ranges import FEW_PARTS, RANGES_AT_MOST, Part, Span, part, satisfiable, whole
+from bestbefore.addon.rfc9111.conditional.ranges import (
+    FEW_PARTS,
+    RANGES_AT_MOST,
+    ByteRangePart,
+    Span,
+    part,
+    satisfiable,
+    whole,
+)
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 type Asking = Callable[..., Request]
@@ -16,11 +24,11 @@ SIZE = len(CONTENT)
 LENGTH = f"Content-Length: {SIZE}"
 
 
-def sent(of: Part, content: bytes = CONTENT) -> bytes:
+def sent(of: ByteRangePart, content: bytes = CONTENT) -> bytes:
     return b"".join(content[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in of.pieces)
 
 
-def parts_of(of: Part, content: bytes = CONTENT) -> list[tuple[str, bytes]]:
+def parts_of(of: ByteRangePart, content: bytes = CONTENT) -> list[tuple[str, bytes]]:
     """Content-Range and content of each part of a 206, read as a client reads them."""
     body = sent(of, content)
     assert of.head.fields.values("content-length") == (str(len(body)),)
@@ -251,7 +259,7 @@ def test_a_few_parts_are_sent_even_if_longer_than_the_whole_and_many_are_not(
 
 
 def test_what_is_on_its_way_is_cut_only_in_its_own_order(request_to: Asking, response: Answering) -> None:
-    def cut(asked: str) -> Part | None:
+    def cut(asked: str) -> ByteRangePart | None:
         return part(request_to(f"Range: bytes={asked}"), response(LENGTH), arriving=True)
 
     assert cut("0-1,5-6") is not None

@@ -7,7 +7,7 @@ import pytest
 
 from bestbefore.addon.rfc9111.copy import BodyRef
 from bestbefore.addon.store.backend import bodies
-from bestbefore.addon.store.backend.bodies import STREAM_FROM_BYTES, BodyFiles, Reading, new_digest
+from bestbefore.addon.store.backend.bodies import STREAM_FROM_BYTES, BodyFiles, BodyReading, new_digest
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 
@@ -33,8 +33,8 @@ def test_what_was_written_is_read_whole_or_as_a_file(tmp_path):
     files = BodyFiles(tmp_path)
     files.write(ref(SMALL), SMALL)
     files.write(ref(LARGE), LARGE)
-    assert files.read(ref(SMALL)) == Reading(SMALL)
-    assert files.read(ref(LARGE)) == Reading(path_of(tmp_path, LARGE))
+    assert files.read(ref(SMALL)) == BodyReading(SMALL)
+    assert files.read(ref(LARGE)) == BodyReading(path_of(tmp_path, LARGE))
     assert path_of(tmp_path, LARGE).read_bytes() == LARGE
 
 
@@ -42,18 +42,18 @@ def test_a_file_without_a_name_is_written_under_its_digest(tmp_path):
     files, content, temporary = BodyFiles(tmp_path / "bodies"), bytes(STREAM_FROM_BYTES + 1), UnlinkedFile(tmp_path)
     temporary.add(content)
     files.write(ref(content), temporary)
-    assert files.read(ref(content)) == Reading(path_of(tmp_path / "bodies", content))
+    assert files.read(ref(content)) == BodyReading(path_of(tmp_path / "bodies", content))
     assert path_of(tmp_path / "bodies", content).read_bytes() == content
 
 
 def test_what_is_not_there_or_of_another_size_is_gone(tmp_path):
     files = BodyFiles(tmp_path)
-    assert files.read(ref(SMALL)) == Reading(None)
+    assert files.read(ref(SMALL)) == BodyReading(None)
     files.write(ref(SMALL), SMALL)
     path_of(tmp_path, SMALL).write_bytes(b"x")  # as after a power cut
-    assert files.read(ref(SMALL)) == Reading(None)
+    assert files.read(ref(SMALL)) == BodyReading(None)
     files.write(ref(SMALL), SMALL)
-    assert files.read(ref(SMALL)) == Reading(SMALL)
+    assert files.read(ref(SMALL)) == BodyReading(SMALL)
 
 
 @pytest.mark.parametrize("content", [SMALL, LARGE])
@@ -63,7 +63,7 @@ def test_what_is_not_what_was_written_is_removed_and_can_be_written_anew(tmp_pat
     assert files.read(ref(content)).body is not None
     path.write_bytes(b"y" + content[1:])
     os.utime(path, (1, 1))
-    assert files.read(ref(content)) == Reading(None, damaged=True)
+    assert files.read(ref(content)) == BodyReading(None, damaged=True)
     assert not path.exists()
     files.write(ref(content), content)
     path.write_bytes(b"y" + content[1:])
@@ -78,10 +78,10 @@ def test_a_file_that_is_streamed_is_read_for_its_digest_only_when_it_is_another(
     read = bodies.new_digest
     monkeypatch.setattr(bodies, "new_digest", lambda: opened.append(1) or read())
     for _ in range(3):
-        assert files.read(ref(LARGE)) == Reading(path)
+        assert files.read(ref(LARGE)) == BodyReading(path)
     assert len(opened) == 1
     os.utime(path, (1, 1))
-    assert files.read(ref(LARGE)) == Reading(path)
+    assert files.read(ref(LARGE)) == BodyReading(path)
     assert len(opened) == 2
 
 
@@ -90,7 +90,7 @@ def test_a_digest_never_leads_out_of_the_folder(tmp_path, digest):
     files = BodyFiles(tmp_path / "bodies")
     with pytest.raises(OSError, match="cannot name a file"):
         files.write(named(digest), b"x")
-    assert files.read(named(digest)) == Reading(None)
+    assert files.read(named(digest)) == BodyReading(None)
 
 
 def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):

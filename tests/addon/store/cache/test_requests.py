@@ -7,7 +7,7 @@ import pytest
 from bestbefore.addon.store.backend.interface import AwayError
 from bestbefore.addon.store.cache import requests
 from bestbefore.addon.store.cache.faults import Faults
-from bestbefore.addon.store.cache.requests import Requests
+from bestbefore.addon.store.cache.requests import RequestCounter
 
 
 class Backend:
@@ -24,7 +24,7 @@ class Backend:
 
 
 async def test_what_is_counted_is_written_once():
-    counted, backend = Requests(Faults(time.monotonic)), Backend()
+    counted, backend = RequestCounter(Faults(time.monotonic)), Backend()
     for url in ("http://a.example.org/", "http://a.example.org/", "http://b.example.org/"):
         counted.count(url)
     await counted.write(backend)
@@ -33,7 +33,7 @@ async def test_what_is_counted_is_written_once():
 
 
 async def test_what_could_not_be_written_is_added_to_what_comes():
-    counted, backend = Requests(Faults(time.monotonic)), Backend()
+    counted, backend = RequestCounter(Faults(time.monotonic)), Backend()
     counted.count("http://a.org/")
     backend.away = True
     with pytest.raises(AwayError):
@@ -46,7 +46,7 @@ async def test_what_could_not_be_written_is_added_to_what_comes():
 
 def test_only_so_many_objects_wait(monkeypatch):
     monkeypatch.setattr(requests, "WAITING_OBJECTS", 2)
-    counted = Requests(Faults(time.monotonic))
+    counted = RequestCounter(Faults(time.monotonic))
     for url in ("http://a/", "http://b/", "http://c/", "http://a/"):
         counted.count(url)
     assert dict(counted.waiting_top()) == {"http://a/": 2, "http://b/": 1}

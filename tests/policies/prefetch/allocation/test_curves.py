@@ -8,13 +8,13 @@ from numpy.testing import assert_allclose
 
 from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.cubics import Scratch
-from bestbefore.policies.prefetch.allocation.curves import AgeCurve, Curve, FreshnessCurve
+from bestbefore.policies.prefetch.allocation.curves import AgeCurve, AllocationCurve, FreshnessCurve
 
 RATES = np.array([1.0, 2.0, 5.0, 1e-3, 40.0])
 WEIGHTS = np.array([2.0, 1.0, 1.0, 1e-3, 7.0])
 
 
-def refreshes(curve: Curve, x: float) -> FloatArray:
+def refreshes(curve: AllocationCurve, x: float) -> FloatArray:
     keys, out = np.empty(5), np.empty(5)
     curve.keys(RATES, WEIGHTS, keys)
     curve.refreshes(RATES, keys, x, out, Scratch())

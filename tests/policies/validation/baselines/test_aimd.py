@@ -2,7 +2,7 @@ import pytest
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.aimd import Aimd
-from bestbefore.policies.validation.machinery.policy import Outcome
+from bestbefore.policies.validation.machinery.policy import ContactOutcome
 from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
@@ -15,13 +15,13 @@ def test_the_first_interval_is_the_shortest() -> None:
 
 
 def test_the_interval_is_halved_at_a_change_and_else_grows_by_half_an_hour() -> None:
-    assert Aimd().verdict(UNKNOWN, None, 5.0, Outcome(6 * HOUR, changed=True)).state == 3 * HOUR
-    assert Aimd().verdict(UNKNOWN, None, 5.0, Outcome(6 * HOUR, changed=False)).state == 6.5 * HOUR
+    assert Aimd().verdict(UNKNOWN, None, 5.0, ContactOutcome(6 * HOUR, changed=True)).state == 3 * HOUR
+    assert Aimd().verdict(UNKNOWN, None, 5.0, ContactOutcome(6 * HOUR, changed=False)).state == 6.5 * HOUR
 
 
 def test_the_interval_is_kept_between_an_hour_and_a_day() -> None:
-    assert Aimd().verdict(UNKNOWN, None, 5.0, Outcome(HOUR, changed=True)).state == HOUR
-    assert Aimd().verdict(UNKNOWN, None, 5.0, Outcome(DAY, changed=False)).state == DAY
+    assert Aimd().verdict(UNKNOWN, None, 5.0, ContactOutcome(HOUR, changed=True)).state == HOUR
+    assert Aimd().verdict(UNKNOWN, None, 5.0, ContactOutcome(DAY, changed=False)).state == DAY
 
 
 @pytest.mark.parametrize(

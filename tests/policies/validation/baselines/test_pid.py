@@ -5,7 +5,7 @@ import pytest
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.pid import Pid
-from bestbefore.policies.validation.machinery.policy import Outcome
+from bestbefore.policies.validation.machinery.policy import ContactOutcome
 from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
@@ -14,7 +14,7 @@ UNKNOWN = History.of([], 0.0)
 
 
 def interval_s(policy: Pid, state: float, *, changed: bool) -> float:
-    return policy.verdict(UNKNOWN, None, 5.0, Outcome(state, changed)).expiry_s - 5.0
+    return policy.verdict(UNKNOWN, None, 5.0, ContactOutcome(state, changed)).expiry_s - 5.0
 
 
 def test_the_first_interval_is_an_hour() -> None:
@@ -42,7 +42,7 @@ def test_of_many_contacts_the_wanted_share_finds_nothing_new(share: float) -> No
         assert verdict.state is not None
         t = verdict.expiry_s
         seen = int(updates.searchsorted(t, side="right"))
-        outcome = Outcome(verdict.state, changed=seen > before)
+        outcome = ContactOutcome(verdict.state, changed=seen > before)
         unchanged, contacts, before = unchanged + (seen == before), contacts + 1, seen
     assert unchanged / contacts == pytest.approx(share, abs=0.01)
 

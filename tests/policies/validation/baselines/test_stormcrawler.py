@@ -2,7 +2,7 @@ import pytest
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.stormcrawler import StormCrawler
-from bestbefore.policies.validation.machinery.policy import Outcome
+from bestbefore.policies.validation.machinery.policy import ContactOutcome
 from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
@@ -15,14 +15,14 @@ def test_the_first_interval_is_a_day() -> None:
 
 
 def test_at_a_change_the_interval_goes_half_of_the_way_to_an_hour() -> None:
-    verdict = StormCrawler().verdict(UNKNOWN, None, 5.0, Outcome(DAY, changed=True))
+    verdict = StormCrawler().verdict(UNKNOWN, None, 5.0, ContactOutcome(DAY, changed=True))
     assert verdict == Verdict(5.0 + 12.5 * HOUR, "stormcrawler", 12.5 * HOUR)
-    assert StormCrawler(decrease=1.0).verdict(UNKNOWN, None, 5.0, Outcome(DAY, changed=True)).state == HOUR
+    assert StormCrawler(decrease=1.0).verdict(UNKNOWN, None, 5.0, ContactOutcome(DAY, changed=True)).state == HOUR
 
 
 def test_without_a_change_it_grows_by_half_up_to_two_weeks() -> None:
-    assert StormCrawler().verdict(UNKNOWN, None, 5.0, Outcome(DAY, changed=False)).state == 1.5 * DAY
-    assert StormCrawler().verdict(UNKNOWN, None, 5.0, Outcome(13 * DAY, changed=False)).state == 14 * DAY
+    assert StormCrawler().verdict(UNKNOWN, None, 5.0, ContactOutcome(DAY, changed=False)).state == 1.5 * DAY
+    assert StormCrawler().verdict(UNKNOWN, None, 5.0, ContactOutcome(13 * DAY, changed=False)).state == 14 * DAY
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from bestbefore.policies.validation.baselines.aimd import Aimd
 from bestbefore.policies.validation.baselines.stormcrawler import StormCrawler
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.fallback import GroupMember, LastUpdate
-from bestbefore.policies.validation.machinery.policy import Outcome
+from bestbefore.policies.validation.machinery.policy import ContactOutcome
 from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.policies.validation.machinery.verdict import Reason, Verdict
 from bestbefore.policies.validation.rules.agghist import AggHist
@@ -148,7 +148,7 @@ def test_a_bound_that_decides_leaves_the_state_to_the_policy() -> None:
     bounded = Bounded(StormCrawler(), min_ttl_s=3600.0, max_ttl_s=7200.0)
     first = bounded.verdict(EMPTY, None, T)
     assert first == Verdict(T + 7200.0, Reason.MAX_TTL, DAY)
-    assert bounded.verdict(EMPTY, None, T, Outcome(DAY, changed=False)).state == 1.5 * DAY
+    assert bounded.verdict(EMPTY, None, T, ContactOutcome(DAY, changed=False)).state == 1.5 * DAY
     short = Bounded(Aimd(min_s=60.0), min_ttl_s=3600.0)
     assert short.verdict(EMPTY, None, T) == Verdict(T + 3600.0, Reason.MIN_TTL, 60.0)
 

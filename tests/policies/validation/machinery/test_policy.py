@@ -11,7 +11,7 @@ from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
-from bestbefore.policies.validation.machinery.policy import Formula, Outcome, Policy
+from bestbefore.policies.validation.machinery.policy import ContactOutcome, Formula, Policy
 from bestbefore.policies.validation.machinery.spec import make_policy
 from bestbefore.policies.validation.table import POLICIES
 
@@ -20,7 +20,7 @@ T = 20 * DAY
 many = settings(max_examples=60, derandomize=True, deadline=None)
 every_policy = [make_policy(name, {}) for name in sorted(POLICIES)]
 policies = st.sampled_from(every_policy)
-outcomes = st.none() | st.builds(Outcome, st.floats(0, 400 * DAY), st.booleans())
+outcomes = st.none() | st.builds(ContactOutcome, st.floats(0, 400 * DAY), st.booleans())
 update_times = st.lists(st.integers(0, 25 * DAY).map(float), max_size=25)
 moments = st.integers(0, T)
 starts = st.integers(0, 3 * DAY).map(float)
@@ -31,7 +31,12 @@ def group_of(*histories: History) -> Group:
 
 
 def expiry(
-    policy: Policy, times: list[float], others: list[float], since_s: float, t: float, outcome: Outcome | None = None
+    policy: Policy,
+    times: list[float],
+    others: list[float],
+    since_s: float,
+    t: float,
+    outcome: ContactOutcome | None = None,
 ) -> float:
     history = History.of(times, since_s)
     return policy.verdict(history, group_of(history, History.of(others, 0.0)), t, outcome).expiry_s
@@ -40,7 +45,7 @@ def expiry(
 @given(policies, update_times, update_times, starts, st.integers(3 * DAY, T), outcomes)
 @many
 def test_a_copy_never_expires_before_it_was_current(
-    policy: Policy, times: list[float], others: list[float], since_s: float, t: int, outcome: Outcome | None
+    policy: Policy, times: list[float], others: list[float], since_s: float, t: int, outcome: ContactOutcome | None
 ) -> None:
     assert expiry(policy, times, others, since_s, t, outcome) >= t
 
@@ -50,7 +55,7 @@ def test_only_a_policy_that_needs_outcomes_keeps_a_state_and_looks_at_it(policy:
     history, t = History.of([1.0 * DAY, 2.5 * DAY], 0.0), 3.0 * DAY
     first = policy.verdict(history, group_of(history), t)
     assert (first.state is not None) == (Needs.OUTCOME in policy.needs)
-    later = {policy.verdict(history, group_of(history), t, Outcome(7200.0, changed)).expiry_s
+    later = {policy.verdict(history, group_of(history), t, ContactOutcome(7200.0, changed)).expiry_s
              for changed in (False, True)}
     assert len(later) == (2 if Needs.OUTCOME in policy.needs else 1)
 

@@ -5,20 +5,20 @@ import pytest
 
 from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds import online
-from bestbefore.replay.papers.feeds.learnt import Learnt
+from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.runs import ONLINE, PLANNED, STRATEGIES, TIMING, UNIFORM, measure, measured
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
 from bestbefore.replay.papers.work import Work
 
 
 @pytest.fixture(scope="module")
-def learnt() -> Learnt:
+def learnt() -> LearntRates:
     """Forty feeds with two or three postings a day around noon, and twenty with one a fortnight."""
     rng = np.random.default_rng(8)
     times = [
         np.sort(rng.integers(0, 90, 200) * DAY_S + rng.normal(12.0, 1.0, 200) * HOUR_S) for _ in range(40)
     ] + [np.sort(rng.uniform(0.0, END_S, 6)) for _ in range(20)]
-    return Learnt(Spans("made", times))
+    return LearntRates(Spans("made", times))
 
 
 def test_rates_are_the_mean_of_two_weeks_but_not_0(learnt):
@@ -57,7 +57,7 @@ def test_whoever_knows_the_hours_halves_the_delay(learnt):
 
 def test_online_retrievals_know_only_what_was_posted(learnt):
     moment_s = START_S + 5 * DAY_S
-    cut = Learnt(Spans("cut", [times[times <= moment_s] for times in learnt.spans.times_s]))
+    cut = LearntRates(Spans("cut", [times[times <= moment_s] for times in learnt.spans.times_s]))
     for schedule in (online.by_index, online.by_due_dates):
         whole, without = (schedule(one, 1.0).moments_s for one in (learnt, cut))
         for times, others in zip(whole, without, strict=True):

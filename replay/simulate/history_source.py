@@ -6,7 +6,7 @@ from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 
 
-class Known(Protocol):
+class HistorySource(Protocol):
     """Answers each contact with what is known of its object after it."""
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:
