@@ -1,4 +1,4 @@
-"""What is counted for Prometheus. Neither URLs nor host names occur in it: whoever reads metrics need not know them.
+"""Metrics for Prometheus. They contain neither URLs nor host names: they are personal data.
 
 Every label has few values: outcomes, reasons and content codings are closed sets, and a guard keeps them so.
 """
@@ -34,35 +34,35 @@ class Metrics:
             return Counter(f"bestbefore_{name}", documentation, labels, registry=registry)
 
         self._requests = counter("requests", "Requests answered, by how and why.", "outcome", "reason")
-        self._contacts = counter("contacts", "Requests for which an origin was asked.")
-        self._validations = counter("validations", "Contacts that asked whether a stored copy is still current.")
+        self._contacts = counter("contacts", "Requests for which an origin was contacted.")
+        self._validations = counter("validations", "Contacts that validated a stored copy.")
         self._unnecessary = counter("unnecessary_validations", "Validations that found the object unchanged.")
         self._updates = counter("updates", "Contacts that showed an update of the object.")
-        self._cut_short = counter("cut_short_responses", "Responses of which the client did not get all.")
+        self._truncated = counter("truncated_responses", "Responses that the client did not receive completely.")
         self._sent = counter("sent_bytes", "Content sent to clients, by Content-Encoding.", "encoding")
         self._received = counter("received_bytes", "Content received from origins, by Content-Encoding.", "encoding")
-        feeds = counter("feed_answers", "Answers that were feeds, by what the client got.", "got")
-        spared = counter("feed_spared_bytes", "Content of feeds not sent: the client had it.", "got")
-        self._feeds = {got: (feeds.labels(got), spared.labels(got)) for got in ("full", "delta", "not-modified")}
+        feeds = counter("feed_responses", "Answers that were feeds, by what was sent to the client.", "sent")
+        spared = counter("feed_saved_bytes", "Content of feeds not sent: the client had it.", "sent")
+        self._feeds = {sent: (feeds.labels(sent), spared.labels(sent)) for sent in ("full", "delta", "not-modified")}
         self._tunnelled_hosts = counter(
             "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
         )
-        self._surplus = counter(
-            "origin_surplus", "Connections to origins closed because more came than was asked for."
+        self._unexpected_data = counter(
+            "origin_unexpected_data", "Connections to origins closed because of data that belongs to no request."
         )
         self._in_flight = [
             Gauge(f"bestbefore_{name}", documentation, registry=registry)
             for name, documentation in (
-                ("in_flight_bytes", "Content on its way that is held in memory."),
-                ("in_flight_file_bytes", "Content on its way that is in files."),
-                ("requests_under_way", "Requests not answered, or whose answer is not sent, but hits from memory."),
+                ("in_flight_bytes", "Content in transit that is held in memory."),
+                ("in_flight_file_bytes", "Content in transit that is held in files."),
+                ("requests_in_progress", "Requests without a complete response; hits from memory not counted."),
             )
         ]
-        self._refused = counter("refused", "What was refused because there was too much of it.", "what")
+        self._refused = counter("refused", "Connections and requests refused at a limit.", "kind")
         self._reload_failures = counter("config_reload_failures", "Changed configuration files that were refused.")
         durations = Histogram(
             "bestbefore_request_duration_seconds",
-            "Real time from the request to the end of the response, by whether an origin was asked.",
+            "Real time from the request to the end of the response, by whether an origin was contacted.",
             ["contact"],
             buckets=DURATION_BUCKETS_S,
             registry=registry,
@@ -93,19 +93,19 @@ class Metrics:
             answers.inc()
             spared.inc(answered.spared_bytes)
         if not answered.complete:
-            self._cut_short.inc()
+            self._truncated.inc()
 
     def tunnelled(self) -> None:
         """Count a host that is tunnelled because a client refuses our certificate."""
         self._tunnelled_hosts.inc()
 
-    def surplus(self) -> None:
-        """Count a connection to an origin on which something came that belongs to no request."""
-        self._surplus.inc()
+    def unexpected_data(self) -> None:
+        """Count a connection to an origin that was closed because of data that belongs to no request."""
+        self._unexpected_data.inc()
 
-    def refused(self, what: str) -> None:
-        """Count what was refused because there was too much of it: connections of clients, requests."""
-        self._refused.labels(what).inc()
+    def refused(self, kind: str) -> None:
+        """Count a connection or request that was refused at a limit."""
+        self._refused.labels(kind).inc()
 
     def reload_failed(self) -> None:
         """Count a changed configuration that was refused."""
@@ -114,12 +114,12 @@ class Metrics:
     def show_in_flight(
         self, bytes_: Callable[[], float], file_bytes: Callable[[], float], requests: Callable[[], float]
     ) -> None:
-        """Show what these give at each scrape."""
+        """Set the functions that give these gauges at each scrape."""
         for gauge, value in zip(self._in_flight, (bytes_, file_bytes, requests), strict=True):
             gauge.set_function(value)
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
-        """All metrics in the format that an Accept field asks for, and its media type."""
+        """Return all metrics in the format that an Accept field asks for, and its media type."""
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type
 
@@ -139,7 +139,7 @@ class Metrics:
         return child
 
     def _bytes_children(self, encoding: str) -> tuple[Counter, Counter]:
-        """Of what is sent and of what is received under this Content-Encoding, which may be any text."""
+        """Return the counters of sent and of received bytes for this Content-Encoding, which may be any text."""
         label = _CODINGS.get(encoding.strip().lower(), "other")
         children = self._sent.labels(label), self._received.labels(label)
         if encoding in _CODINGS:
@@ -148,26 +148,27 @@ class Metrics:
 
 
 class _StoreCollector(Collector):
-    """Asks the store for its state once for each scrape."""
+    """Collects the state of the store, once for each scrape."""
 
     def __init__(self, status: Callable[[], StoreStatus]) -> None:
         self._status = status
 
     def collect(self) -> Iterator[Metric]:
         status = self._status()
-        yield _gauge("store_away", "1 while the store does not answer, else 0.", status.away)
-        if status.kept_bytes is not None:
-            yield _gauge("store_bytes", "Bytes that the store keeps, as last measured.", status.kept_bytes)
-        yield _gauge("hot_bytes", "Bytes of the copies held in the process.", status.hot_bytes)
-        yield _gauge("waiting_observations", "Observations that wait to be written.", status.waiting_observations)
-        yield _gauge("waiting_copies", "Copies that wait to be written.", status.waiting_copies)
-        yield _gauge("waiting_copies_bytes", "Bytes of the copies that wait to be written.", status.waiting_bytes)
-        yield _counter("lost_observations", "Not kept: too many waited.", status.lost_observations)
-        yield _counter("refused_copies", "Not kept: the store was full, or away for too long.", status.refused_copies)
-        yield _gauge("store_unwritten_seconds", "For how long nothing that waits could be written.", status.late_s)
-        yield _counter_by("set_aside", "What could not be written for itself.", "kind", status.set_aside)
-        yield _counter_by("store_damaged", "What was found damaged in the store.", "kind", status.damaged)
-        conditions = GaugeMetricFamily("bestbefore_store_condition", "1 for what holds now.", labels=["condition"])
+        yield _gauge("store_down", "1 while the store does not answer, 0 otherwise.", status.down)
+        if status.store_bytes is not None:
+            yield _gauge("store_bytes", "Bytes that the store keeps, as last measured.", status.store_bytes)
+        yield _gauge("memory_cache_bytes", "Bytes of the copies held in the process.", status.memory_cache_bytes)
+        yield _gauge("pending_observations", "Observations that wait to be written.", status.pending_observations)
+        yield _gauge("pending_copies", "Copies that wait to be written.", status.pending_copies)
+        yield _gauge("pending_copies_bytes", "Bytes of these copies.", status.pending_copies_bytes)
+        yield _counter("dropped_observations", "Observations not kept: too many waited.", status.dropped_observations)
+        yield _counter("dropped_copies", "Copies not kept: the store was full or down.", status.dropped_copies)
+        yield _gauge("store_write_lag_seconds", "Time since anything could be written.", status.write_lag_s)
+        yield _counter_by("store_write_errors", "Entries that cannot be written.", "kind", status.write_errors)
+        yield _counter_by("store_corrupt_entries", "Corrupt entries found.", "kind", status.corrupt_entries)
+        documentation = "1 for each condition that holds now."
+        conditions = GaugeMetricFamily("bestbefore_store_condition", documentation, labels=["condition"])
         for condition in sorted(status.conditions):
             conditions.add_metric([condition], 1)
         yield conditions

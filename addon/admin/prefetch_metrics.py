@@ -1,4 +1,4 @@
-"""What is counted of prefetching."""
+"""Metrics of prefetching."""
 
 from collections.abc import Iterable
 
@@ -19,9 +19,9 @@ class PrefetchMetrics:
 
         self._budget = gauge("budget_per_day", "Fetches that the budget allows a day; 0: nothing is prefetched.")
         self._objects = gauge("objects", "Objects that the plan was made for.")
-        self._jobs = gauge("planned", "Fetches in the plan.")
+        self._jobs = gauge("planned_fetches", "Fetches in the plan.")
         self._planned_s = gauge("plan_time_seconds", "When the plan was made, Unix time.")
-        self._waiting = gauge("waiting", "Fetches that are due and wait for their turn.")
+        self._waiting = gauge("due_fetches", "Fetches that are due and wait for their turn.")
         self._fetches = counter("fetches", "Fetches that were done, by outcome.", "outcome")
         self._dropped = counter("dropped", "Fetches given up, since the next one of their object was due.")
         self._broke = counter("budget_exhausted", "Times that a fetch was due and the budget spent.")

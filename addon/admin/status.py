@@ -1,4 +1,4 @@
-"""The state of the store as the metrics tell it."""
+"""The state of the store that metrics show."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -6,52 +6,52 @@ from typing import Protocol
 
 
 class StoreStatus(Protocol):
-    """A moment of the store."""
+    """The state of the store at one moment."""
 
     @property
-    def away(self) -> bool:
+    def down(self) -> bool:
         """Whether the backend does not answer: the proxy serves and learns in memory."""
 
     @property
     def conditions(self) -> AbstractSet[str]:
-        """What holds now: away, full, unwritable and the like, a closed set of words."""
+        """What holds now: down, full, unwritable and the like, a closed set of words."""
 
     @property
-    def waiting_observations(self) -> int:
+    def pending_observations(self) -> int:
         """Observations that wait to be written."""
 
     @property
-    def waiting_copies(self) -> int:
+    def pending_copies(self) -> int:
         """Copies that wait to be written."""
 
     @property
-    def waiting_bytes(self) -> int:
-        """Bytes of those copies."""
+    def pending_copies_bytes(self) -> int:
+        """Bytes of the copies that wait to be written."""
 
     @property
-    def lost_observations(self) -> int:
+    def dropped_observations(self) -> int:
         """Since the start: not kept, because too many waited."""
 
     @property
-    def refused_copies(self) -> int:
-        """Since the start: not kept, because the backend was full or away for too long."""
+    def dropped_copies(self) -> int:
+        """Since the start: not kept, because the backend was full or down for too long."""
 
     @property
-    def late_s(self) -> float:
+    def write_lag_s(self) -> float:
         """For how long something has waited that could not be written, seconds; 0 if no longer than usual."""
 
     @property
-    def set_aside(self) -> Mapping[str, int]:
-        """Since the start: what could not be written for itself, by kind, a closed set of words."""
+    def write_errors(self) -> Mapping[str, int]:
+        """Since the start: single entries that could not be written, by kind."""
 
     @property
-    def damaged(self) -> Mapping[str, int]:
-        """Since the start: what was found damaged in the store, likewise."""
+    def corrupt_entries(self) -> Mapping[str, int]:
+        """Since the start: what was found corrupt in the store, by kind."""
 
     @property
-    def hot_bytes(self) -> float:
+    def memory_cache_bytes(self) -> float:
         """Bytes of the copies held in the process."""
 
     @property
-    def kept_bytes(self) -> int | None:
+    def store_bytes(self) -> int | None:
         """Bytes kept by the backend, as last measured; None before that."""

@@ -14,10 +14,10 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend.interface import (
-    AwayError,
     CommandError,
     StoreInputError,
     StoreUnusableError,
+    UnavailableError,
     UnwritableError,
 )
 from bestbefore.addon.store.cache.tombstones import matcher, names_one
@@ -73,14 +73,14 @@ async def opened_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
             join=True,
         )
         try:
-            if store.status().away:
+            if store.status().down:
                 raise click.ClickException("the store does not answer")
             yield store
         finally:
             await store.close()
     except StoreInputError as error:
         raise InputError(str(error)) from None
-    except (StoreUnusableError, AwayError, CommandError) as error:
+    except (StoreUnusableError, UnavailableError, CommandError) as error:
         raise click.ClickException(str(error)) from None
     except UnwritableError as error:
         raise click.ClickException(f"the store refuses to write: {error}") from None

@@ -46,7 +46,7 @@ class Listing:
     """The items of a feed's document, as an observation bears them."""
 
     packed: bytes = b""
-    """Those that are looked at, 24 bytes each: observations wait in memory while the store is away."""
+    """Those that are looked at, 24 bytes each: observations wait in memory while the store is down."""
     hints: Hints = field(default_factory=Hints)
     tag: str = ""
     """The entity tag, without the mark of weakness, under which clients get the document; empty if it has none."""

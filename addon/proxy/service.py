@@ -319,7 +319,7 @@ class Service:
 
     def _drop_all(self, urls: Sequence[str]) -> None:
         """Remove the copies of objects whose answers may have been those of others."""
-        self.metrics.surplus()
+        self.metrics.unexpected_data()
         for url in urls:
             self._store.drop(url)
 

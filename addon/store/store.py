@@ -9,7 +9,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import Learnt, Record
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
-from bestbefore.addon.store.backend.interface import AwayError, Backend, Body, CopySet, GroupCounts, Tombstone
+from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, GroupCounts, Tombstone, UnavailableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.copies import Copies
 from bestbefore.addon.store.cache.faults import Faults
@@ -34,30 +34,29 @@ from bestbefore.addon.store.cache.write_behind import WriteBehind
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How the store is, for metrics."""
+    """The state of the store, for metrics."""
 
-    away: bool
+    down: bool
     """The backend does not answer."""
-    last_absence: str
+    last_error: str
     """Why it did not the last time; empty if it always has since the start."""
     conditions: frozenset[str]
-    """What holds now, of: away, unusable, unwritable, full, copies and histories (too many of them wait)."""
-    waiting_observations: int
-    waiting_copies: int
-    waiting_bytes: int
-    """Of copies."""
-    lost_observations: int
+    """What holds now, of: down, unusable, unwritable, full, copies and histories (too many of them wait)."""
+    pending_observations: int
+    pending_copies: int
+    pending_copies_bytes: int
+    dropped_observations: int
     """Since the start: not kept, because too many waited."""
-    late_s: float
+    write_lag_s: float
     """For how long something has waited that could not be written; 0 if no longer than usual."""
-    set_aside: Mapping[str, int]
-    """What could not be written for itself, since the start, by kind."""
-    damaged: Mapping[str, int]
-    """What the backend found damaged since the start, by kind."""
-    refused_copies: int
-    """Since the start: not kept, because the backend was full, or away for too long."""
-    hot_bytes: float
-    kept_bytes: int | None
+    write_errors: Mapping[str, int]
+    """Single entries that could not be written, since the start, by kind."""
+    corrupt_entries: Mapping[str, int]
+    """Entries that the backend found corrupt since the start, by kind."""
+    dropped_copies: int
+    """Since the start: not kept, because the backend was full, or down for too long."""
+    memory_cache_bytes: float
+    store_bytes: int | None
     """By the backend, as last measured."""
 
 
@@ -77,14 +76,14 @@ class Store:
         forgotten: Callable[[Tombstone], None] = lambda _: None,
     ) -> None:
         """`domain_of`: host -> registrable domain. `store_max`: the bytes that the backend may hold, by our own count;
-        None if it sees to that itself. `forgotten` is told of what is forgotten, here or by another process, perhaps
-        more than once."""
+        None if it sees to that itself. `forgotten` is called with each tombstone that removes histories, of this
+        process or another, perhaps more than once."""
         self._clock = clock
         self._forgotten = forgotten
         self._name = secrets.token_hex(8)
         """What tells our tombstones from those of others."""
         self._published: list[Tombstone] | None = None
-        """What is heard of while we connect, until all before it was read."""
+        """Tombstones received while we connect, until those before them were read."""
         self._was_connected = False
         self._notices = Notices()
         self._link = Link(backend, clock, self._notices)
@@ -140,21 +139,21 @@ class Store:
         await self._link.backend.close()
 
     async def _connect(self) -> None:
-        """Reach the backend, and bury what was buried while we were cut off."""
+        """Connect to the backend, and apply the tombstones that were written while it was down."""
         published: list[Tombstone] = []
         self._published = published
         try:
-            await self._link.backend.connect(self._receive, self._link.lost)
+            await self._link.backend.connect(self._receive, self._link.mark_down)
             last = await self._link.backend.last_tombstone()
             tombstones = await self._link.backend.tombstones()
         finally:
             self._published = None
         if self._may_have_missed(tombstones) or self._tombstones.is_broken(tombstones, last):
             self._copies.forget_all()
-            self._tombstones.heard = 0
+            self._tombstones.applied_number = 0
         for tombstone in tombstones:
             self._apply(tombstone)
-        self._tombstones.heard = max([last, *(t.number for t in tombstones)])
+        self._tombstones.applied_number = max([last, *(t.number for t in tombstones)])
         self._was_connected = True
         for tombstone in published:
             self._receive(tombstone)
@@ -162,7 +161,7 @@ class Store:
 
     def _may_have_missed(self, found: Sequence[Tombstone]) -> bool:
         """Whether tombstones may have come and left the backend again while we were cut off; `found` are there."""
-        since_s = self._link.away_since_s
+        since_s = self._link.down_since_s
         if since_s is None:
             return False
         reach_back_s = TOMBSTONES_KEPT_S
@@ -172,31 +171,31 @@ class Store:
 
     def status(self) -> Status:
         return Status(
-            away=self._link.away,
-            last_absence=self._link.last_absence,
+            down=self._link.down,
+            last_error=self._link.last_error,
             conditions=self._notices.holding(),
-            waiting_observations=self._histories.waiting,
-            waiting_copies=self._copies.waiting,
-            waiting_bytes=self._copies.waiting_bytes,
-            lost_observations=self._histories.lost,
-            late_s=self._write_behind.late_s,
-            set_aside=self._faults.counts,
-            damaged=self._link.backend.damaged,
-            refused_copies=self._copies.refused,
-            hot_bytes=self._copies.hot_bytes,
-            kept_bytes=self._link.backend.size_bytes,
+            pending_observations=self._histories.waiting,
+            pending_copies=self._copies.waiting,
+            pending_copies_bytes=self._copies.waiting_bytes,
+            dropped_observations=self._histories.lost,
+            write_lag_s=self._write_behind.lag_s,
+            write_errors=self._faults.counts,
+            corrupt_entries=self._link.backend.corrupt_entries,
+            dropped_copies=self._copies.refused,
+            memory_cache_bytes=self._copies.hot_bytes,
+            store_bytes=self._link.backend.size_bytes,
         )
 
     def health(self) -> dict[str, object]:
-        """What /healthz tells: `degraded` while what waits cannot be written. The proxy serves all the same."""
+        """Return what /healthz reports: `degraded` while nothing can be written. The proxy serves all the same."""
         status = self.status()
-        store = "away" if status.away else "failing" if status.late_s else "ok"
+        store = "down" if status.down else "failing" if status.write_lag_s else "ok"
         return {
-            "status": "degraded" if status.late_s else "ok",
+            "status": "degraded" if status.write_lag_s else "ok",
             "store": store,
-            "unwritten_s": round(status.late_s, 1),
-            "waiting": sum(part.waiting for part in self._parts),
-            "set_aside": sum(status.set_aside.values()),
+            "write_lag_s": round(status.write_lag_s, 1),
+            "pending": sum(part.waiting for part in self._parts),
+            "write_errors": sum(status.write_errors.values()),
         }
 
     # Copies
@@ -219,16 +218,16 @@ class Store:
 
     def drop(self, url: str) -> None:
         """Invalidate all copies of an object that are stored up to now."""
-        self._bury(self._ours(url, exact=True))
+        self._remove(self._ours(url, exact=True))
 
     def _ours(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:
         return Tombstone(self._clock.now(), pattern, exact=exact, histories=histories, by=self._name)
 
-    def _bury(self, tombstone: Tombstone) -> None:
+    def _remove(self, tombstone: Tombstone) -> None:
         """One of our own. Raises ValueError for a pattern that cannot be read."""
         matches = matcher_of(tombstone)
         self._tombstones.queue(tombstone)
-        self._copies.bury(
+        self._copies.remove(
             lambda copy: matches(copy.url),  # whatever time it bears: clocks differ, and are set back
             tombstone.pattern if tombstone.exact else None,
         )
@@ -241,14 +240,14 @@ class Store:
             self._published.append(tombstone)
             return
         self._apply(tombstone)
-        self._tombstones.applied(tombstone)
-        if tombstone.number > self._tombstones.heard:
-            self._link.lost(AwayError("it has published something that did not arrive"))  # it will be read
+        self._tombstones.mark_applied(tombstone)
+        if tombstone.number > self._tombstones.applied_number:
+            self._link.mark_down(UnavailableError("it has published something that did not arrive"))  # it will be read
 
     def _apply(self, tombstone: Tombstone) -> None:
         """One of another process, to all that is held now; or the echo of our own, since which we may have stored anew.
         """
-        if tombstone.number and tombstone.number <= self._tombstones.heard:
+        if tombstone.number and tombstone.number <= self._tombstones.applied_number:
             return
         is_ours = tombstone.by == self._name
         if tombstone.number and not is_ours:
@@ -265,7 +264,7 @@ class Store:
         if is_ours:
             return
         numbered = tombstone.number > 0
-        self._copies.bury(
+        self._copies.remove(
             lambda copy: (numbered or copy.stored_s < tombstone.time_s) and matches(copy.url),
             tombstone.pattern if tombstone.exact else None,
         )
@@ -289,7 +288,7 @@ class Store:
         return await self._histories.record(url)
 
     async def urls(self, pattern: str = "*") -> AsyncIterator[str]:
-        """The objects that have a record. Raises ValueError for a pattern that cannot be read; AwayError."""
+        """The objects that have a record. Raises ValueError for a pattern that cannot be read; UnavailableError."""
         matches, seen = matcher(pattern), set[str]()
         async for part in self._link.backend.recorded():
             for url, _ in part:
@@ -298,7 +297,7 @@ class Store:
                     yield url
 
     async def records(self) -> AsyncIterator[Record]:
-        """What was written of all objects, in no order. Raises AwayError."""
+        """What was written of all objects, in no order. Raises UnavailableError."""
         seen = set[str]()
         async for part in self._link.backend.recorded():
             urls = [url for url, _ in part if url not in seen]
@@ -350,13 +349,13 @@ class Store:
         """
         tombstone = self._ours(pattern, exact=names_one(pattern))
         had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
-        self._bury(tombstone)
+        self._remove(tombstone)
         return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 
     async def forget(self, pattern: str) -> int:
         """Remove copies, histories and counts, as `purge`. How many objects had a history."""
         tombstone = self._ours(pattern, exact=names_one(pattern), histories=True)
-        self._bury(tombstone)
+        self._remove(tombstone)
         await self._when_back(tombstone, self._remove_copies)
         return await self._when_back(tombstone, self._remove_histories)
 
@@ -366,15 +365,15 @@ class Store:
         Raises UnwritableError if it answers and refuses to write.
         """
         while True:
-            await self._link.back.wait()
+            await self._link.up.wait()
             try:
                 await self.flush()
                 if not self._tombstones.waiting:
                     return await remove(self._link.backend, tombstone)
                 if self._write_behind.refusal is not None:
                     raise self._write_behind.refusal
-            except AwayError as e:
-                self._link.lost(e)
+            except UnavailableError as e:
+                self._link.mark_down(e)
 
     async def _remove_copies(self, backend: Backend, tombstone: Tombstone) -> int:
         tombstone = self._tombstones.numbered(tombstone)

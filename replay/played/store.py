@@ -68,7 +68,7 @@ async def keep_up(store: Store) -> None:
     """Let the store write, if it has fallen far behind. Raises PlayError if it has failed at any time."""
     status = store.status()
     _refuse_absence(status)
-    if max(status.waiting_observations, status.waiting_copies) > WAITING_AT_MOST:
+    if max(status.pending_observations, status.pending_copies) > WAITING_AT_MOST:
         await written(store)
 
 
@@ -84,5 +84,5 @@ async def written(store: Store) -> None:
 
 def _refuse_absence(status: Status) -> None:
     """However short: what the store was told last may be gone."""
-    if status.last_absence:
-        raise PlayError(f"the store did not answer ({status.last_absence}), and nothing is counted without it")
+    if status.last_error:
+        raise PlayError(f"the store did not answer ({status.last_error}), and nothing is counted without it")

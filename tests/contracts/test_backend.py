@@ -232,7 +232,7 @@ async def test_a_tombstone_of_one_url_removes_its_copies_and_keeps_older_ones_ou
     now_s = time.time()
     await backend.put([put(stored_s=now_s - 10)])
     buried = Tombstone(now_s, URL, exact=True)
-    await backend.bury([buried])
+    await backend.add_tombstones([buried])
     assert await backend.copies(URL) == []
     await backend.put([put(stored_s=now_s - 5)])
     assert await backend.copies(URL) == []
@@ -243,8 +243,8 @@ async def test_a_tombstone_of_one_url_removes_its_copies_and_keeps_older_ones_ou
 
 async def test_an_earlier_tombstone_does_not_weaken_a_later_one(backend):
     now_s = time.time()
-    await backend.bury([Tombstone(now_s, URL, exact=True)])
-    await backend.bury([Tombstone(now_s - 100, URL, exact=True)])
+    await backend.add_tombstones([Tombstone(now_s, URL, exact=True)])
+    await backend.add_tombstones([Tombstone(now_s - 100, URL, exact=True)])
     await backend.put([put(stored_s=now_s - 50)])
     assert await backend.copies(URL) == []
 
@@ -252,8 +252,8 @@ async def test_an_earlier_tombstone_does_not_weaken_a_later_one(backend):
 async def test_tombstones_are_kept_for_a_day_in_order(backend):
     now_s = time.time()
     old, pattern = Tombstone(now_s - 90_000, "*", exact=False), Tombstone(now_s - 5, "*.org", exact=False)
-    await backend.bury([old, pattern])
-    await backend.bury([Tombstone(now_s - 50, URL, exact=True, histories=True)])
+    await backend.add_tombstones([old, pattern])
+    await backend.add_tombstones([Tombstone(now_s - 50, URL, exact=True, histories=True)])
     assert await backend.tombstones() == [Tombstone(now_s - 50, URL, exact=True, histories=True), pattern]
 
 
@@ -306,7 +306,7 @@ async def test_a_random_life_leaves_the_same_as_in_a_plain_model(backend, seed):
                 if made.copy.stored_s >= max(before_s, buried.get(url, 0)):
                     copies[name] = made
             case "bury":
-                await backend.bury([Tombstone(now_s, url, exact=True)])
+                await backend.add_tombstones([Tombstone(now_s, url, exact=True)])
                 buried[url] = now_s
                 copies = {name: made for name, made in copies.items() if name[0] != url}
             case "remove":

@@ -54,7 +54,7 @@ def test_who_is_one_too_many_is_told_at_once_and_the_others_are_served(start_pro
         clients[0].settimeout(PATIENCE_S)
         assert get(clients[0], f"{origin.url}/page").startswith(b"HTTP/1.1 200 ")
         assert json.loads(show(proxy, "/healthz"))["connections"] == "too many"
-        refused = re.search(r'bestbefore_refused_total\{what="connections"\} (\S+)', show(proxy, "/metrics"))
+        refused = re.search(r'bestbefore_refused_total\{kind="connections"\} (\S+)', show(proxy, "/metrics"))
         assert refused is not None
         assert float(refused[1]) > LIMIT / 2
     lines = [line for line in said(proxy) if "WARNING" in line or "ERROR" in line]

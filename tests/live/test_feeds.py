@@ -233,7 +233,7 @@ def test_a_feed_that_turns_into_html_has_posted_nothing(shared_proxy: Any, feed:
 def test_what_readers_were_spared_is_counted(shared_proxy: Any, feed: Any) -> None:
     feed.validates, feed.body = False, rss(*(item(f"{n}") for n in range(20)))
     reader = Reader(shared_proxy)
-    names = [f'bestbefore_feed_spared_bytes_total{{got="{got}"}}' for got in ("not-modified", "delta")]
+    names = [f'bestbefore_feed_saved_bytes_total{{sent="{got}"}}' for got in ("not-modified", "delta")]
     reader.read(feed.url)
     reader.read(feed.url)
     feed.body = rss(*(item(f"{n}") for n in range(21)))

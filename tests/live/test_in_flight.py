@@ -121,7 +121,7 @@ def little_is_resident(proxy: Any, taken: ExitStack) -> Iterator[None]:
     taken.close()
     eventually(lambda: resident_bytes(proxy) <= before + KEPT_BYTES)
     eventually(lambda: gauge(proxy, "in_flight_bytes") == gauge(proxy, "in_flight_file_bytes") == 0)
-    assert gauge(proxy, "requests_under_way") == 0
+    assert gauge(proxy, "requests_in_progress") == 0
 
 
 def small(proxy: Any, taken: ExitStack) -> socket.socket:
@@ -155,7 +155,7 @@ def test_clients_that_read_nothing_of_what_is_fetched(start_proxy: Any, origin: 
         for number in range(CLIENTS):
             ask(proxy, taken, f"{origin.url}/{number}")
         eventually(lambda: origin.sent == CLIENTS)
-        eventually(lambda: gauge(proxy, "waiting_copies") == 0)
+        eventually(lambda: gauge(proxy, "pending_copies") == 0)
 
 
 @pytest.mark.slow
@@ -164,8 +164,8 @@ def test_clients_that_read_nothing_of_what_is_stored(start_proxy: Any, origin: O
     for number in range(CLIENTS):
         with ExitStack() as closed, ask(proxy, closed, f"{origin.url}/{number}") as client:
             client.recv(1)  # and leave
-        eventually(lambda: gauge(proxy, "waiting_copies") < 5)
-    eventually(lambda: gauge(proxy, "waiting_copies") == 0)
+        eventually(lambda: gauge(proxy, "pending_copies") < 5)
+    eventually(lambda: gauge(proxy, "pending_copies") == 0)
     with little_is_resident(proxy, taken):
         for number in range(CLIENTS):
             assert b"; hit" in ask(proxy, taken, f"{origin.url}/{number}").recv(1000)
@@ -195,7 +195,7 @@ def test_clients_over_http_2_that_open_no_window(start_proxy: Any, secure_origin
         for number in range(connections):
             ask_for(taken, [f"/{number}/{stream}" for stream in range(streams)])
         eventually(lambda: secure_origin.sent == CLIENTS)
-        eventually(lambda: gauge(proxy, "waiting_copies") == 0)
+        eventually(lambda: gauge(proxy, "pending_copies") == 0)
 
 
 @pytest.mark.slow

@@ -71,7 +71,7 @@ def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
         if is_valkeys:
             os.kill(server, signal.SIGKILL)
             kills.append(Kill("Valkey", at_s, at_s - VALKEY_KILL_S - STILL_S, at_s))
-            proxy.hears("the store is back")
+            proxy.hears("the store is up again")
         else:
             proxy.stop(signal.SIGKILL)
             if load.round % 4 == 1:
@@ -81,7 +81,7 @@ def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
             # What the old proxy had asked for may be answered a moment after its end.
             kills.append(Kill("the proxy", at_s, at_s - PROXY_KILL_S - STILL_S, time.time()))
         assert len(proxy.servers()) == 1
-        assert "away" not in proxy.greeting
+        assert "is down" not in proxy.greeting
         assert "unreadable" not in proxy.greeting
     load.goes_on()
     load.stop()

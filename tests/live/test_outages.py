@@ -29,7 +29,7 @@ pytestmark = [
 
 Start = Callable[..., Any]
 PATIENCE_S = 90.0
-AWAY, BACK = "the store is away", "the store is back"
+AWAY, BACK = "the store is down", "the store is up again"
 TRACEBACK = "Traceback"
 VALKEY_KILL_S = 4.0
 """What a kill of the embedded server may cost: while the disk is busy, it answers for 2 s before it writes; and for as
@@ -105,10 +105,10 @@ def test_a_redis_that_falls_silent_or_dies_and_comes_back_has_lost_nothing(
     load.goes_on()
     redis.process.send_signal(signal.SIGSTOP)
     proxy.hears(AWAY)
-    assert proxy.metric("bestbefore_store_away") == 1
+    assert proxy.metric("bestbefore_store_down") == 1
     load.round = 1  # objects of which the store knows nothing yet
     load.goes_on()
-    assert proxy.metric("bestbefore_waiting_observations") > 0
+    assert proxy.metric("bestbefore_pending_observations") > 0
     redis.process.send_signal(signal.SIGCONT)
     proxy.hears(BACK)
 
@@ -123,8 +123,8 @@ def test_a_redis_that_falls_silent_or_dies_and_comes_back_has_lost_nothing(
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)
-    assert proxy.metric("bestbefore_store_away") == 0
-    assert proxy.metric("bestbefore_lost_observations_total") == 0
+    assert proxy.metric("bestbefore_store_down") == 0
+    assert proxy.metric("bestbefore_dropped_observations_total") == 0
 
     assert proxy.stop() == 0
     assert TRACEBACK not in proxy.output()
@@ -159,7 +159,7 @@ def test_a_full_store_is_said_once_and_served_around(start_proxy: Start, start_o
     config.write_text('[proxy]\nstore_max = "4MiB"\n')
     proxy = start_proxy("--quiet", "--config", str(config))
     long, served = "x" * 8000, 0
-    while not proxy.metric("bestbefore_refused_copies_total"):
+    while not proxy.metric("bestbefore_dropped_copies_total"):
         for _ in range(20):
             served += 1
             # Twice: a history of a single contact gives way to others, as copies do.
@@ -198,7 +198,7 @@ def test_a_full_disk_is_said_once_and_what_was_learnt_meanwhile_is_written_later
     proxy.hears("it cannot write to its disk")
     load.round = 1
     load.goes_on()
-    assert proxy.metric("bestbefore_waiting_observations") > 0
+    assert proxy.metric("bestbefore_pending_observations") > 0
     os.ftruncate(ballast, 0)
     proxy.hears("the store writes again")
     load.goes_on()

@@ -117,12 +117,12 @@ def test_it_goes_on_from_memory_while_the_store_is_away(
     wait_for(lambda: len(prefetches(origin)) > 3)
     valkey.kill()
     try:
-        proxy.hears("the store is away")
+        proxy.hears("the store is down")
         fetched = len(prefetches(origin))
         wait_for(lambda: len(prefetches(origin)) > fetched + 4)
     finally:
         valkey.start()
-    proxy.hears("the store is back")
+    proxy.hears("the store is up again")
 
 
 def told(*command: str, at_s: float) -> Any:

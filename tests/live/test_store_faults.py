@@ -54,8 +54,8 @@ def test_answers_with_a_reason_in_latin_1_are_written_as_all_others_are(
         assert proxy.get(f"{origin.url}/{i}").status == 200
     for i in range(len(odd), 20):
         assert proxy.get(f"{origin.url}/{i}").status == 200
-    until(lambda: proxy.metric("bestbefore_waiting_copies") == 0)
-    until(lambda: proxy.metric("bestbefore_waiting_observations") == 0)
+    until(lambda: proxy.metric("bestbefore_pending_copies") == 0)
+    until(lambda: proxy.metric("bestbefore_pending_observations") == 0)
     assert (health(proxy)["status"], health(proxy)["store"]) == ("ok", "ok")
     assert proxy.stop() == 0
     assert "Traceback" not in proxy.output()
@@ -72,7 +72,7 @@ def test_health_tells_when_nothing_that_waits_can_be_written(
     redis = start_valkey()
     origin = start_origin({"/a": []})
     proxy = start_proxy("--quiet", "--store", redis.url)
-    well = {"status": "ok", "store": "ok", "unwritten_s": 0, "waiting": 0, "set_aside": 0, "connections": "ok"}
+    well = {"status": "ok", "store": "ok", "write_lag_s": 0, "pending": 0, "write_errors": 0, "connections": "ok"}
     assert health(proxy) == well
     with redis.client as client:
         client.execute_command("ACL", "SETUSER", "default", "-@write")
@@ -80,10 +80,10 @@ def test_health_tells_when_nothing_that_waits_can_be_written(
         until(lambda: health(proxy)["status"] == "degraded")
         assert health(proxy)["store"] == "failing"
         assert health(proxy)["waiting"] > 0
-        assert proxy.metric("bestbefore_store_unwritten_seconds") > 5
+        assert proxy.metric("bestbefore_store_write_lag_seconds") > 5
         client.execute_command("ACL", "SETUSER", "default", "+@all")
     until(lambda: health(proxy)["status"] == "ok")
-    assert proxy.metric("bestbefore_store_unwritten_seconds") == 0
+    assert proxy.metric("bestbefore_store_write_lag_seconds") == 0
 
 
 def test_a_purge_holds_in_a_proxy_whose_clock_is_an_hour_behind(
@@ -102,11 +102,11 @@ def test_a_purge_holds_in_a_proxy_whose_clock_is_an_hour_behind(
         page = f"{origin.url}/{storing.port}/{purging.port}"
         first = storing.get(page).body
         assert (storing.get(page).is_hit, storing.get(page).body) == (True, first)
-        until(lambda storing=storing: storing.metric("bestbefore_waiting_copies") == 0)
+        until(lambda storing=storing: storing.metric("bestbefore_pending_copies") == 0)
         # The one behind may ask anew: to it, what the other has stored is from the future.
         old = {proxy.get(page).body for proxy in (storing, right, behind)}
         for proxy in (right, behind):
-            until(lambda proxy=proxy: proxy.metric("bestbefore_waiting_copies") == 0)
+            until(lambda proxy=proxy: proxy.metric("bestbefore_pending_copies") == 0)
         assert purging.get(page, method="PURGE").status == 200
         time.sleep(1.0)
         for proxy in (right, behind):

@@ -87,7 +87,7 @@ def _wire_field(f: "dataclasses.Field[Any]", wire_type: Any) -> tuple[str, Any] 
 
 # Most updates are exact: one number instead of two, since a record may hold a thousand and is written at each contact.
 _records = _Codec(Record, updates=tuple[float | tuple[float, float], ...])
-_copies = _Codec(Copy, beside=["heard"])
+_copies = _Codec(Copy, beside=["applied", "heard"])  # `heard`: what earlier versions wrote
 _tombstones = _Codec(Tombstone)
 
 encode_copy = _copies.encode
@@ -97,8 +97,8 @@ encode_tombstone, decode_tombstone = _tombstones.encode, _tombstones.decode
 def decode_copy(encoded: bytes) -> KeptCopy:
     """Raises UnreadableError."""
     parts = _copies.parts(encoded)
-    heard = parts.pop("heard")
-    return KeptCopy(Copy(**parts), heard)
+    applied, earlier = parts.pop("applied"), parts.pop("heard")
+    return KeptCopy(Copy(**parts), earlier if applied is None else applied)
 
 
 def encode_record(record: Record) -> bytes:

@@ -15,10 +15,10 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from bestbefore.addon.store.backend.interface import (
-    AwayError,
     CommandError,
     FullError,
     StoreInputError,
+    UnavailableError,
     UnwritableError,
 )
 
@@ -41,7 +41,7 @@ def translated() -> Iterator[None]:
         raise as_store_error(e) from e
     except TypeError as e:
         # How asyncio (of Python 3.13.0, at least) fails where a connection was closed a moment before it is written to.
-        raise AwayError("the connection was closed") from e
+        raise UnavailableError("the connection was closed") from e
 
 
 def as_store_error(e: Exception) -> Exception:
@@ -56,7 +56,7 @@ def as_store_error(e: Exception) -> Exception:
         return UnwritableError(text)
     if isinstance(e, errors.DataError) or (type(e) is errors.ResponseError and not _of_server(text)):
         return CommandError(text)
-    return AwayError(text)
+    return UnavailableError(text)
 
 
 def _of_server(text: str) -> bool:
@@ -141,7 +141,8 @@ class Connection:
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Connect anew. Raises StoreInputError for a refused password or a server that is no Redis; AwayError."""
+        """Connect anew. Raises StoreInputError for a refused password or a server that is no Redis;
+        UnavailableError."""
         await self.close()
         # Redis-py's own retries would wait where a client waits; the store itself reconnects, in the background.
         retry = Retry(NoBackoff(), 0)
@@ -197,18 +198,18 @@ class Connection:
     @property
     def _connected(self) -> Any:
         if self._client is None:
-            raise AwayError("not connected")
+            raise UnavailableError("not connected")
         return self._client
 
     async def ask(self, *command: Any) -> Any:
-        """Send one command. Raises AwayError, UnwritableError."""
+        """Send one command. Raises UnavailableError, UnwritableError."""
         with translated():
             return await self._connected.execute_command(*command)
 
     async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands together; their answers in order.
 
-        Raises AwayError, UnwritableError or CommandError if any of them failed.
+        Raises UnavailableError, UnwritableError or CommandError if any of them failed.
         """
         answers = await self.answers(commands)
         for answer in answers:
@@ -243,10 +244,12 @@ class Connection:
                     part = []
         yield part
 
-    async def listen(self, channel: str, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
+    async def listen(
+        self, channel: str, on_message: Callable[[bytes], None], on_lost: Callable[[UnavailableError], None]
+    ) -> None:
         """Subscribe, and pass on what is published, until the connection is lost: then say so, once.
 
-        Raises AwayError if it cannot subscribe.
+        Raises UnavailableError if it cannot subscribe.
         """
         pubsub = self._plain.pubsub()
         try:
@@ -256,9 +259,11 @@ class Connection:
         except BaseException:  # perhaps we were stopped meanwhile
             await pubsub.aclose()
             raise
-        self._listener = asyncio.create_task(self._pass_on(pubsub, heard, lost))
+        self._listener = asyncio.create_task(self._pass_on(pubsub, on_message, on_lost))
 
-    async def _pass_on(self, pubsub: Any, heard: Callable[[bytes], None], lost: Callable[[AwayError], None]) -> None:
+    async def _pass_on(
+        self, pubsub: Any, on_message: Callable[[bytes], None], on_lost: Callable[[UnavailableError], None]
+    ) -> None:
         silent = False
         try:
             with translated():
@@ -267,15 +272,15 @@ class Connection:
                     if message is not None:
                         silent = False
                         if message["type"] == "message":
-                            heard(message["data"])
+                            on_message(message["data"])
                     elif silent:  # a connection may break without a sign
                         break
                     else:
                         silent = True
                         await pubsub.ping()
-            lost(AwayError(f"{self.shown} no longer answers"))
-        except AwayError as e:
-            lost(e)
+            on_lost(UnavailableError(f"{self.shown} no longer answers"))
+        except UnavailableError as e:
+            on_lost(e)
         finally:
             await pubsub.aclose()
 

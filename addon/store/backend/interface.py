@@ -1,9 +1,8 @@
 """What the parts of the store say to each other: values, errors and the one Protocol that each backend implements.
 
-A backend keeps; it decides nothing about freshness and knows no queue. All its methods may raise `AwayError` (nobody
-answers) and `CommandError` (it answers, and cannot do this one thing), those that write `UnwritableError` too (it
-answers, and refuses). Each write may be repeated without harm,
-except that requests may count twice.
+A backend keeps; it decides nothing about freshness and knows no queue. All its methods may raise `UnavailableError`
+(it does not answer) and `CommandError` (this one command failed), those that write `UnwritableError` too (it refuses to
+write). Each write may be repeated without harm, except that requests may count twice.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -32,7 +31,7 @@ class StoreUnusableError(Exception):
     """The embedded store cannot be used: its directory is not writable, or another proxy holds it."""
 
 
-class AwayError(Exception):
+class UnavailableError(Exception):
     """The backend cannot be reached now. The message says why."""
 
 
@@ -108,7 +107,7 @@ class KeptCopy(NamedTuple):
     """A copy as the backend has it."""
 
     copy: Copy
-    heard: int | None = None
+    applied: int | None = None
     """The number of the last tombstone that the process had applied that wrote it; None if that is not known."""
 
 
@@ -117,8 +116,8 @@ class Tombstone:
     """What was stored of these objects before this moment is dead.
 
     The moment is one of the clock of the process that wrote the tombstone, and clocks differ. What is before and what
-    after is told by its number: each process applies tombstones in the order of their numbers, to all that it holds at
-    that moment, and says with each copy that it writes how far it had come.
+    after is decided by its number: each process applies tombstones in the order of their numbers, to all that it holds
+    at that moment, and says with each copy that it writes how far it had come.
     """
 
     time_s: float
@@ -131,7 +130,7 @@ class Tombstone:
     by: str = field(default="", compare=False)
     """The process that wrote it; empty from earlier versions, whose tombstones have no numbers."""
     number: int = field(default=0, compare=False)
-    """Given by the backend; 0: it has none, and what is dead is told by the times."""
+    """Given by the backend; 0: it has none, and times are compared instead."""
     after: int = field(default=0, compare=False)
     """The number of the tombstone before it."""
 
@@ -143,11 +142,13 @@ class Backend(Protocol):
     def keeper(self) -> Keeper:
         """What it keeps for prefetching."""
 
-    async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
+    async def connect(
+        self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]
+    ) -> None:
         """Reach the backend, and check that it may be used. Raises StoreInputError if not.
 
-        From then on `heard` is told of every tombstone that another process writes, and `lost` once if that ends.
-        May be called again after it was lost.
+        From then on `on_tombstone` is called for each tombstone that another process writes, and `on_lost` once when
+        the connection is lost. May be called again after it was lost.
         """
 
     async def close(self) -> None:
@@ -168,19 +169,19 @@ class Backend(Protocol):
     async def body(self, copy: Copy) -> Body | None:
         """Its content; None if it is gone."""
 
-    async def put(self, puts: Sequence[Put], heard: int = 0) -> None:
+    async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
         """Keep copies, each in place of the same variant's before; not if there is a tombstone of its URL after it.
 
-        `heard`: the number of the last tombstone that was applied to them; 0: not known, their times are compared.
+        `applied`: the number of the last tombstone that was applied to them; 0: not known, their times are compared.
         Nor if the one before was received after it (`Copy.was_received_after`): another process may have been quicker.
         """
 
-    async def bury(self, tombstones: Sequence[Tombstone], heard: int = 0) -> list[Tombstone]:
-        """Remember tombstones and tell other processes. Removes the copies of a tombstone that names one URL.
+    async def add_tombstones(self, tombstones: Sequence[Tombstone], applied: int = 0) -> list[Tombstone]:
+        """Store and publish tombstones. Removes the copies of a tombstone that names one URL.
 
-        `heard`: the number of the last that the writer has applied.
+        `applied`: the number of the last that the writer has applied.
 
-        Answers them with their numbers, if it gives such.
+        Return them with the numbers that the backend gave them.
         """
 
     async def last_tombstone(self) -> int:
@@ -229,7 +230,7 @@ class Backend(Protocol):
         """Remove what nothing refers to, and measure."""
 
     @property
-    def damaged(self) -> Mapping[str, int]:
+    def corrupt_entries(self) -> Mapping[str, int]:
         """What was found damaged since the start, and replaced or removed: how often, by kind."""
 
     @property

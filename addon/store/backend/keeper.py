@@ -1,7 +1,7 @@
 """What a backend keeps for prefetching, and how several proxies share it.
 
 Leases, the spacing of fetches and the budget are one matter of all proxies on a store. Times to live are real seconds:
-a process that was killed is as dead under a fast clock. Methods raise `AwayError` and `UnwritableError`.
+a process that was killed is as dead under a fast clock. Methods raise `UnavailableError` and `UnwritableError`.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

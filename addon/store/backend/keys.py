@@ -21,17 +21,17 @@ DOMAINS = f"bb{SCHEMA}:domains"
 """A set: each registrable domain of which anything was stored. Joined at its first write; stays."""
 
 TOMBSTONES = f"bb{SCHEMA}:tombstones"
-"""A sorted set: tombstones by time, from which a proxy learns what it missed. They leave after `TOMBSTONES_KEPT_S`, and
+"""A sorted set: tombstones by time, read by a proxy that connects. They are removed after `TOMBSTONES_KEPT_S`, and
 the earliest where there are more than `TOMBSTONES_AT_MOST`."""
 
 LAST_TOMBSTONE = f"bb{SCHEMA}:last:{{{TOMBSTONES}}}"
-"""A string: the number of the last tombstone. Numbers ascend in the order in which the store was told; the next is the
-server's time in microseconds, or one more than the last. Stays. Its hash tag puts it beside the tombstones."""
+"""A string: the number of the last tombstone. Numbers ascend in the order in which the store received them; the next is
+the server's time in microseconds, or one more than the last. Stays. Its hash tag puts it beside the tombstones."""
 
 SWEEP = f"bb{SCHEMA}:sweep"
 """A hash: `looked_s`, the policy time of the last sweep, `steady_s`, since when it has not leapt. Stays."""
 
-CHANNEL = f"bb{SCHEMA}:buried"
+CHANNEL = f"bb{SCHEMA}:invalidations"
 """The channel on which tombstones are published."""
 
 PLAN = f"bb{SCHEMA}:plan"
@@ -69,12 +69,12 @@ class Keys:
     - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> how many updates, and
       how many t_0, the members on H have there. They change with the records, in the same script; a count that falls
       to 0 leaves. Without end.
-    - `copies:U`, hash: variant -> `digest|stored_s|copy`; with the copy, as `heard`, the number of the last tombstone
+    - `copies:U`, hash: variant -> `digest|stored_s|copy`; with the copy, as `applied`, the number of the last tombstone
       that the process had applied that wrote it. `bodies:U`, hash: digest -> content. Both live as long as
       the longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time; a body leaves with
       the last variant that refers to it.
-    - `cut:U`, string: the number of the last tombstone of U, so that a late write cannot bring back a dead copy. Lives
-      `TOMBSTONES_KEPT_S`. `buried:U`, string: its time instead, as earlier versions write it.
+    - `tombstone:U`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
+      invalidated copy. Lives `TOMBSTONES_KEPT_S`.
     - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. It lives
       `forget_after` from its last write.
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
@@ -147,8 +147,7 @@ _TYPES = {
     "starts": "hash",
     "copies": "hash",
     "bodies": "hash",
-    "buried": "string",
-    "cut": "string",
+    "tombstone": "string",
     "requests": "zset",
     "wanted": "zset",
     "fetch": "string",

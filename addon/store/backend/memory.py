@@ -11,13 +11,13 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
-    AwayError,
     Body,
     Commit,
     GroupCounts,
     KeptCopy,
     Put,
     Tombstone,
+    UnavailableError,
     Versioned,
 )
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
@@ -54,13 +54,15 @@ class MemoryBackend:
         self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
         """Host -> updates and starts."""
         self._kept: LRUCache[str, _Kept] = LRUCache(max_bytes, getsizeof=_size_bytes)
-        self._buried: dict[str, float] = {}
+        self._invalidated_s: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
         self._look: Looked | None = None
 
-    async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
-        """There is no other process to be heard of, and nothing to be lost."""
+    async def connect(
+        self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]
+    ) -> None:
+        """Do nothing: there is no connection, and no other process."""
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -112,13 +114,13 @@ class MemoryBackend:
         kept = self._living(copy.url)
         return kept.bodies.get(copy.body.digest) if kept else None
 
-    async def put(self, puts: Sequence[Put], heard: int = 0) -> None:  # noqa: ARG002 - there is one process
+    async def put(self, puts: Sequence[Put], applied: int = 0) -> None:  # noqa: ARG002 - there is one process
         for put in puts:
             self._put(put)
 
     def _put(self, put: Put) -> None:
         copy, variant = put.copy, variant_of(put.copy)
-        if copy.stored_s < self._buried.get(copy.url, copy.stored_s):
+        if copy.stored_s < self._invalidated_s.get(copy.url, copy.stored_s):
             return
         before = self._living(copy.url) or _Kept()
         if variant in before.copies and before.copies[variant].was_received_after(copy, self._clock.now()):
@@ -153,15 +155,15 @@ class MemoryBackend:
 
     # Tombstones
 
-    async def bury(self, tombstones: Sequence[Tombstone], heard: int = 0) -> list[Tombstone]:  # noqa: ARG002
+    async def add_tombstones(self, tombstones: Sequence[Tombstone], applied: int = 0) -> list[Tombstone]:  # noqa: ARG002
         oldest_s = self._clock.now() - TOMBSTONES_KEPT_S
         self._tombstones = sorted(t for t in (*self._tombstones, *tombstones) if t.time_s > oldest_s)
         self._tombstones = self._tombstones[-TOMBSTONES_AT_MOST:]
-        self._buried = {url: time_s for url, time_s in self._buried.items() if time_s > oldest_s}
+        self._invalidated_s = {url: time_s for url, time_s in self._invalidated_s.items() if time_s > oldest_s}
         for tombstone in tombstones:
             if tombstone.exact:
-                earlier_s = self._buried.get(tombstone.pattern, tombstone.time_s)
-                self._buried[tombstone.pattern] = max(earlier_s, tombstone.time_s)
+                earlier_s = self._invalidated_s.get(tombstone.pattern, tombstone.time_s)
+                self._invalidated_s[tombstone.pattern] = max(earlier_s, tombstone.time_s)
                 self._remove(tombstone.pattern, tombstone.time_s)
         return list(tombstones)
 
@@ -212,7 +214,7 @@ class MemoryBackend:
             self._living(url)
 
     @property
-    def damaged(self) -> Mapping[str, int]:
+    def corrupt_entries(self) -> Mapping[str, int]:
         return {}
 
     @property

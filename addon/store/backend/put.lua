@@ -2,22 +2,18 @@
 -- has applied, or if what it was has been received later (what seems to be from the future was not: a clock has been
 -- set back).
 --
--- KEYS: copies, bodies, buried, cut
+-- KEYS: copies, bodies, tombstone
 -- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept, received_s, now_s, number of the last tombstone
 --       applied (0: not known),
 --       where the content is: 'given' (then it follows), 'kept' (in bodies already) or 'elsewhere' (in a file)
 
-local heard, stored_s = tonumber(ARGV[9]), tonumber(ARGV[3])
-local number, cut_s = string.match(redis.call('GET', KEYS[4]) or '', '^(%d+)|(.*)$')
-if heard > 0 then
-  if number and heard < tonumber(number) then
+local applied, stored_s = tonumber(ARGV[9]), tonumber(ARGV[3])
+local number, time_s = string.match(redis.call('GET', KEYS[3]) or '', '^(%d+)|(.*)$')
+if applied > 0 then
+  if number and applied < tonumber(number) then
     return 0
   end
-elseif cut_s and stored_s < (tonumber(cut_s) or -math.huge) then
-  return 0
-end
-local buried_s = tonumber(redis.call('GET', KEYS[3]) or '')
-if buried_s and stored_s < buried_s then
+elseif time_s and stored_s < (tonumber(time_s) or -math.huge) then
   return 0
 end
 

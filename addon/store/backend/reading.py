@@ -47,9 +47,9 @@ def counts_of(flat: Any) -> dict[int, int]:
 
 
 def pass_on_tombstone(
-    heard: Callable[[Tombstone], None], decode: Callable[[bytes], Tombstone | None], encoded: bytes
+    on_tombstone: Callable[[Tombstone], None], decode: Callable[[bytes], Tombstone | None], encoded: bytes
 ) -> None:
     """Pass on a tombstone that was published; what cannot be read is none."""
     tombstone = decode(encoded)
     if tombstone is not None:
-        heard(tombstone)
+        on_tombstone(tombstone)

@@ -14,7 +14,6 @@ from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles, is
 from bestbefore.addon.store.backend.connection import Connection, Script, log, script
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
-    AwayError,
     Body,
     CommandError,
     Commit,
@@ -23,6 +22,7 @@ from bestbefore.addon.store.backend.interface import (
     Put,
     StoreInputError,
     Tombstone,
+    UnavailableError,
     UnwritableError,
     Versioned,
 )
@@ -48,9 +48,9 @@ def _read_script(name: str, *types: str) -> Script:
 
 
 _commit = _read_script("commit", "hash", "set", "hash", "hash")
-_put = _read_script("put", "hash", "hash", "string", "string")
+_put = _read_script("put", "hash", "hash", "string")
 _remove = _read_script("remove", "hash", "hash", "string")
-_bury = _read_script("bury", "zset", "string")
+_add_tombstones = _read_script("tombstones", "zset", "string")
 _last = _read_script("last", "string")
 
 
@@ -79,7 +79,9 @@ class RedisBackend(RedisCounts):
 
     # Life
 
-    async def connect(self, heard: Callable[[Tombstone], None], lost: Callable[[AwayError], None]) -> None:
+    async def connect(
+        self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]
+    ) -> None:
         await self._wire.open()
         self._domains.clear()
         await self._check_store()
@@ -87,8 +89,8 @@ class RedisBackend(RedisCounts):
             self._warned = True
             for warning in await self._wire.warnings():
                 log.warning("store %s: %s", self._wire.shown, warning)
-        pass_on = partial(pass_on_tombstone, heard, partial(self._readable, codec.decode_tombstone))
-        await self._wire.listen(keys.CHANNEL, pass_on, lost)
+        pass_on = partial(pass_on_tombstone, on_tombstone, partial(self._readable, codec.decode_tombstone))
+        await self._wire.listen(keys.CHANNEL, pass_on, on_lost)
 
     async def close(self) -> None:
         await self._wire.close()
@@ -125,7 +127,7 @@ class RedisBackend(RedisCounts):
                     ("HSETNX", keys.STORE, "clock", self._clock_mark),
                 ])
             except UnwritableError as e:  # nothing else will be written either, until it is connected to anew
-                raise AwayError(str(e)) from e
+                raise UnavailableError(str(e)) from e
 
     # Histories
 
@@ -204,7 +206,7 @@ class RedisBackend(RedisCounts):
     def _is_file(self, ref: BodyRef) -> bool:
         return self._files is not None and ref.size > FILE_FROM_BYTES
 
-    async def put(self, puts: Sequence[Put], heard: int = 0) -> None:
+    async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
         await self._join_domains({self._names.domain(host_of(p.copy.url)) for p in puts})
         commands = []
         for put in puts:
@@ -219,17 +221,17 @@ class RedisBackend(RedisCounts):
                     body = await asyncio.to_thread(body.read_all)
             commands.append(
                 _put(
-                    self._names.of_url(copy.url, "copies", "bodies", "buried", "cut"),
+                    self._names.of_url(copy.url, "copies", "bodies", "tombstone"),
                     [
                         variant_of(copy),
                         copy.body.digest,
                         repr(copy.stored_s),
-                        codec.encode_copy(copy, **({"heard": heard} if heard else {})),
+                        codec.encode_copy(copy, **({"applied": applied} if applied else {})),
                         max(1, int(put.ttl_s * 1000)),
                         VARIANTS_KEPT,
                         repr(copy.response_time_s),
                         repr(self._clock.now()),
-                        heard,
+                        applied,
                         where,
                         *([body] if where == "given" else []),
                     ],
@@ -252,20 +254,20 @@ class RedisBackend(RedisCounts):
     def _removal(self, url: str, tombstone: Tombstone, *, keeps: bool) -> list[Any]:
         """`keeps`: the tombstone too, so that nothing from before comes later."""
         return _remove(
-            self._names.of_url(url, "copies", "bodies", "cut"),
+            self._names.of_url(url, "copies", "bodies", "tombstone"),
             [tombstone.number, repr(tombstone.time_s), self._real_ms(TOMBSTONES_KEPT_S) if keeps else 0],
         )
 
     # Tombstones
 
-    async def bury(self, tombstones: Sequence[Tombstone], heard: int = 0) -> list[Tombstone]:
+    async def add_tombstones(self, tombstones: Sequence[Tombstone], applied: int = 0) -> list[Tombstone]:
         if not tombstones:
             return []
         now_s = self._clock.now()
         bounds = [repr(now_s - TOMBSTONES_KEPT_S), repr(now_s + TOMBSTONES_KEPT_S), TOMBSTONES_AT_MOST]
         encoded = [codec.encode_tombstone(t) for t in tombstones]
         answer = await self._connection.ask(
-            *_bury([keys.TOMBSTONES, keys.LAST_TOMBSTONE], [keys.CHANNEL, *bounds, heard, *encoded])
+            *_add_tombstones([keys.TOMBSTONES, keys.LAST_TOMBSTONE], [keys.CHANNEL, *bounds, applied, *encoded])
         )
         numbered = [codec.decode_tombstone(t) for t in answer]
         await self._connection.ask_all([self._removal(t.pattern, t, keeps=True) for t in numbered if t.exact])
@@ -322,7 +324,7 @@ class RedisBackend(RedisCounts):
             self._size_bytes = size_bytes
 
     @property
-    def damaged(self) -> Mapping[str, int]:
+    def corrupt_entries(self) -> Mapping[str, int]:
         return self._faults.counts
 
     @property

@@ -1,6 +1,6 @@
 -- Remove the copies of an object that a tombstone is about.
 --
--- KEYS: copies, bodies, cut
+-- KEYS: copies, bodies, tombstone
 -- ARGV: the tombstone's number (0: it has none), its time, ms for which it is to be kept (0: it is not)
 -- Answers how many were removed.
 --
@@ -25,8 +25,8 @@ for i = 1, #variants, 2 do
     dead = stored_s <= until_s
   elseif stored_s then
     local readable, copy = pcall(cmsgpack.unpack, rest)
-    local heard = readable and type(copy) == 'table' and tonumber(copy.heard) or 0
-    dead = heard < number
+    local applied = readable and type(copy) == 'table' and tonumber(copy.applied or copy.heard) or 0
+    dead = applied < number
   end
   if dead then
     redis.call('HDEL', KEYS[1], variants[i])

@@ -26,14 +26,14 @@ class RepairingCommands:
         """Called with each key that was removed, before the command is sent again."""
 
     async def ask(self, *command: Any) -> Any:
-        """Send one command. Raises AwayError, UnwritableError, CommandError."""
+        """Send one command. Raises UnavailableError, UnwritableError, CommandError."""
         try:
             return await self._connection.ask(*command)
         except CommandError:
             return (await self.ask_all([command]))[0]
 
     async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands together; their answers in order. Raises AwayError, UnwritableError, CommandError."""
+        """Send commands together; their answers in order. Raises UnavailableError, UnwritableError, CommandError."""
         answers = await self._connection.answers(commands)
         failed = [i for i, answer in enumerate(answers) if isinstance(answer, CommandError)]
         if failed:

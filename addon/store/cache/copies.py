@@ -5,7 +5,15 @@ from functools import partial
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.copy import Copy, Selecting
-from bestbefore.addon.store.backend.interface import VARIANTS_KEPT, AwayError, Backend, Body, CopySet, FullError, Put
+from bestbefore.addon.store.backend.interface import (
+    VARIANTS_KEPT,
+    Backend,
+    Body,
+    CopySet,
+    FullError,
+    Put,
+    UnavailableError,
+)
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clean import cleaned_copy
 from bestbefore.addon.store.cache.faults import Faults, shown, write_each
@@ -28,7 +36,7 @@ LONGEST_S = 10 * 365 * 86_400.0
 
 
 class Copies:
-    """What is served: the hot copies first, then what the backend has, less what is buried."""
+    """What is served: the hot copies first, then what the backend has, less those that tombstones invalidate."""
 
     def __init__(
         self,
@@ -83,7 +91,7 @@ class Copies:
         held = self._hot.get((url, partition))
         now_held = held.found if held is not None else CopySet()
         now_s = self._clock.now()
-        mine = (self._tombstones.here(known, now_s) for known in kept or () if known.copy.partition == partition)
+        mine = (self._tombstones.surviving(known, now_s) for known in kept or () if known.copy.partition == partition)
         living = [copy for copy in mine if copy is not None]
         found = CopySet(
             _in_order(_latest((*living, *(put.copy for put in waiting), *now_held.copies))),
@@ -172,8 +180,8 @@ class Copies:
         ends_s = max(copy.expiry_s or 0.0, copy.http_expiry_s or 0.0)
         return self._clock.to_real_s(min(max(0.0, ends_s - now_s) + self._keep_s, LONGEST_S))
 
-    def bury(self, is_dead: Callable[[Copy], bool], url: str | None = None) -> None:
-        """Let go of the copies that are dead. `url`: of this URL alone."""
+    def remove(self, is_dead: Callable[[Copy], bool], url: str | None = None) -> None:
+        """Remove the copies that are dead. `url`: of this URL alone."""
         self._hot.filter(is_dead, url)
         of_urls = list(self._waiting.values()) if url is None else [self._waiting.get(url, {})]
         for copy in [put.copy for variants in of_urls for put in variants.values()]:
@@ -181,7 +189,7 @@ class Copies:
                 self._take(copy)
 
     def forget_all(self) -> None:
-        """Let go of everything in process: what was buried meanwhile is no longer known."""
+        """Remove everything in process: tombstones may have been missed."""
         self._hot.clear()
         self._waiting.clear()
         self.waiting = self.waiting_bytes = 0
@@ -193,14 +201,14 @@ class Copies:
         return self._hot.size_bytes
 
     async def write(self, backend: Backend) -> None:
-        """Write a batch of those that wait; a full backend refuses it. Raises AwayError, UnwritableError."""
-        # What is heard of from here on is applied to what waits, and not to what is on its way.
-        puts, heard = self._batch(), self._tombstones.heard
+        """Write a batch of those that wait; a full backend refuses it. Raises UnavailableError, UnwritableError."""
+        # Tombstones that are received from here on are applied to what waits, and not to what is being written.
+        puts, applied = self._batch(), self._tombstones.applied_number
         try:
             self._need_room(backend.size_bytes)
-            for put, error in await write_each(puts, partial(backend.put, heard=heard)):
+            for put, error in await write_each(puts, partial(backend.put, applied=applied)):
                 self._faults.add("copy", f"a copy of {shown(put.copy.url)} cannot be written: {error}")
-        except AwayError:
+        except UnavailableError:
             self._most = max(1, self._most // 4)
             raise
         except FullError as e:

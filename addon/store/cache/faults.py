@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from bestbefore.addon.store.backend.interface import AwayError, UnwritableError
+from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.notices import log
 
 SILENT_S = 60.0
@@ -43,13 +43,13 @@ async def write_each[T](
 ) -> list[tuple[T, Exception]]:
     """Write items together; those that cannot be written even alone are answered, with why.
 
-    The others are written, though some of them perhaps twice. Raises AwayError, UnwritableError.
+    The others are written, though some of them perhaps twice. Raises UnavailableError, UnwritableError.
     """
     if not items:
         return []
     try:
         await write(items)
-    except (AwayError, UnwritableError):
+    except (UnavailableError, UnwritableError):
         raise
     except Exception as e:  # what it may be is not known: it must not stop what else waits
         if len(items) == 1:

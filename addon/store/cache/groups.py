@@ -71,7 +71,7 @@ class Groups:
         hosts = await self._link.read(lambda backend: backend.hosts(domain))
         mine = [host for host in hosts or () if belongs(host)]
         written = await self._link.read(lambda backend: backend.host_counts(mine)) if mine else []
-        if hosts is None or written is None:  # the store is away: better what was known before
+        if hosts is None or written is None:  # the store is down: better what was known before
             known = self._known(name, domain)
             if known is not None:
                 return self._counts(known)

@@ -160,7 +160,7 @@ class Histories:
     # To the backend
 
     async def write(self, backend: Backend) -> None:
-        """Write a batch of what waits. Raises AwayError, UnwritableError."""
+        """Write a batch of what waits. Raises UnavailableError, UnwritableError."""
         batch = list(islice(self._waiting.items(), BATCH))
         for (url, known), error in await write_each(batch, lambda part: self._write(backend, part)):
             self._faults.add("history", f"what was learnt of {shown(url)} cannot be written: {error}")

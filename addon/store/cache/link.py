@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.backend.interface import AwayError, Backend, CommandError, UnwritableError
+from bestbefore.addon.store.backend.interface import Backend, CommandError, UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.notices import Notices, log
 
 
@@ -13,11 +13,11 @@ class Link:
 
     def __init__(self, backend: Backend, clock: Clock, notices: Notices) -> None:
         self.backend = backend
-        self.away_since_s: float | None = clock.monotonic()
+        self.down_since_s: float | None = clock.monotonic()
         """By the monotonic clock; None while it answers."""
-        self.last_absence = ""
+        self.last_error = ""
         """Why it did not answer the last time; empty if there was no such time."""
-        self.back = asyncio.Event()
+        self.up = asyncio.Event()
         """Set while it answers."""
         self.work = asyncio.Event()
         """Set when something waits to be written, or the backend is to be looked for."""
@@ -27,24 +27,24 @@ class Link:
         self._notices = notices
 
     @property
-    def away(self) -> bool:
-        return self.away_since_s is not None
+    def down(self) -> bool:
+        return self.down_since_s is not None
 
-    def found(self) -> None:
+    def mark_up(self) -> None:
         """It answers."""
-        self.away_since_s = None
-        self.back.set()
+        self.down_since_s = None
+        self.up.set()
         self.wake()
-        self._notices.ended("away", "the store is back; what was learnt meanwhile is written to it now")
+        self._notices.ended("down", "the store is up again; what was learnt meanwhile is being written to it")
 
-    def lost(self, error: AwayError) -> None:
+    def mark_down(self, error: UnavailableError) -> None:
         """It does not."""
-        self.last_absence = str(error)
-        if self.away_since_s is None:
-            self.away_since_s = self._clock.monotonic()
-        self.back.clear()
+        self.last_error = str(error)
+        if self.down_since_s is None:
+            self.down_since_s = self._clock.monotonic()
+        self.up.clear()
         self.wake()
-        self._notices.holds("away", f"the store is away ({error}); serving and learning in memory until it is back")
+        self._notices.holds("down", f"the store is down ({error}); serving and learning in memory until it is up again")
 
     def wake(self, *, hurry: bool = False) -> None:
         """There is something to do; with `hurry` before more has gathered."""
@@ -54,14 +54,14 @@ class Link:
 
     async def read[T](self, ask: Callable[[Backend], Awaitable[T]]) -> T | None:
         """What the backend answers; None at once if it is away, and if it cannot read this one thing."""
-        if self.away:
+        if self.down:
             return None
         try:
             return await ask(self.backend)
-        except AwayError as e:
-            self.lost(e)
+        except UnavailableError as e:
+            self.mark_down(e)
         except UnwritableError as e:  # not even a read is allowed
-            self.lost(AwayError(str(e)))
+            self.mark_down(UnavailableError(str(e)))
         except CommandError as e:
             log.debug("not read from the store: %s", e)
         return None

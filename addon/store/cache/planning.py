@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.backend.interface import AwayError, Backend, CommandError, UnwritableError
+from bestbefore.addon.store.backend.interface import Backend, CommandError, UnavailableError, UnwritableError
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS, Keeper, Want
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.cache.clean import is_writable
@@ -75,7 +75,7 @@ class Planning:
         return len(self._wants)
 
     async def write(self, backend: Backend) -> None:
-        """Write the wants. Raises AwayError, UnwritableError; they wait on then."""
+        """Write the wants. Raises UnavailableError, UnwritableError; they wait on then."""
         wants, self._wants = self._wants, Counter()
         day = int(self._clock.now() // DAY_S)
         try:
@@ -106,7 +106,7 @@ class Planning:
         return wanted
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
-        """Forget the wants and the jobs of some URLs. Raises AwayError, UnwritableError."""
+        """Forget the wants and the jobs of some URLs. Raises UnavailableError, UnwritableError."""
         for want in [want for want in self._wants if matches(want.url)]:
             del self._wants[want]
         await self._link.backend.keeper.forget(matches)
@@ -190,12 +190,12 @@ class Planning:
 
     async def _ask[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T | None:
         """What the backend answers; None if it is away, or refuses to write."""
-        if self._link.away:
+        if self._link.down:
             return None
         try:
             return await ask(self._link.backend.keeper)
-        except AwayError as e:
-            self._link.lost(e)
+        except UnavailableError as e:
+            self._link.mark_down(e)
         except (UnwritableError, CommandError) as e:
             log.debug("prefetching goes on in memory: %s", e)
         return None

@@ -38,7 +38,7 @@ class RequestCounter:
             del self._counts[url]
 
     async def write(self, backend: Backend) -> None:
-        """Write all that waits. Raises AwayError, UnwritableError; it waits on then."""
+        """Write all that waits. Raises UnavailableError, UnwritableError; it waits on then."""
         counts, self._counts = self._counts, Counter()
         try:
             for (url, _), error in await write_each(list(counts.items()), lambda part: backend.tally(dict(part))):

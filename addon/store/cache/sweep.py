@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.store.backend.interface import AwayError, Backend, Commit, UnwritableError, Versioned
+from bestbefore.addon.store.backend.interface import Backend, Commit, UnavailableError, UnwritableError, Versioned
 from bestbefore.addon.store.cache.gains import loss_of
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import log
@@ -41,11 +41,11 @@ class Sweep:
 
     async def _run(self) -> None:
         while True:
-            await self._link.back.wait()
+            await self._link.up.wait()
             try:
                 await self.once()
-            except AwayError as e:
-                self._link.lost(e)
+            except UnavailableError as e:
+                self._link.mark_down(e)
             except UnwritableError:  # said by those who write; it will be tried again
                 pass
             except Exception:  # a fault of ours must not be the end of all sweeping
@@ -53,7 +53,7 @@ class Sweep:
             await asyncio.sleep(max(LEAST_S, min(EVERY_S, self._clock.to_real_s(86_400.0))))
 
     async def once(self) -> None:
-        """Sweep now. Raises AwayError, UnwritableError."""
+        """Sweep now. Raises UnavailableError, UnwritableError."""
         look = self._steadiness.look(await self._link.backend.last_look())
         self._tombstones.trim(look.looked_s, steady=look.looked_s - look.steady_s >= TOMBSTONES_KEPT_S)
         await self._link.backend.tidy()
@@ -69,7 +69,7 @@ class Sweep:
             )
 
     async def forget(self, urls: list[str], is_old: IsOld) -> int:
-        """Remove those records that are old, and what they gave the counts. How many. Raises AwayError..."""
+        """Remove those records that are old, and what they gave the counts. How many. Raises UnavailableError..."""
         forgotten = 0
         while urls:
             async with self._writing:

@@ -71,7 +71,7 @@ def forgets(tombstone: Tombstone, found: Versioned) -> bool:
 
 
 class Tombstones:
-    """Those known here: what this process wrote and what it heard of.
+    """The tombstones known to this process: its own, and those it received.
 
     Each has the time of this process' clock at which it was applied here, whatever the clock of its writer showed: so
     it can be compared with the times of what this process fetches. What others stored is compared by numbers.
@@ -79,7 +79,7 @@ class Tombstones:
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
-        self.heard = 0
+        self.applied_number = 0
         """The number up to which all tombstones were applied here; 0 while that is not known."""
         self._of_urls: dict[str, Tombstone] = {}
         """Those that name one URL, the one added last at the end, with the latest time and number of all."""
@@ -114,17 +114,17 @@ class Tombstones:
             if matches(url):
                 yield tombstone
 
-    def here(self, kept: KeptCopy, now_s: float) -> Copy | None:
+    def surviving(self, kept: KeptCopy, now_s: float) -> Copy | None:
         """A copy that the backend has, with the time at which it was stored as this process' clock can compare it; None
         if it is dead. A later tombstone is after what is read now, and one that it has survived before it."""
         copy, stored_s = kept.copy, min(kept.copy.stored_s, now_s)
         if self.waits(copy.url):
             return None
         for tombstone in self._that_name(copy.url):
-            if kept.heard is None or not tombstone.number:
+            if kept.applied is None or not tombstone.number:
                 if copy.stored_s < tombstone.time_s:
                     return None
-            elif kept.heard < tombstone.number:
+            elif kept.applied < tombstone.number:
                 return None
             stored_s = max(stored_s, tombstone.time_s)
         return copy if stored_s == copy.stored_s else replace(copy, stored_s=stored_s)
@@ -159,7 +159,7 @@ class Tombstones:
     # To be written
 
     def queue(self, tombstone: Tombstone) -> None:
-        """Add one of our own, which the backend is to be told. Raises ValueError for one that cannot be read."""
+        """Add one of our own, to be written to the backend. Raises ValueError for one that cannot be read."""
         self.add(tombstone)
         if not tombstone.exact:
             self._waiting_of_patterns[tombstone] = matcher_of(tombstone)
@@ -173,11 +173,11 @@ class Tombstones:
 
     @property
     def waiting(self) -> int:
-        """Of how many the backend was not told yet."""
+        """How many are not written to the backend yet."""
         return len(self._waiting_of_urls) + len(self._waiting_of_patterns)
 
     def waits(self, url: str) -> bool:
-        """Whether what the backend has of an object is dead, though it was not told yet."""
+        """Whether a tombstone of this object is not written to the backend yet."""
         return any((url, histories) in self._waiting_of_urls for histories in (False, True)) or any(
             matches(url) for matches in self._waiting_of_patterns.values()
         )
@@ -192,38 +192,38 @@ class Tombstones:
 
     def is_broken(self, found: Sequence[Tombstone], last: int) -> bool:
         """Whether one is missing among those found in the backend, of those that were written since the last that was
-        heard of; `last` is the number of the last that was written before they were read."""
-        if not self.heard:
+        applied; `last` is the number of the last that was written before they were read."""
+        if not self.applied_number:
             return False
-        at = self.heard
+        at = self.applied_number
         for tombstone in sorted((t for t in found if t.number > at), key=lambda t: t.number):
             if tombstone.after != at:
                 return True
             at = tombstone.number
-        return at < last or last < self.heard
+        return at < last or last < self.applied_number
 
-    def applied(self, tombstone: Tombstone) -> None:
-        """One with a number was applied here; what came between the last and it is yet to be heard of, if anything."""
-        if tombstone.after == self.heard:
-            self.heard = tombstone.number
+    def mark_applied(self, tombstone: Tombstone) -> None:
+        """Advance `applied_number`, unless tombstones before this one are yet to be received."""
+        if tombstone.after == self.applied_number:
+            self.applied_number = tombstone.number
 
-    async def _tell(self, backend: Backend, telling: Sequence[Tombstone]) -> None:
-        for tombstone in await backend.bury(telling, self.heard):
+    async def _add_to(self, backend: Backend, batch: Sequence[Tombstone]) -> None:
+        for tombstone in await backend.add_tombstones(batch, self.applied_number):
             self.add(tombstone)
-            self.applied(tombstone)
+            self.mark_applied(tombstone)
 
     async def write(self, backend: Backend) -> None:
-        """Tell the backend. Raises AwayError, UnwritableError."""
-        telling = list(islice(chain(self._waiting_of_urls.values(), self._waiting_of_patterns), BATCH))
-        for tombstone, error in await write_each(telling, partial(self._tell, backend)):
-            told = f"that {shown(tombstone.pattern)} was purged or changed cannot be told to the store: {error}"
-            self._faults.add("tombstone", told)
-        everything = [t for t in telling if not t.exact and t.time_s == self._all_dead_s]
+        """Write a batch to the backend. Raises UnavailableError, UnwritableError."""
+        batch = list(islice(chain(self._waiting_of_urls.values(), self._waiting_of_patterns), BATCH))
+        for tombstone, error in await write_each(batch, partial(self._add_to, backend)):
+            message = f"the tombstone of {shown(tombstone.pattern)} cannot be written to the store: {error}"
+            self._faults.add("tombstone", message)
+        everything = [t for t in batch if not t.exact and t.time_s == self._all_dead_s]
         if everything:
             async for urls in backend.copied():
                 await backend.remove(urls, self.numbered(everything[0]))
             self._all_dead_s = None
-        for tombstone in telling:
+        for tombstone in batch:
             name = tombstone.pattern, tombstone.histories
             if not tombstone.exact:
                 self._waiting_of_patterns.pop(tombstone, None)

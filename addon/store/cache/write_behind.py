@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol
 
-from bestbefore.addon.store.backend.interface import AwayError, Backend, StoreInputError, UnwritableError
+from bestbefore.addon.store.backend.interface import Backend, StoreInputError, UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
@@ -33,7 +33,7 @@ class Part(Protocol):
     async def write(self, backend: Backend) -> None:
         """Write a batch of it; what cannot be written even alone is set aside.
 
-        Raises AwayError, UnwritableError: it waits on then. So it does after any other error, a fault of ours.
+        Raises UnavailableError, UnwritableError: it waits on then. So it does after any other error, a fault of ours.
         """
 
 
@@ -69,10 +69,10 @@ class WriteBehind:
         self._task: asyncio.Task[None] | None = None
 
     @property
-    def late_s(self) -> float:
+    def lag_s(self) -> float:
         """For how long something has waited with no success in writing; 0 while that is no longer than usual."""
-        late_s = self._monotonic() - self._success_s
-        return late_s if late_s > LATE_S and any(part.waiting for part in self._parts) else 0.0
+        lag_s = self._monotonic() - self._success_s
+        return lag_s if lag_s > LATE_S and any(part.waiting for part in self._parts) else 0.0
 
     async def start(self) -> None:
         """Connect; without success go on, and try again in the background. Raises StoreInputError."""
@@ -82,10 +82,10 @@ class WriteBehind:
     async def _try_to_connect(self) -> None:
         try:
             await self._connect()
-        except AwayError as e:
-            self._link.lost(e)
+        except UnavailableError as e:
+            self._link.mark_down(e)
         else:
-            self._link.found()
+            self._link.mark_up()
 
     async def _run(self) -> None:
         while True:
@@ -97,7 +97,7 @@ class WriteBehind:
                 self._link.wake()
 
     async def _turn(self) -> None:
-        if self._link.away:
+        if self._link.down:
             await self._look_for_it()
             return
         if await _happens(self._link.work, IDLE_S):
@@ -121,7 +121,7 @@ class WriteBehind:
             await self._try_to_connect()
         except StoreInputError as e:  # it was away at the start, or is another server now
             self._notices.holds("unusable", f"{e}; going on without")
-        if self._link.away:
+        if self._link.down:
             await self._pause()
         else:
             self._notices.ended("unusable", "the store can be used now")
@@ -133,10 +133,10 @@ class WriteBehind:
             failed = False
             for part in self._parts:
                 try:
-                    if part.waiting and not self._link.away:
+                    if part.waiting and not self._link.down:
                         await part.write(self._link.backend)
-                except AwayError as e:
-                    self._link.lost(e)
+                except UnavailableError as e:
+                    self._link.mark_down(e)
                 except UnwritableError as e:
                     self.refusal = e
                 except Exception as e:  # it must not keep the other parts from being written
@@ -144,14 +144,14 @@ class WriteBehind:
                     self._failed(e)
             if self.refusal is not None:
                 self._notices.holds("unwritable", f"the store refuses to write ({self.refusal}); what was learnt waits")
-            elif not self._link.away:
+            elif not self._link.down:
                 self._notices.ended("unwritable", "the store writes again")
             try:
                 await self._read_due()
             except Exception as e:
                 failed = True
                 self._failed(e)
-            if self.refusal is not None or self._link.away or failed:
+            if self.refusal is not None or self._link.down or failed:
                 return False
             self._success_s = self._monotonic()
             return True
@@ -164,7 +164,7 @@ class WriteBehind:
         while any(part.waiting for part in self._parts):
             if not await self._write_round():
                 return False
-        return not self._link.away
+        return not self._link.down
 
     async def close(self) -> None:
         """Write what waits, for which an absent backend is given a moment to come back; and stop."""
@@ -176,7 +176,7 @@ class WriteBehind:
             async with asyncio.timeout(CLOSE_S):
                 while not await self.flush() and any(part.waiting for part in self._parts):
                     await asyncio.sleep(RETRY_FIRST_S)
-                    if self._link.away:
+                    if self._link.down:
                         await self._try_to_connect()
 
 

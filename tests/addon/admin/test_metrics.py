@@ -23,20 +23,20 @@ UPDATED = replace(CURRENT, outcome=Outcome.UPDATED, received_bytes=100, encoding
 
 @dataclass(frozen=True)
 class Status:
-    """Of a store that is away and full."""
+    """Of a store that is down and full."""
 
-    away: bool = True
-    conditions: frozenset[str] = frozenset({"away", "full"})
-    waiting_observations: int = 3
-    waiting_copies: int = 4
-    waiting_bytes: int = 4000
-    lost_observations: int = 5
-    refused_copies: int = 6
-    late_s: float = 12.5
-    set_aside: Mapping[str, int] = field(default_factory=lambda: {"copy": 2})
-    damaged: Mapping[str, int] = field(default_factory=lambda: {"key": 3})
-    hot_bytes: int = 500
-    kept_bytes: int | None = 7000
+    down: bool = True
+    conditions: frozenset[str] = frozenset({"down", "full"})
+    pending_observations: int = 3
+    pending_copies: int = 4
+    pending_copies_bytes: int = 4000
+    dropped_observations: int = 5
+    dropped_copies: int = 6
+    write_lag_s: float = 12.5
+    write_errors: Mapping[str, int] = field(default_factory=lambda: {"copy": 2})
+    corrupt_entries: Mapping[str, int] = field(default_factory=lambda: {"key": 3})
+    memory_cache_bytes: int = 500
+    store_bytes: int | None = 7000
 
 
 Samples = dict[tuple[str, frozenset[tuple[str, str]]], float]
@@ -96,22 +96,22 @@ def test_durations_of_hits_and_contacts_are_apart(metrics: Metrics) -> None:
 
 def test_the_store_is_asked_when_metrics_are_read(metrics: Metrics) -> None:
     samples = scraped(metrics)
-    assert value(samples, "store_away") == 1
+    assert value(samples, "store_down") == 1
     assert value(samples, "store_bytes") == 7000
-    assert value(samples, "hot_bytes") == 500
-    assert value(samples, "waiting_observations") == 3
-    assert value(samples, "waiting_copies") == 4
-    assert value(samples, "waiting_copies_bytes") == 4000
-    assert value(samples, "lost_observations_total") == 5
-    assert value(samples, "refused_copies_total") == 6
-    assert value(samples, "store_unwritten_seconds") == 12.5
-    assert value(samples, "set_aside_total", kind="copy") == 2
-    assert value(samples, "store_damaged_total", kind="key") == 3
+    assert value(samples, "memory_cache_bytes") == 500
+    assert value(samples, "pending_observations") == 3
+    assert value(samples, "pending_copies") == 4
+    assert value(samples, "pending_copies_bytes") == 4000
+    assert value(samples, "dropped_observations_total") == 5
+    assert value(samples, "dropped_copies_total") == 6
+    assert value(samples, "store_write_lag_seconds") == 12.5
+    assert value(samples, "store_write_errors_total", kind="copy") == 2
+    assert value(samples, "store_corrupt_entries_total", kind="key") == 3
     assert value(samples, "store_condition", condition="full") == 1
 
 
 def test_the_bytes_of_a_store_that_were_not_measured_yet_are_not_told() -> None:
-    assert ("bestbefore_store_bytes", frozenset()) not in scraped(Metrics(lambda: Status(kept_bytes=None)))
+    assert ("bestbefore_store_bytes", frozenset()) not in scraped(Metrics(lambda: Status(store_bytes=None)))
 
 
 def test_tunnels_refused_reloads_and_broken_answers_are_counted(metrics: Metrics) -> None:
@@ -122,7 +122,7 @@ def test_tunnels_refused_reloads_and_broken_answers_are_counted(metrics: Metrics
     samples = scraped(metrics)
     assert value(samples, "tunnelled_hosts_total") == 1
     assert value(samples, "config_reload_failures_total") == 2
-    assert value(samples, "cut_short_responses_total") == 1
+    assert value(samples, "truncated_responses_total") == 1
 
 
 def test_what_readers_of_feeds_got_and_were_spared_is_counted(metrics: Metrics) -> None:
@@ -130,8 +130,8 @@ def test_what_readers_of_feeds_got_and_were_spared_is_counted(metrics: Metrics) 
         metrics.add(replace(HIT, feed=got, spared_bytes=spared))
     samples = scraped(metrics)
     for got, answers, spared in (("full", 1, 0), ("not-modified", 1, 900), ("delta", 2, 1500)):
-        assert value(samples, "feed_answers_total", got=got) == answers
-        assert value(samples, "feed_spared_bytes_total", got=got) == spared
+        assert value(samples, "feed_responses_total", sent=got) == answers
+        assert value(samples, "feed_saved_bytes_total", sent=got) == spared
 
 
 def test_neither_reasons_nor_codings_can_grow_without_bound(metrics: Metrics) -> None:

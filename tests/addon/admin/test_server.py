@@ -13,13 +13,14 @@ from bestbefore.addon.admin.server import AdminAddressError, AdminServer, is_hos
 class Status:
     """Of a store that is well."""
 
-    away = False
+    down = False
     conditions: frozenset[str] = frozenset()
-    waiting_observations = waiting_copies = waiting_bytes = lost_observations = refused_copies = hot_bytes = 0
-    kept_bytes: int | None = 0
-    late_s = 0.0
-    set_aside: Mapping[str, int] = {}
-    damaged = set_aside
+    pending_observations = pending_copies = pending_copies_bytes = memory_cache_bytes = 0
+    dropped_observations = dropped_copies = 0
+    store_bytes: int | None = 0
+    write_lag_s = 0.0
+    write_errors: Mapping[str, int] = {}
+    corrupt_entries = write_errors
 
 
 def metrics() -> Metrics:
@@ -27,7 +28,7 @@ def metrics() -> Metrics:
 
 
 async def start(port: int = 0, host: str = "127.0.0.1", *, next_free: bool = False) -> AdminServer:
-    return await AdminServer.start(host, port, metrics(), lambda: {"store": "away"}, next_free=next_free)
+    return await AdminServer.start(host, port, metrics(), lambda: {"store": "down"}, next_free=next_free)
 
 
 @pytest.fixture
@@ -58,13 +59,13 @@ async def test_metrics_are_what_prometheus_reads(server: AdminServer) -> None:
     status, fields, content = await exchange(server, b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1:8081\r\n\r\n")
     assert (status, fields["content-type"].split(";")[0], fields["cache-control"]) == (200, "text/plain", "no-store")
     families = {family.name for family in text_string_to_metric_families(content.decode())}
-    assert {"bestbefore_contacts", "bestbefore_store_away"} <= families
+    assert {"bestbefore_contacts", "bestbefore_store_down"} <= families
 
 
 async def test_health_is_told_as_json_whether_or_not_the_store_is_away(server: AdminServer) -> None:
     status, fields, content = await exchange(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert (status, fields["content-type"].split(";")[0]) == (200, "application/json")
-    assert json.loads(content) == {"status": "ok", "store": "away"}
+    assert json.loads(content) == {"status": "ok", "store": "down"}
 
 
 @pytest.mark.parametrize("path", ["/", "/metrics/", "/healthz/x", "/../etc/passwd", "/METRICS", "//metrics"])

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from bestbefore.addon.store.backend.interface import AwayError, StoreInputError
+from bestbefore.addon.store.backend.interface import StoreInputError, UnavailableError
 
 URL = "http://www.example.org/a"
 
@@ -26,8 +26,8 @@ async def test_what_is_no_store_is_the_users_mistake(open_a_store, where):
 
 async def test_a_server_that_is_not_there_is_not_waited_for(open_a_store, said):
     store = await open_a_store("unix:///nowhere/redis.sock")
-    assert store.status().away
-    with pytest.raises(AwayError):
+    assert store.status().down
+    with pytest.raises(UnavailableError):
         _ = [url async for url in store.urls()]
     assert await store.group("g", lambda host: True)
     assert await store.top(3) == []
@@ -57,7 +57,7 @@ async def test_marks_that_are_no_text_are_written_anew(open_a_store, valkey):
         client.hset("bb:store", mapping={"schema": b"\xff\x00", "clock": b"\x01"})
         store = await open_a_store(valkey.url)
         assert client.hgetall("bb:store") == {b"schema": b"1", b"clock": b"real"}
-    assert dict(store.status().damaged) == {"value": 2}
+    assert dict(store.status().corrupt_entries) == {"value": 2}
 
 
 async def test_a_store_of_another_kind_of_clock_is_refused(open_a_store, valkey):
@@ -84,7 +84,7 @@ async def test_one_that_turns_out_newer_when_it_is_back_is_not_used(start_valkey
         client.hset("bb:store", "schema", 2)
         await until(lambda: "unusable" in store.status().conditions)
         assert client.dbsize() == 1
-    assert store.status().away
+    assert store.status().down
     assert len([message for message in said() if "newer" in message]) == 1
     server.kill()
 

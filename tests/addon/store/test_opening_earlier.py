@@ -6,6 +6,8 @@ import time
 
 import pytest
 
+from bestbefore.addon.store.backend.interface import Tombstone
+
 URL, OTHER = "http://www.example.org/a", "http://b.example.com/"
 
 
@@ -13,11 +15,11 @@ def plain(given):
     return base64.b85decode(given["b85"]) if isinstance(given, dict) else given
 
 
-@pytest.fixture
-def earlier(valkey, data):
-    """A server with what version 0.1.0 wrote before tombstones had numbers."""
+@pytest.fixture(params=["store_1.json", "store_2.json"])
+def earlier(request, valkey, data):
+    """A server with what version 0.1.0 wrote: 1 before tombstones had numbers, 2 with the names that words.md lists."""
     with valkey.client as client:
-        for command in json.loads((data / "store_1.json").read_text()):
+        for command in json.loads((data / request.param).read_text()):
             client.execute_command(*map(plain, command))
     return valkey
 
@@ -33,13 +35,13 @@ async def test_histories_counts_and_copies_are_kept(open_a_store, earlier, obser
     for url, body in ((URL, b"hello"), (OTHER, b"world")):
         (copy,) = (await store.copies(url)).copies
         assert (copy.head.reason, await store.body(copy)) == ("OK", body)
-    assert await store.top(5) == [(OTHER, 1), (URL, 1)]
+    assert sorted(await store.top(5)) == [(OTHER, 1), (URL, 1)]
     learnt = await store.learn(observe(URL, time.time() + 1e8, "d"))
     assert learnt.record.contacts == 5
     assert await store.flush()
     await store._sweep.once()
     assert (await store.record(URL)).contacts == 5
-    assert dict(store.status().damaged) == {}
+    assert dict(store.status().corrupt_entries) == {}
 
 
 @pytest.mark.parametrize("pattern", [URL, "*.example.org"])
@@ -51,18 +53,10 @@ async def test_a_purge_removes_copies_that_an_earlier_version_stored(open_a_stor
     assert len((await store.copies(OTHER)).copies) == 1
 
 
-async def test_a_tombstone_that_an_earlier_version_writes_holds_by_its_time(open_a_store, earlier, copy_of):
+@pytest.mark.parametrize("earlier", ["store_2.json"], indirect=True)
+async def test_a_copy_survives_the_tombstones_that_its_writer_had_applied(open_a_store, earlier):
     store = await open_a_store(earlier.url)
-    at_s = time.time()
-    store.put(copy_of(URL, b"old", at_s - 10), b"old")
-    await store.flush()
-    with earlier.client as client:  # as it did
-        client.set(f"bb1:{{example.org}}:buried:{URL}", repr(at_s - 5))
-        client.delete(f"bb1:{{example.org}}:copies:{URL}")
-    second = await open_a_store(earlier.url)
-    second.put(copy_of(URL, b"older", at_s - 8), b"older")
-    second.put(copy_of(OTHER, b"new", at_s), b"new")
-    await second.flush()
-    third = await open_a_store(earlier.url)
-    assert (await third.copies(URL)).copies == ()
-    assert [await third.body(copy) for copy in (await third.copies(OTHER)).copies] == [b"new"]
+    last = store._tombstones.applied_number
+    for number, removed in ((last, 0), (last + 1, 1)):
+        tombstone = Tombstone(time.time(), URL, exact=True, number=number)
+        assert await store._link.backend.remove([URL], tombstone) == removed

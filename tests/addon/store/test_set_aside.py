@@ -65,8 +65,8 @@ async def test_one_of_a_batch_is_set_aside_and_the_rest_is_written(
     store.drop(gone.url)
     assert await store.flush()
     status = store.status()
-    assert dict(status.set_aside) == {kind: 1}
-    assert (status.waiting_observations, status.waiting_copies, status.conditions) == (0, 0, frozenset())
+    assert dict(status.write_errors) == {kind: 1}
+    assert (status.pending_observations, status.pending_copies, status.conditions) == (0, 0, frozenset())
     assert store.health()["status"] == "ok"
     assert len([line for line in said() if "cannot be" in line]) == 1
     other = await open_a_store(valkey.url)
@@ -102,7 +102,7 @@ async def test_of_copies_those_that_the_backend_refuses_for_themselves_are_set_a
     odd = copy_of(url("bad"), large)
     store.put(replace(odd, body=replace(odd.body, digest="../../x")), large)
     assert await store.flush()
-    assert (dict(store.status().set_aside), store.status().refused_copies) == ({"copy": 1}, 0)
+    assert (dict(store.status().write_errors), store.status().dropped_copies) == ({"copy": 1}, 0)
     assert len(list((tmp_path / "bodies").glob("*/*"))) == 5
 
 
@@ -119,7 +119,7 @@ async def test_content_on_disk_that_is_damaged_is_gone_and_counted(open_a_store,
         file.write_bytes(b"x" + content[1:])
         assert await store.body(copy) is None
         assert not file.exists()
-    assert dict(store.status().damaged) == {"body": 2}
+    assert dict(store.status().corrupt_entries) == {"body": 2}
 
 
 async def test_one_by_which_the_server_ends_the_connection_is_set_aside_too(start_valkey, open_a_store, copy_of):
@@ -131,10 +131,10 @@ async def test_one_by_which_the_server_ends_the_connection_is_set_aside_too(star
         if i == 120:
             store.put(copy_of(url("bad"), large), large)
     for _ in range(1000):
-        if await store.flush() and not store.status().waiting_copies:
+        if await store.flush() and not store.status().pending_copies:
             break
         await asyncio.sleep(0.05)
-    assert dict(store.status().set_aside) == {"copy": 1}
+    assert dict(store.status().write_errors) == {"copy": 1}
     with server.client as client:
         assert len(client.keys("*:copies:*")) == 150
     server.kill()

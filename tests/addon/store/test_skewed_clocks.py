@@ -103,7 +103,7 @@ async def test_what_one_writes_that_has_not_heard_yet_does_not_come_back(proxies
     right, wrong = proxies
     for url, pattern in ((URL, URL), ("http://b.example.org/", PATTERN)):
         # As if the message were still on its way: the other writes what it fetched before.
-        waiting, heard = fetched(wrong, copy_of, b"old", url), wrong._tombstones.heard
+        waiting, heard = fetched(wrong, copy_of, b"old", url), wrong._tombstones.applied_number
         delayed = wrong._published = []
         await right.purge(pattern)
         wrong.put(waiting, b"old")
@@ -113,9 +113,9 @@ async def test_what_one_writes_that_has_not_heard_yet_does_not_come_back(proxies
         wrong._published = None
         for tombstone in delayed:
             wrong._receive(tombstone)
-        assert wrong._tombstones.heard > heard
+        assert wrong._tombstones.applied_number > heard
         assert [await served(proxy, url) for proxy in proxies] == [[], []]
-        assert not wrong.status().away
+        assert not wrong.status().down
 
 
 async def test_a_purge_while_one_is_cut_off_holds_when_it_is_back(proxies, copy_of):
@@ -167,7 +167,7 @@ async def test_what_any_has_learnt_is_forgotten_by_any_and_what_it_learns_later_
     await learner.flush()
     assert [(await proxy.record(URL)).contacts for proxy in proxies] == [2, 2]
     assert await forgetter.forget(pattern) == 1
-    await until(lambda: len({proxy._tombstones.heard for proxy in proxies}) == 1)
+    await until(lambda: len({proxy._tombstones.applied_number for proxy in proxies}) == 1)
     assert [await proxy.record(URL) for proxy in proxies] == [None, None]
     await asyncio.sleep(0.002)
     await learner.learn(observe(URL, learner._clock.now(), "c"))

@@ -1,4 +1,4 @@
-"""The store as the shell uses it: on a server and without, beside another proxy, and while the server is away."""
+"""The store as the shell uses it: on a server and without, beside another proxy, and while the server is down."""
 
 import asyncio
 import resource
@@ -8,7 +8,7 @@ import pytest
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.learning import Update
-from bestbefore.addon.store.backend.interface import AwayError, CopySet, Tombstone, UnwritableError
+from bestbefore.addon.store.backend.interface import CopySet, Tombstone, UnavailableError, UnwritableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 URL = "http://www.example.org/a"
@@ -84,7 +84,7 @@ async def test_a_copy_too_large_for_the_process_is_served_before_and_after_it_is
     await store.flush()
     assert (await store.copies(URL)).copies == (copy,)
     assert await store.body(copy) == body
-    assert store.status().hot_bytes < 100_000
+    assert store.status().memory_cache_bytes < 100_000
 
 
 async def test_content_in_a_file_is_served_before_and_after_it_is_written(open_a_store, where, copy_of, tmp_path):
@@ -265,7 +265,7 @@ async def test_what_is_learnt_is_known_at_once_and_still_when_written(store, obs
     assert [one.changed for one in learnt] == [None, True, False]
     assert await store.record(URL) == learnt[-1].record
     await store.flush()
-    assert store.status().waiting_observations == 0
+    assert store.status().pending_observations == 0
     assert await store.record(URL) == learnt[-1].record
 
 
@@ -296,7 +296,7 @@ async def test_a_client_that_goes_away_while_it_reads_mixes_up_no_answers(open_a
     answers = await asyncio.gather(*reads.values(), return_exceptions=True)
     assert all(isinstance(a, asyncio.CancelledError) or a == b"%d" % i for i, a in zip(reads, answers, strict=True))
     assert sum(isinstance(a, bytes) for a in answers) >= 133
-    assert not store.status().away
+    assert not store.status().down
 
 
 async def test_the_same_observation_twice_counts_once(store, observe):
@@ -337,7 +337,7 @@ async def test_two_proxies_learn_one_history(open_a_store, valkey, observe):
     await first.learn(observe(URL, 3000, "c"))
     await first.flush()  # the second writes from a version that is no longer there
     await second.learn(observe(URL, 4000, "d"))
-    while second.status().waiting_observations:
+    while second.status().pending_observations:
         await second.flush()
     record = await first.record(URL)
     assert record == await second.record(URL)
@@ -437,17 +437,17 @@ async def test_away_it_serves_and_learns_and_then_writes_all_of_it(start_valkey,
     assert (await store.copies(URL)).copies == store.hot(URL).copies
     store.drop(URL)
     status = store.status()
-    assert (status.away, status.waiting_observations, "away" in status.conditions) == (True, 100, True)
+    assert (status.down, status.pending_observations, "down" in status.conditions) == (True, 100, True)
     server.start()
-    await until(lambda: not store.status().away and not store.status().waiting_observations)
+    await until(lambda: not store.status().down and not store.status().pending_observations)
     await store.flush()
     assert await store.record(URL) == learnt.record
     assert len([url async for url in store.urls()]) == 51
     assert (await store.copies(URL)).copies == ()
     assert await store.top(1) == [(URL, 50)]
     assert [message.split(" (")[0] for message in said()] == [
-        "the store is away",
-        "the store is back; what was learnt meanwhile is written to it now",
+        "the store is down",
+        "the store is up again; what was learnt meanwhile is being written to it",
     ]
 
 
@@ -458,11 +458,11 @@ async def test_away_at_the_start_it_joins_what_the_server_already_knows(start_va
     await before.flush()
     server.kill()
     store = await open_a_store(server.url)
-    assert store.status().away
+    assert store.status().down
     learnt = await store.learn(observe(URL, 2000, "b"))
     assert (learnt.record.contacts, learnt.changed) == (1, None)  # as far as is known here
     server.start()
-    await until(lambda: not store.status().away and not store.status().waiting_observations)
+    await until(lambda: not store.status().down and not store.status().pending_observations)
     record = await store.record(URL)
     assert (record.since_s, record.contacts, record.updates) == (1000, 2, (Update(1000, 2000),))
     assert await group(store) == ({0: 1}, {0: 1})
@@ -474,7 +474,7 @@ async def test_a_tombstone_written_while_a_proxy_was_cut_off_reaches_it_before_i
     server = start_valkey("--appendonly", "yes", "--appendfsync", "always")
     other, store = await open_a_store(server.url), await open_a_store(server.url)
     server.kill()
-    await until(lambda: store.status().away)
+    await until(lambda: store.status().down)
     store.put(copy_of(URL), b"hello")
     other.drop(URL)
     server.start()
@@ -488,11 +488,11 @@ async def test_cut_off_for_longer_than_tombstones_are_kept_no_copy_is_kept(start
     clock = ManualClock(1e9)
     store = await open_a_store(server.url, clock=clock)
     server.kill()
-    await until(lambda: store.status().away)
+    await until(lambda: store.status().down)
     store.put(copy_of(URL, stored_s=1e9), b"hello")
     clock.advance(90_000)
     server.start()
-    await until(lambda: not store.status().away)
+    await until(lambda: not store.status().down)
     assert store.hot(URL) is None
 
 
@@ -506,12 +506,12 @@ async def test_nor_where_so_many_came_meanwhile_that_some_may_have_left(
     store = await open_a_store("memory", clock=clock)
     store.put(copy_of(URL, stored_s=1e9), b"hello")
     clock.advance(20.0)
-    store._link.lost(AwayError("gone"))
-    await store._link.backend.bury(
+    store._link.mark_down(UnavailableError("gone"))
+    await store._link.backend.add_tombstones(
         [Tombstone(1e9 + t, f"{URL}/{i}", exact=True) for i, t in enumerate([1.0, earliest_s, 40.0])]
     )
     clock.advance(100.0)
-    await until(lambda: not store.status().away)
+    await until(lambda: not store.status().down)
     assert (store.hot(URL) is not None) is is_kept
 
 
@@ -540,8 +540,8 @@ async def test_nothing_waits_without_bound(open_a_store, start_valkey, observe, 
         assert (await store.learn(observe(URL, 1000 + i, i))).applied
         store.put(copy_of(f"{URL}/{i}", bytes(9_000)), bytes(9_000))
     status = store.status()
-    assert (status.waiting_observations, status.lost_observations) == (10, 5)
-    assert (status.waiting_copies, status.refused_copies) == (4, 11)
+    assert (status.pending_observations, status.dropped_observations) == (10, 5)
+    assert (status.pending_copies, status.dropped_copies) == (4, 11)
     assert {"copies", "histories"} <= status.conditions
     assert len([message for message in said() if "too many" in message]) == 2
 
@@ -558,11 +558,11 @@ async def test_a_full_store_keeps_histories_and_refuses_copies(start_valkey, ope
         for i in range(20):
             store.put(copy_of(f"{URL}/{i}", bytes(50_000) + b"%d" % i), bytes(50_000) + b"%d" % i)
             await store.flush()
-        assert store.status().refused_copies > 0
+        assert store.status().dropped_copies > 0
         assert "full" in store.status().conditions
         await store.learn(observe(URL, 1000, "a"))
         client.config_set("maxmemory", used + 3_000_000)
-        await until(lambda: not store.status().waiting_observations)
+        await until(lambda: not store.status().pending_observations)
     full = [message for message in said() if "full" in message]
     assert full == ["the store is full (it has reached its maxmemory): copies are not kept, histories are"]
     server.kill()
@@ -575,7 +575,7 @@ async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, obs
         await store.flush()
     await store.learn(observe(URL, 1000, "a"))
     assert await store.flush()
-    assert 4 <= store.status().refused_copies <= 7
+    assert 4 <= store.status().dropped_copies <= 7
     assert any("more than 200000 bytes" in message for message in said())
 
 
@@ -611,7 +611,7 @@ async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, 
     learnt = await store.learn(observe(URL, 1000, "a"))
     assert await store.record(URL) == learnt.record
     resource.prlimit(server.process.pid, limit, unlimited)
-    await until(lambda: not store.status().waiting_observations)
+    await until(lambda: not store.status().pending_observations)
     assert await store.record(URL) == learnt.record
     assert len([message for message in said() if "disk" in message]) == 1
     assert "the store writes again" in said()

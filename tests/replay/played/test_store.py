@@ -27,9 +27,9 @@ async def test_it_is_written_when_it_has_fallen_behind(monkeypatch: pytest.Monke
         for n in range(50):
             await store.learn(seen(n))
             await keep_up(store)
-            assert store.status().waiting_observations <= 20
+            assert store.status().pending_observations <= 20
         await written(store)
-        assert store.status().waiting_observations == 0
+        assert store.status().pending_observations == 0
 
 
 async def test_a_store_that_was_away_for_a_moment_is_no_longer_trusted() -> None:
@@ -38,10 +38,10 @@ async def test_a_store_that_was_away_for_a_moment_is_no_longer_trusted() -> None
         # By its server, as in life: what is closed here, while something of the store connects, would be left over.
         await store._link.backend._connection._connection.ask("CLIENT", "KILL", "TYPE", "pubsub")
         async with asyncio.timeout(60):
-            while not store.status().last_absence:  # noqa: ASYNC110 - no event tells, and a moment later it is back
+            while not store.status().last_error:  # noqa: ASYNC110 - no event tells, and a moment later it is back
                 await asyncio.sleep(0)
         assert await store.record("http://a.test/") is None
-        await store._link.back.wait()
+        await store._link.up.wait()
         for ask in (keep_up, written):
             with pytest.raises(PlayError, match="the store did not answer"):
                 await ask(store)

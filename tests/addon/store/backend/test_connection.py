@@ -6,7 +6,7 @@ import pytest
 import redis.exceptions as errors
 
 from bestbefore.addon.store.backend.connection import Connection, as_store_error, checked_url
-from bestbefore.addon.store.backend.interface import AwayError, FullError, StoreInputError, UnwritableError
+from bestbefore.addon.store.backend.interface import FullError, StoreInputError, UnavailableError, UnwritableError
 
 
 @pytest.mark.parametrize(
@@ -95,9 +95,9 @@ async def test_a_server_that_is_no_redis_is_the_users_mistake(answer):
 
 
 async def test_a_server_that_is_not_there_is_away():
-    with pytest.raises(AwayError):
+    with pytest.raises(UnavailableError):
         await opened("unix:///nowhere/redis.sock")
-    with pytest.raises(AwayError):
+    with pytest.raises(UnavailableError):
         await opened("redis://127.0.0.1:1")
 
 
@@ -108,7 +108,7 @@ async def test_a_server_that_says_nothing_for_longer_than_we_are_patient_is_away
 
     async with await asyncio.start_server(listen, "127.0.0.1", 0) as server:
         connection = Connection(f"redis://127.0.0.1:{server.sockets[0].getsockname()[1]}", patience_s=0.05)
-        with pytest.raises(AwayError):
+        with pytest.raises(UnavailableError):
             await connection.open()
         await connection.close()
 
@@ -124,10 +124,10 @@ async def test_the_server_knows_us_by_name(valkey):
 @pytest.mark.parametrize(
     ("error", "means"),
     [
-        (errors.ConnectionError("gone"), AwayError),
-        (errors.TimeoutError("slow"), AwayError),
-        (errors.BusyLoadingError("loading"), AwayError),
-        (OSError("broken"), AwayError),
+        (errors.ConnectionError("gone"), UnavailableError),
+        (errors.TimeoutError("slow"), UnavailableError),
+        (errors.BusyLoadingError("loading"), UnavailableError),
+        (OSError("broken"), UnavailableError),
         (errors.OutOfMemoryError("command not allowed when used memory > 'maxmemory'."), FullError),
         (errors.ResponseError("Error running script: @user_script:5: -OOM command not allowed"), FullError),
         (errors.ResponseError("MISCONF Errors writing to the AOF file: No space left on device"), UnwritableError),
@@ -189,13 +189,13 @@ async def test_what_is_published_is_heard_until_the_server_goes(start_valkey):
         client.publish("here", "yes")
     assert await asyncio.wait_for(heard.get(), 5) == b"yes"
     server.kill()
-    assert isinstance(await asyncio.wait_for(gone.get(), 5), AwayError)
+    assert isinstance(await asyncio.wait_for(gone.get(), 5), UnavailableError)
     await connection.close()
 
 
 async def test_a_connection_that_was_closed_is_away(valkey):
     connection = Connection(valkey.url)
-    with pytest.raises(AwayError):
+    with pytest.raises(UnavailableError):
         await connection.ask("PING")
 
 
@@ -223,6 +223,6 @@ async def test_a_command_whose_connection_is_closed_under_it_finds_the_store_awa
         raise TypeError("'NoneType' object is not callable")
 
     monkeypatch.setattr(connection._client, "execute_command", closed)
-    with pytest.raises(AwayError):
+    with pytest.raises(UnavailableError):
         await connection.ask("PING")
     await connection.close()

@@ -54,7 +54,7 @@ def test_what_a_key_is_about_is_told_by_its_name(key, kind, name):
         ("bb:store", "hash"),
         ("bb1:domains", "set"),
         ("bb1:{a.org}:requests", "zset"),
-        ("bb1:{a.org}:cut:http://a.org/\n", "string"),
+        ("bb1:{a.org}:tombstone:http://a.org/\n", "string"),
         ("bb1:{a.org}:else", None),
         ("bb1:{a.org}:", None),
         ("theirs", None),

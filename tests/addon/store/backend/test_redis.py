@@ -92,7 +92,7 @@ async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, 
     await backend.commit([Commit(URL, version, Record(URL, 1.0, 2.0, contacts=2), GroupCounts({1: 1}, {1: 1}))])
     await backend.put([Put(copy_of(URL), 100.0, b"hello")])
     await backend.tally({URL: 1})
-    await backend.bury([Tombstone(time.time(), "http://b.example.org/", exact=True)])
+    await backend.add_tombstones([Tombstone(time.time(), "http://b.example.org/", exact=True)])
     kept_without_end = {key.decode() for key in client.keys("*") if client.ttl(key) == -1}
     assert kept_without_end == {
         "bb:store",
@@ -154,7 +154,7 @@ async def test_a_body_that_is_not_what_was_stored_is_removed_and_counted(backend
         assert not client.hexists(BODIES_KEY, copy.body.digest)
         await backend.put([Put(copy, 100.0, content)])
         assert await backend.body(copy) == content
-    assert backend.damaged == {"body": 2}
+    assert backend.corrupt_entries == {"body": 2}
 
 
 async def test_of_a_domain_the_requests_of_only_so_many_objects_are_kept(backend, client):

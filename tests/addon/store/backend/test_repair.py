@@ -37,7 +37,7 @@ KEYS = {
     "pace": "bb1:{example.org}:pace",
     "wanted": "bb1:{example.org}:wanted",
     **{kind: f"bb1:{{example.org}}:{kind}:www.example.org" for kind in ("updates", "starts")},
-    **{kind: f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "copies", "bodies", "buried", "cut", "fetch")},
+    **{kind: f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "copies", "bodies", "tombstone", "fetch")},
 }
 
 
@@ -107,13 +107,13 @@ async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, val
             (copy,) = (await store.copies(url)).copies
             assert await store.body(copy) == b"hello"
         status = store.status()
-        assert not status.away
+        assert not status.down
         assert status.conditions <= {"plan"}
-        assert (status.waiting_observations, status.waiting_copies, dict(status.set_aside)) == (0, 0, {})
+        assert (status.pending_observations, status.pending_copies, dict(status.write_errors)) == (0, 0, {})
         if kind != "store" or reopened:  # it is read at the start
             assert client.type(key).decode() in (type_of(key.decode()), "none")
-        if given not in (type_of(key.decode()), "number") and kind not in ("store", "pace", "buried"):
-            assert status.damaged.get("key", 0) >= 1
+        if given not in (type_of(key.decode()), "number") and kind not in ("store", "pace"):
+            assert status.corrupt_entries.get("key", 0) >= 1
         assert await store.purge("*") >= 2
         assert await store.forget("*") >= 2
 
@@ -160,4 +160,4 @@ async def test_a_url_with_the_looks_of_a_key_is_not_taken_for_one(open_a_store, 
     assert await store.flush()
     await store._sweep.once()
     assert len([url async for url in store.urls()]) == 2
-    assert (await store.purge("*"), dict(store.status().damaged)) == (0, {})
+    assert (await store.purge("*"), dict(store.status().corrupt_entries)) == (0, {})

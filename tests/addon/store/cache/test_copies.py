@@ -26,7 +26,7 @@ class Backend:
         self.full = False
         self.puts = []
 
-    async def put(self, puts, heard=0):
+    async def put(self, puts, applied=0):
         if self.full:
             raise FullError("no room")
         self.puts += puts
@@ -118,7 +118,7 @@ async def test_what_is_put_while_it_is_written_waits_on(copy_of):
     copies, backend = made()
     copies.put(copy_of(URL, b"1", 1000.0), b"1")
 
-    async def put(puts, heard):
+    async def put(puts, applied):
         copies.put(copy_of(URL, b"2", 2000.0), b"2")
 
     backend.put = put

@@ -2,7 +2,7 @@
 
 import pytest
 
-from bestbefore.addon.store.backend.interface import AwayError, FullError
+from bestbefore.addon.store.backend.interface import FullError, UnavailableError
 from bestbefore.addon.store.cache.faults import SILENT_S, Faults, shown, write_each
 
 
@@ -31,7 +31,7 @@ async def test_all_but_what_cannot_be_written_is_written(bad):
     assert written == [item for item in range(100) if item not in bad]
 
 
-@pytest.mark.parametrize("error", [AwayError("gone"), FullError("no room")])
+@pytest.mark.parametrize("error", [UnavailableError("gone"), FullError("no room")])
 async def test_what_is_wrong_with_the_backend_is_no_fault_of_an_item(error):
     tries = []
 

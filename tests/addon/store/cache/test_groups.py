@@ -1,4 +1,4 @@
-"""Groups in process: bounded, and right while the store is away."""
+"""Groups in process: bounded, and right while the store is down."""
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.domain import registrable_domain
@@ -14,7 +14,7 @@ def made(backend=None, waiting=None):
     clock = ManualClock(1e9)
     link = Link(backend, clock, Notices())
     if backend is not None:
-        link.found()
+        link.mark_up()
 
     def waiting_gain(belongs):
         return total(gain for host, gain in (waiting or {}).items() if belongs(host))
@@ -44,7 +44,7 @@ async def test_away_what_was_known_before_is_not_lost():
 
     known = made(Backend())
     await known.read("example.org", everything, "example.org")
-    known._link.away_since_s = 0.0
+    known._link.down_since_s = 0.0
     assert (await known.read("example.org", everything, "example.org")).updates == {1: 7}
 
 

@@ -27,14 +27,14 @@ class SharedBackend(MemoryBackend):
         super().__init__(*given, **more)
         self._stores = []
 
-    async def connect(self, heard, lost):
-        self._stores.append(heard)
+    async def connect(self, on_tombstone, on_lost):
+        self._stores.append(on_tombstone)
 
-    async def bury(self, tombstones, heard=0):
+    async def add_tombstones(self, tombstones, applied=0):
         for heard in self._stores:
             for tombstone in tombstones:
                 heard(tombstone)
-        return await super().bury(tombstones)
+        return await super().add_tombstones(tombstones)
 
 
 async def counts_of_records(store):
@@ -84,7 +84,7 @@ async def live(steps):
         for store in stores:
             await store.flush()
     for store in stores:
-        assert store.status().waiting_observations == 0
+        assert store.status().pending_observations == 0
         store.regroup()
         assert await counts_of_group(store) == await counts_of_records(store)
     return stores

@@ -29,7 +29,7 @@ async def link(server):
     )
     await backend.connect(lambda tombstone: None, lambda error: None)
     made = Link(backend, clock, Notices())
-    made.found()
+    made.mark_up()
     yield made
     await backend.close()
 
@@ -39,11 +39,11 @@ async def test_a_question_that_finds_the_backend_gone_tells_the_link(link, serve
     planning = Planning(link, clock, Notices(), Faults(clock.monotonic), registrable_domain)
     assert await planning.lead("me", 60.0)
     server.kill()
-    assert not link.away
+    assert not link.down
     assert not await planning.lead("me", 60.0)
-    assert link.away
-    assert link.last_absence
-    assert not link.back.is_set()
+    assert link.down
+    assert link.last_error
+    assert not link.up.is_set()
     assert link.work.is_set(), "it is looked for again"
     assert await planning.take(URL, clock.now(), "me", 60.0, 1.0) == 0.0, "in memory"
     assert await planning.take(URL, clock.now(), "another", 60.0, 1.0) > 0.0

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from bestbefore.addon.store.backend.interface import AwayError
+from bestbefore.addon.store.backend.interface import UnavailableError
 from bestbefore.addon.store.cache import requests
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.requests import RequestCounter
@@ -19,7 +19,7 @@ class Backend:
 
     async def tally(self, requests):
         if self.away:
-            raise AwayError("gone")
+            raise UnavailableError("gone")
         self.taken.append(dict(requests))
 
 
@@ -36,7 +36,7 @@ async def test_what_could_not_be_written_is_added_to_what_comes():
     counted, backend = RequestCounter(Faults(time.monotonic)), Backend()
     counted.count("http://a.org/")
     backend.away = True
-    with pytest.raises(AwayError):
+    with pytest.raises(UnavailableError):
         await counted.write(backend)
     counted.count("http://a.org/")
     backend.away = False

@@ -105,7 +105,7 @@ class PlayedAnswer:
         self.tombstones = []
         self.removed = []
 
-    async def bury(self, tombstones, heard):
+    async def add_tombstones(self, tombstones, applied):
         self.tombstones += tombstones
         return tombstones
 
@@ -142,11 +142,11 @@ async def test_of_one_url_the_latest_waits_alone():
 async def test_one_that_comes_while_another_is_written_waits_on():
     known, backend = Tombstones(Faults(time.monotonic)), PlayedAnswer()
 
-    async def bury(tombstones, heard):
+    async def add_tombstones(tombstones, applied):
         known.queue(Tombstone(2.0, URL, exact=True))
         return tombstones
 
-    backend.bury = bury
+    backend.add_tombstones = add_tombstones
     known.queue(Tombstone(1.0, URL, exact=True))
     await known.write(backend)
     assert (known.waiting, known.waits(URL)) == (1, True)

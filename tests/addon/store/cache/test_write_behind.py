@@ -6,7 +6,7 @@ import time
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.store.backend.interface import AwayError, UnwritableError
+from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
 from bestbefore.addon.store.cache import write_behind
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
@@ -69,7 +69,7 @@ async def test_in_a_hurry_it_is_written_at_once(start, monkeypatch):
 
 
 async def test_a_lost_connection_is_found_again_and_the_rest_is_written(start, said):
-    part = Part(AwayError("gone"), AwayError("gone again"))
+    part = Part(UnavailableError("gone"), UnavailableError("gone again"))
     link, made = await start(part)
     link.wake()
     await asyncio.wait_for(part.written.wait(), 5)
@@ -80,7 +80,7 @@ async def test_a_lost_connection_is_found_again_and_the_rest_is_written(start, s
 async def test_a_backend_that_is_found_and_lost_at_once_is_not_asked_without_end(start, monkeypatch):
     monkeypatch.setattr(write_behind, "GATHER_S", 0.0)
     monkeypatch.setattr(write_behind, "RETRY_LONGEST_S", 60.0)
-    part = Part(*[AwayError("a fault of the server")] * 1000)
+    part = Part(*[UnavailableError("a fault of the server")] * 1000)
     link, made = await start(part)
     link.wake()
     await asyncio.sleep(0.5)
@@ -124,12 +124,12 @@ async def test_for_how_long_nothing_could_be_written_is_told_while_something_wai
     part = Part(*[UnwritableError("no disk")] * 1000)
     link, made = await start(part)
     link.wake()
-    assert made.late_s == 0
+    assert made.lag_s == 0
     await asyncio.sleep(0.5)
-    assert 0.2 < made.late_s < 5.0
+    assert 0.2 < made.lag_s < 5.0
     part.errors = []
     await asyncio.wait_for(part.written.wait(), 5)
-    assert made.late_s == 0
+    assert made.lag_s == 0
     await made.close()
 
 
@@ -146,7 +146,7 @@ async def test_a_clean_stop_gives_an_absent_backend_a_moment_to_come_back(start)
     async def connect():
         tries.append(1)
         if len(tries) < 4:
-            raise AwayError("not yet")
+            raise UnavailableError("not yet")
 
     part = Part()
     _, made = await start(part, connect=connect)

@@ -177,7 +177,7 @@ async def test_a_killed_server_is_started_again_and_what_waits_is_written(open_a
         os.kill(pid, signal.SIGKILL)
         await until(lambda pid=pid: store._link.backend._server.pid != pid)
         await store.learn(observe(URL, 2000 + i, i))
-        await until(lambda: not store.status().away and not store.status().waiting_observations)
+        await until(lambda: not store.status().down and not store.status().pending_observations)
     assert (await store.record(URL)).contacts == 4
     assert sum("starting it again" in message for message in said()) == 3
 

@@ -1,4 +1,4 @@
--- Number tombstones, keep them and publish them: in one step, so that all who listen hear them in the order of the numbers.
+-- Number tombstones, keep them and publish them: in one step, so that all subscribers receive them in the order of the numbers.
 --
 -- KEYS: tombstones, last
 -- ARGV: channel, the earliest and the latest time that are kept, how many are kept, the last number that the writer has
@@ -9,9 +9,9 @@ local last = tonumber(redis.call('GET', KEYS[2]) or '')
 if last and not (last >= 0 and last < 9e15) then
   last = nil
 end
-local heard = tonumber(ARGV[5])
-if not last and heard > 0 then
-  last = heard
+local applied = tonumber(ARGV[5])
+if not last and applied > 0 then
+  last = applied
 end
 local now = redis.call('TIME')
 local numbered = {}
