@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal, overload
 
 from bestbefore.addon.engine import piggyback
 from bestbefore.addon.engine.feed_delta import A_IM
@@ -91,6 +92,11 @@ class Refuse:
     detail: str
 
 
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Read all copies of the URL first, and decide then: those at hand are not all, and none of them answers."""
+
+
 def misframed(request: Request) -> str:
     """Why a request is refused with 400: it can be read in two ways. Empty if it cannot.
 
@@ -128,10 +134,34 @@ def received(request: Request) -> Request:
     return request if fields is request.fields else replace(request, fields=fields)
 
 
+type Decision = Serve | Ask | Refuse
+
+
+@overload
 def on_request(
-    request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site, now_s: float
-) -> Serve | Ask | Refuse:
-    """What to do with a request, given all copies of its URL and partition. It is one that `received` made."""
+    request: Request,
+    copies: Sequence[Copy],
+    rule: DomainRule,
+    site: Site,
+    now_s: float,
+    *,
+    complete: Literal[True] = True,
+) -> Decision: ...
+
+
+@overload
+def on_request(
+    request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site, now_s: float, *, complete: bool
+) -> Decision | Load: ...
+
+
+def on_request(
+    request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site, now_s: float, *, complete: bool = True
+) -> Decision | Load:
+    """What to do with a request, given the copies of its URL and partition. It is one that `received` made.
+
+    `complete`: whether these are all copies that there are. If not, what needs all of them is `Load`.
+    """
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)
     asked = of_request(request.fields, honour=rule.honour_client_cc)
@@ -139,12 +169,16 @@ def on_request(
     if bypass is not None:
         return _no_contact(asked, site) or _bypassing(request, bypass, site)
     copy = choose(copies, request.fields, site.salt)
+    if copy is None and not complete:
+        return Load()
     if copy is None:
         fwd = Fwd.VARY_MISS if copies else Fwd.URI_MISS
         return _no_contact(asked, site) or _asking(request, rule, site, fwd, "")
     reuse = decide(request, asked, copy, now_s, rule)
     if reuse.action in (Action.FRESH, Action.STALE):
         return Serve(copy, reuse, shorten_would_validate=_shorten_would_validate(copy, rule, now_s))
+    if not complete:
+        return Load()
     if site.offline:
         return Serve(copy, reuse._replace(action=Action.STALE, reason=OFFLINE))
     if asked.only_if_cached:

@@ -15,7 +15,7 @@ from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
 from bestbefore.addon.proxy.exchange.interim import Interim, nobody
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
 from bestbefore.addon.proxy.mitm import bounds, transports
@@ -72,16 +72,18 @@ class LiveGateway:
         """The error that answers a request for another server than its connection leads to (RFC 9110 15.5.20)."""
         return self._exchanges.refused(request, client, 421, MISDIRECTED)
 
-    def hit(self, request: Request, client: Client) -> Answer | None:
-        """See `Exchanges.hit`."""
-        if self._settings().passthrough and self._settings().is_passthrough(request.target.host):
-            return None
-        return self._exchanges.hit(request, client)
+    def decide(self, request: Request, client: Client) -> Answer | Pending:
+        """See `Exchanges.decide`."""
+        settings = self._settings()
+        try:
+            untouched = bool(settings.passthrough) and settings.is_passthrough(request.target.host)
+            return self._exchanges.decide(request, client, untouched=untouched)
+        except Exception:
+            return self._fault(request, client)
 
-    async def answer(
-        self, request: Request, client: Client, interim: Interim = nobody, upload: Upload | None = None
-    ) -> Answer:
+    async def answer(self, pending: Pending, interim: Interim = nobody, upload: Upload | None = None) -> Answer:
         """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
+        request, client = pending.context.request, pending.client
         if self._gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
             return self._exchanges.refused(request, client, 403, "own-address", hint)
@@ -91,18 +93,21 @@ class LiveGateway:
                 return self._exchanges.refused(request, client, refusal[0], "not-allowed", refusal[1])
         if not self._admission.begins():
             return self._exchanges.refused(request, client, 503, "too-many-requests")
-        return await self._admission.until_sent(self._answer(request, client, interim, upload))
+        return await self._admission.until_sent(self._answer(pending, interim, upload))
 
-    async def _answer(self, request: Request, client: Client, interim: Interim, upload: Upload | None) -> Answer:
+    async def _answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
+        request, client = pending.context.request, pending.client
         try:
             if request.method == "PURGE":
                 return await self._purge(request, client)
-            untouched = self._settings().is_passthrough(request.target.host)
-            return await self._exchanges.answer(request, client, interim, upload, untouched=untouched)
+            return await self._exchanges.answer(pending, interim, upload)
         except Exception:
-            # Left to mitmproxy, the client would wait for ever.
-            logger.exception("a request could not be answered: this is a fault in bestbefore")
-            return self._exchanges.refused(request, client, 500, "fault")
+            return self._fault(request, client)
+
+    def _fault(self, request: Request, client: Client) -> Answer:
+        """The answer where an error was raised: left to mitmproxy, the client would wait for ever."""
+        logger.exception("a request could not be answered: this is a fault in bestbefore")
+        return self._exchanges.refused(request, client, 500, "fault")
 
     async def _purge(self, request: Request, client: Client) -> Answer:
         """Remove the copies of the request's own target. For hosts and patterns there is a command."""

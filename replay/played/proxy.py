@@ -15,7 +15,7 @@ from mitmproxy.proxy.layers.http import HTTPMode
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.request import MISDIRECTED
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.mitm import bounds
@@ -63,13 +63,13 @@ class ReplayGateway:
         """All requests of a trace."""
         return True
 
-    def hit(self, request: Request, client: Client) -> Answer | None:
-        """See `Exchanges.hit`."""
-        return self._exchanges.hit(replace(request, partition=self.partition), client)
+    def decide(self, request: Request, client: Client) -> Answer | Pending:
+        """See `Exchanges.decide`."""
+        return self._exchanges.decide(replace(request, partition=self.partition), client)
 
-    async def answer(self, request: Request, client: Client, interim: Interim, upload: Upload | None) -> Answer:
+    async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         """See `Exchanges.answer`."""
-        return await self._exchanges.answer(replace(request, partition=self.partition), client, interim, upload)
+        return await self._exchanges.answer(pending, interim, upload)
 
     def refusal(self, request: Request, client: Client) -> Answer | None:  # noqa: ARG002
         """A trace has no requests that could be read in two ways."""

@@ -4,14 +4,14 @@ This is the shell's main path. It decides nothing: `engine` and the policies do.
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mitmproxy.connection import Client
 
 from bestbefore.addon.admin.event import Answered, Outcome
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
-from bestbefore.addon.engine.request import Ask, Refuse, Serve, asked_again, on_request, on_untouched
+from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, asked_again, on_request, on_untouched
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import is_restricted, peer_of
 from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
@@ -27,13 +27,26 @@ from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.rfc9111.caching.bypass import bypass_reason
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import DomainRule, Rules
-from bestbefore.addon.store.backend.interface import Body
+from bestbefore.addon.store.backend.interface import Body, CopySet
 from bestbefore.addon.store.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A request that the store or the origin must be asked for, and what is decided on it."""
+
+    context: RequestContext
+    client: Client
+    rule: DomainRule
+    decision: Decision | Load
+    copies: tuple[Copy, ...] = ()
+    """Those that it was decided on."""
+    held: CopySet | None = None
+    """Those that were in memory then."""
 
 
 class Exchanges:
@@ -79,66 +92,62 @@ class Exchanges:
         """End what runs in the background."""
         await self._contacts.close()
 
-    def hit(self, request: Request, client: Client) -> Answer | None:
-        """The answer from copies in memory; None if the store or the origin must be asked."""
-        held = self._store.hot(request.target.url, request.partition)
-        if held is None or (self.site.reverse and piggyback.WANT in request.fields):
-            return None
-        if feed_delta.A_IM in request.fields:
-            return None  # it may be cut, which takes time
-        now_s = self._clock.now()
-        rule = self._rule(request)
-        copies = _shown_to(client, held.copies)
-        if any(copy.rule != rule.key for copy in copies):
-            return None
-        decision = on_request(request, copies, rule, self.site, now_s)
-        if not isinstance(decision, Serve) or decision.refresh is not None:
-            return None
-        body = held.bodies.get(decision.copy.body.digest)
-        if body is None:
-            return None
-        context = self._context(request, client, now_s)
-        self._count(context)
-        return self._served(context, decision, body)
+    def decide(self, request: Request, client: Client, *, untouched: bool = False) -> Answer | Pending:
+        """The answer from a copy in memory; or what is decided without it. Asks nobody, and waits for nothing.
 
-    async def answer(
-        self,
-        request: Request,
-        client: Client,
-        interim: Interim = nobody,
-        upload: Upload | None = None,
-        *,
-        untouched: bool = False,
-    ) -> Answer:
-        """The answer after asking the store and, if it must be, the origin; interim responses come before it.
-
-        `upload`: the content of the request. `untouched`: it only passes, whatever it is.
+        `untouched`: the request only passes, whatever it is.
         """
         now_s = self._clock.now()
-        context = self._context(request, client, now_s)
-        context.interim = lambda head: interim(heads.interim(head, self.site))
         rule = self._rule(request)
-        passes = untouched or bypass_reason(request) is not None
-        copies = () if passes else await self._copies(request, client, rule)
-        while True:
-            decision = (
-                on_untouched(request, self.site) if untouched else on_request(request, copies, rule, self.site, now_s)
-            )
-            if isinstance(decision, Refuse):
-                return self._sending.refused(context, decision.status, decision.detail)
-            if isinstance(decision, Ask):
-                answer = await self._contacts.ask(context, decision, rule, upload)
-                break
+        if untouched:
+            passing = on_untouched(request, self.site)
+            return Pending(self._context(request, client, now_s), client, rule, passing)
+        held = self._store.hot(request.target.url, request.partition)
+        copies: tuple[Copy, ...] = ()
+        complete = False
+        if held is not None:
+            copies, complete = _shown_to(client, held.copies), held.complete
+            if any(copy.rule != rule.key for copy in copies):
+                copies, complete = (), False  # they are to be evaluated, which takes time
+        decision = on_request(request, copies, rule, self.site, now_s, complete=complete)
+        context = self._context(request, client, now_s)
+        if held is not None and isinstance(decision, Serve) and decision.refresh is None:
+            body, fields = held.bodies.get(decision.copy.body.digest), request.fields
+            # Else the answer may be cut, or be given the object's history, and that takes time.
+            is_final = feed_delta.A_IM not in fields and not (self.site.reverse and piggyback.WANT in fields)
+            if body is not None and is_final:
+                self._count(context)
+                return self._served(context, decision, body)
+        return Pending(context, client, rule, decision, copies, held)
+
+    async def answer(self, pending: Pending, interim: Interim = nobody, upload: Upload | None = None) -> Answer:
+        """The answer after asking the store and, if it must be, the origin; interim responses come before it.
+
+        `upload`: the content of the request.
+        """
+        context, client, rule, decision = pending.context, pending.client, pending.rule, pending.decision
+        request, copies = context.request, pending.copies
+        context.interim = lambda head: interim(heads.interim(head, self.site))
+        if isinstance(decision, Load) or self._is_outdated(pending):
+            copies = await self._copies(request, client, rule)
+            decision = on_request(request, copies, rule, self.site, context.time_s)
+        while isinstance(decision, Serve):
             body = await self._stored.of(decision.copy)
             if body is not None:
                 if decision.refresh is not None:
-                    self._contacts.refresh(self._context(request, client, now_s), decision.refresh, rule)
+                    self._contacts.refresh(self._context(request, client, context.time_s), decision.refresh, rule)
                 answer = self._served(context, decision, body)
                 break
             # Its content is gone (evicted, say): as if there were no such copy.
-            copies = tuple(copy for copy in copies if copy is not decision.copy)
-        if passes:
-            return answer
+            gone = decision.copy
+            copies = tuple(copy for copy in copies if copy is not gone)
+            decision = on_request(request, copies, rule, self.site, context.time_s)
+        if isinstance(decision, Refuse):
+            return self._sending.refused(context, decision.status, decision.detail)
+        if isinstance(decision, Ask):
+            answer = await self._contacts.ask(context, decision, rule, upload)
+            if decision.bypass:
+                return answer
         if context.outcome is not Outcome.REFUSED:
             self._count(context)
         try:
@@ -146,6 +155,11 @@ class Exchanges:
         except OriginError as error:
             return self._sending.refused(context, 502, error.failure, str(error))
         return await self._with_history(answer, request)
+
+    def _is_outdated(self, pending: Pending) -> bool:
+        """Whether other copies are in memory now than those that it was decided on."""
+        request, held = pending.context.request, pending.held
+        return held is not None and held is not self._store.hot(request.target.url, request.partition)
 
     async def prefetch(self, request: Request, reach: Reach) -> RequestContext | None:
         """Ask the origin for a copy although no client did, and learn and keep what comes as if one had.

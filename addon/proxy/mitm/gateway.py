@@ -6,6 +6,7 @@ import mitmproxy.http
 from mitmproxy.connection import Connection
 
 from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin.upload import Upload
@@ -31,12 +32,10 @@ class Gateway(Protocol):
     def misdirected(self, request: Request, client: mitmproxy.connection.Client) -> Answer:
         """The error that answers a request for another server than its connection leads to."""
 
-    def hit(self, request: Request, client: mitmproxy.connection.Client) -> Answer | None:
-        """The answer, if it can be given at once from a copy in memory."""
+    def decide(self, request: Request, client: mitmproxy.connection.Client) -> Answer | Pending:
+        """The answer, if it can be given at once from a copy in memory; else what is decided, for `answer`."""
 
-    async def answer(
-        self, request: Request, client: mitmproxy.connection.Client, interim: Interim, upload: Upload | None
-    ) -> Answer:
+    async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         """The answer, after asking the store or the origin, and what is to be sent before it. `upload`: the content."""
 
     async def drained(self, client: mitmproxy.connection.Client) -> None:

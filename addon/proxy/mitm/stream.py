@@ -24,6 +24,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 
 from bestbefore.addon.engine.request import is_one_host, received
 from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import Asking, nobody
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.translate import request_of, response_of
@@ -188,13 +189,13 @@ class CachingStream(HttpStream):
             self._connection.cut_later()
 
     def _answered(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
-        answer = None if self.upload is not None else self._gateway.hit(request, self.context.client)
-        return answer or (yield from self._asked(message, request))
+        decided = self._gateway.decide(request, self.context.client)
+        return decided if isinstance(decided, Answer) else (yield from self._asked(message, decided))
 
     def _send_framed(self, answer: Answer) -> Commands:
         yield from self._send(answer, self._framed(answer.head))
 
-    def _asked(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
+    def _asked(self, message: mitmproxy.http.Request, pending: Pending) -> layer.CommandGenerator[Answer]:
         """The answer, after what the origin sends before it was passed on.
 
         Over HTTP/1 it is not: programs, those with Python's http.client among them, take it for the answer, and
@@ -202,8 +203,8 @@ class CachingStream(HttpStream):
         """
         client = self.context.client
         if not message.is_http2:
-            return (yield from self._wait(lambda: self._gateway.answer(request, client, nobody, self.upload)))
-        asking = Asking(lambda interim: self._gateway.answer(request, client, interim, self.upload))
+            return (yield from self._wait(lambda: self._gateway.answer(pending, nobody, self.upload)))
+        asking = Asking(lambda interim: self._gateway.answer(pending, interim, self.upload))
         while isinstance(came := (yield from self._wait(asking.next)), Head):
             if not self._client_is_gone():
                 response = response_of(came, now_s=self._gateway.now())

@@ -55,6 +55,8 @@ class CopySet:
     """Those stored last first."""
     bodies: Mapping[str, bytes] = field(default_factory=dict)
     """Those held in process, by their digests."""
+    complete: bool = field(default=False, compare=False)
+    """Whether these are all variants that the backend had when it was asked."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clean import cleaned_copy
 from bestbefore.addon.store.cache.faults import Faults, shown, write_each
 from bestbefore.addon.store.cache.link import Link
-from bestbefore.addon.store.cache.memory_cache import Held, MemoryCache
+from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
 
@@ -77,34 +77,33 @@ class Copies:
 
     def hot(self, url: str, partition: str = "") -> CopySet | None:
         """What is held in process, which may be only some of the variants; None if nothing is."""
-        held = self._get_hot((url, partition))
-        return held.found if held is not None else None
+        return self._get_hot((url, partition))
 
     async def copies(self, url: str, partition: str = "") -> CopySet:
         """All variants, as far as they can be had now."""
         held = self._hot.get((url, partition))
         if held is not None and held.complete:
-            return held.found
+            return held
         kept = await self._link.read(lambda backend: backend.copies(url))
         # What happened while we waited is taken from here, not from before.
         waiting = [put for put in self._waiting.get(url, {}).values() if put.copy.partition == partition]
-        held = self._hot.get((url, partition))
-        now_held = held.found if held is not None else CopySet()
+        now_held = self._hot.get((url, partition)) or CopySet()
         now_s = self._clock.now()
         mine = (self._tombstones.surviving(known, now_s) for known in kept or () if known.copy.partition == partition)
         living = [copy for copy in mine if copy is not None]
         found = CopySet(
             _in_order(_latest((*living, *(put.copy for put in waiting), *now_held.copies))),
             {**now_held.bodies, **{p.copy.body.digest: p.body for p in waiting if isinstance(p.body, bytes)}},
+            complete=kept is not None,
         )
-        self._hot.put(url, partition, Held(found, complete=kept is not None))
+        self._hot.put(url, partition, found)
         return found
 
     async def body(self, copy: Copy) -> Body | None:
         """The content of a copy; None if it is gone."""
         held = self._hot.get((copy.url, copy.partition))
-        if held is not None and copy.body.digest in held.found.bodies:
-            return held.found.bodies[copy.body.digest]
+        if held is not None and copy.body.digest in held.bodies:
+            return held.bodies[copy.body.digest]
         waiting = self._waiting.get(copy.url, {}).get(_variant(copy))
         if waiting is not None and waiting.body is not None and waiting.copy.body == copy.body:
             return waiting.body
@@ -115,9 +114,9 @@ class Copies:
 
     def _hold_body(self, copy: Copy, body: bytes) -> None:
         held = self._hot.get((copy.url, copy.partition))
-        if held is not None and any(c.body == copy.body for c in held.found.copies):
-            bodies = {**held.found.bodies, copy.body.digest: body}
-            self._hot.put(copy.url, copy.partition, Held(CopySet(held.found.copies, bodies), held.complete))
+        if held is not None and any(c.body == copy.body for c in held.copies):
+            bodies = {**held.bodies, copy.body.digest: body}
+            self._hot.put(copy.url, copy.partition, CopySet(held.copies, bodies, held.complete))
 
     # Writing
 
@@ -133,15 +132,13 @@ class Copies:
         copy = writable
         if self._tombstones.is_invalidated(copy.url, copy.stored_s):
             return
-        held = self._hot.get((copy.url, copy.partition))
-        before = held.found if held is not None else CopySet()
+        before = self._hot.get((copy.url, copy.partition)) or CopySet()
         now_s = self._clock.now()
         if any(_variant(c) == _variant(copy) and c.was_received_after(copy, now_s) for c in before.copies):
             return
         bodies = {**before.bodies, copy.body.digest: body} if isinstance(body, bytes) else before.bodies
         others = [c for c in before.copies if _variant(c) != _variant(copy)]
-        complete = held is not None and held.complete
-        self._hot.put(copy.url, copy.partition, Held(CopySet(_in_order([copy, *others]), bodies), complete))
+        self._hot.put(copy.url, copy.partition, CopySet(_in_order([copy, *others]), bodies, before.complete))
         self._queue(copy, body)
 
     def _queue(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:

@@ -1,7 +1,6 @@
 """The copies held in process, with their bodies: what a hit is served from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from cachetools import LRUCache
 
@@ -14,31 +13,22 @@ COPY_BYTES = 2048
 """What a copy takes in memory besides its body and header fields, roughly."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The copies of one URL that are in process."""
-
-    found: CopySet
-    complete: bool
-    """Whether these are all variants that the backend had when it was asked."""
-
-
 class MemoryCache:
     """Copies by URL and partition; those not asked for lately leave when there is no room."""
 
     def __init__(self, max_bytes: int) -> None:
-        self._held: LRUCache[tuple[str, str], Held] = LRUCache(max_bytes, getsizeof=_size_bytes)
+        self._held: LRUCache[tuple[str, str], CopySet] = LRUCache(max_bytes, getsizeof=_size_bytes)
         self._partitions: set[str] = set()
         self.get = self._held.get  # called for every request: no frame of our own
 
-    def put(self, url: str, partition: str, held: Held) -> None:
+    def put(self, url: str, partition: str, held: CopySet) -> None:
         """Hold copies, in place of those before. Bodies stay outside that are large or take an eighth of the room."""
         room = min(self._held.maxsize / 8, STREAM_FROM_BYTES)
-        used = {copy.body.digest for copy in held.found.copies}
-        bodies = {d: body for d, body in held.found.bodies.items() if d in used and len(body) <= room}
-        held = Held(CopySet(Variants(held.found.copies), bodies), held.complete)
+        used = {copy.body.digest for copy in held.copies}
+        bodies = {d: body for d, body in held.bodies.items() if d in used and len(body) <= room}
+        held = CopySet(Variants(held.copies), bodies, held.complete)
         self._partitions.add(partition)
-        if held.found.copies and _size_bytes(held) <= self._held.maxsize:
+        if held.copies and _size_bytes(held) <= self._held.maxsize:
             self._held[url, partition] = held
         else:
             self._held.pop((url, partition), None)
@@ -48,10 +38,10 @@ class MemoryCache:
         names = list(self._held) if url is None else [(url, partition) for partition in self._partitions]
         for name in names:
             held = self._held.get(name)
-            if held is None or not any(is_dead(copy) for copy in held.found.copies):
+            if held is None or not any(is_dead(copy) for copy in held.copies):
                 continue
-            living = tuple(copy for copy in held.found.copies if not is_dead(copy))
-            self.put(*name, Held(CopySet(living, held.found.bodies), held.complete))
+            living = tuple(copy for copy in held.copies if not is_dead(copy))
+            self.put(*name, CopySet(living, held.bodies, held.complete))
 
     def clear(self) -> None:
         self._held.clear()
@@ -61,6 +51,6 @@ class MemoryCache:
         return self._held.currsize
 
 
-def _size_bytes(held: Held) -> int:
-    copies = sum(COPY_BYTES + sum(len(n) + len(v) for n, v in copy.head.fields.raw) for copy in held.found.copies)
-    return copies + sum(map(len, held.found.bodies.values()))
+def _size_bytes(held: CopySet) -> int:
+    copies = sum(COPY_BYTES + sum(len(n) + len(v) for n, v in copy.head.fields.raw) for copy in held.copies)
+    return copies + sum(map(len, held.bodies.values()))

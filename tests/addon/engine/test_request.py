@@ -7,6 +7,7 @@ import pytest
 
 from bestbefore.addon.engine.request import (
     Ask,
+    Load,
     Refuse,
     Serve,
     asked_again,
@@ -48,6 +49,26 @@ def test_a_learned_expiry_serves_until_it_and_validates_from_it_on(
     assert (ask.fwd, ask.detail, ask.candidates) == (Fwd.STALE, "ttl", (copy,))
     assert ask.sent.fields.get("if-none-match") == '"1"', "the client's own condition is answered from our copy"
     assert "if-none-match" not in unconditional(ask).sent.fields
+
+
+def test_with_some_of_the_copies_only_what_needs_no_others_is_decided(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
+) -> None:
+    fresh, expired = (copy_with(("ETag", '"1"'), expiry_s=NOW_S + in_s) for in_s in (10, -10))
+    refreshed = copy_with(("ETag", '"1"'), ("Cache-Control", "max-age=9, stale-while-revalidate=60"), at_s=NOW_S - 10)
+    offline = replace(site, offline=True)
+    for request, copies, where, expected in (
+        (request_for(), [fresh], site, Serve),
+        (request_for(), [], site, Load),
+        (request_for(), [expired], site, Load),
+        (request_for(), [refreshed], site, Load),
+        (request_for(), [expired], offline, Load),
+        (request_for(("Cache-Control", "only-if-cached")), [], site, Load),
+        (request_for(("Via", "1.1 bestbefore-1")), [], site, Refuse),
+        (request_for(method="POST"), [], site, Ask),
+    ):
+        assert isinstance(on_request(request, copies, rule, where, NOW_S, complete=False), expected)
+        assert not isinstance(on_request(request, copies, rule, where, NOW_S), Load)
 
 
 def test_without_validator_nothing_learned_is_used(

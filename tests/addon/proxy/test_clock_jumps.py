@@ -21,6 +21,7 @@ from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from tests.addon.proxy.exchange.asking import answer_to
 
 HOUR_S, DAY_S, YEAR_S = 3600.0, 86_400.0, 365 * 86_400.0
 START_S = 1_767_225_600.0
@@ -92,7 +93,7 @@ async def proxy(world: World, where: str, state: Path) -> AsyncIterator[tuple[Ex
 async def get(exchanges: Exchanges, path: str) -> tuple[Head, bytes]:
     """One request, as the layer asks."""
     request = Request("GET", Target.parse(f"http://{HOST}{path}"))
-    answer = exchanges.hit(request, CLIENT) or await exchanges.answer(request, CLIENT)
+    answer = await answer_to(request, CLIENT, exchanges)
     body = answer.body if answer.chunks is None else b"".join([chunk async for chunk in answer.chunks])
     answer.finish(len(body), complete=True)
     return answer.head, body

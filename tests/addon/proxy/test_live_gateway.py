@@ -8,6 +8,8 @@ from mitmproxy.test import tflow
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
+from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 
@@ -31,10 +33,22 @@ async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
 
     monkeypatch.setattr(service._exchanges, "answer", fails)
     monkeypatch.setattr(service._store, "copies", fails)
-    answer = await service.gateway.answer(Request(method, URL), tflow.tclient_conn())
+    pending = service.gateway.decide(Request(method, URL), tflow.tclient_conn())
+    assert isinstance(pending, Pending)
+    answer = await service.gateway.answer(pending)
     assert answer.head.status == 500
     assert answer.head.fields.get("cache-status") == "bestbefore; detail=fault"
     assert "a fault in bestbefore" in caplog.text
+
+
+async def test_also_where_nothing_was_decided_yet(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise KeyError
+
+    monkeypatch.setattr(service._store, "hot", fails)
+    answer = service.gateway.decide(Request("GET", URL), tflow.tclient_conn())
+    assert isinstance(answer, Answer)
+    assert answer.head.status == 500
 
 
 async def test_what_could_be_read_in_two_ways_is_refused_at_once(service: Service) -> None:

@@ -15,6 +15,7 @@ from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from tests.addon.proxy.exchange.asking import answer_to
 from tests.addon.proxy.exchange.test_contacts import NOW_S, PATIENCE_S, URL, Origin, client, content_of, ended, request
 
 LARGE = [bytes([number]) * (MEMORY_BYTES // 4) for number in range(12)]
@@ -35,14 +36,14 @@ def exchanges(store: Store, origin: Origin, budget: Budget) -> Exchanges:
 async def test_what_is_large_is_collected_in_a_file_read_from_it_and_stored(store: Store, tmp_path: Path) -> None:
     budget = Budget(64 * MEMORY_BYTES, tmp_path)
     asked = exchanges(store, Origin(*LARGE, length=sum(map(len, LARGE))), budget)
-    answer = await asked.answer(request(), client())
+    answer = await answer_to(request(), client(), asked)
     await asyncio.sleep(0.3)
     assert budget.used_bytes == 0
     assert budget.file_bytes == sum(map(len, LARGE))
     assert await content_of(answer) == b"".join(LARGE)
     await ended(asked)
     assert budget.file_bytes == 0
-    hit = await asked.answer(request(), client())
+    hit = await answer_to(request(), client(), asked)
     assert await content_of(hit) == b"".join(LARGE)
     assert "; hit" in (hit.head.fields.get("cache-status") or "")
 
@@ -50,7 +51,7 @@ async def test_what_is_large_is_collected_in_a_file_read_from_it_and_stored(stor
 async def test_without_room_the_origin_waits_and_nothing_is_stored(store: Store) -> None:
     budget = Budget(MEMORY_BYTES)
     asked = exchanges(store, Origin(*LARGE, length=sum(map(len, LARGE))), budget)
-    answer = await asked.answer(request(), client())
+    answer = await answer_to(request(), client(), asked)
     await asyncio.sleep(0.1)
     assert budget.used_bytes <= MEMORY_BYTES
     async with asyncio.timeout(PATIENCE_S):
@@ -63,7 +64,7 @@ async def test_without_room_the_origin_waits_and_nothing_is_stored(store: Store)
 async def test_a_client_that_leaves_does_not_hold_what_was_collected(store: Store, tmp_path: Path) -> None:
     budget = Budget(64 * MEMORY_BYTES, tmp_path)
     asked = exchanges(store, Origin(*LARGE, length=sum(map(len, LARGE))), budget)
-    answer = await asked.answer(request(), client())
+    answer = await answer_to(request(), client(), asked)
     answer.finish(0, complete=False)
     await ended(asked)
     assert budget.file_bytes == budget.used_bytes == 0

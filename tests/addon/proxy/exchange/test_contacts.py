@@ -23,6 +23,7 @@ from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from tests.addon.proxy.exchange.asking import answer_to
 
 NOW_S = 1_706_745_600.0
 URL = "http://example.org/page"
@@ -113,7 +114,7 @@ async def test_what_cannot_be_kept_is_not_sent_as_if_it_were_shorter(
 ) -> None:
     with_a_fault(store, monkeypatch)
     asked = exchanges(store, Origin(b"1234", b"5678", length=8))
-    answer = await asked.answer(request(), client())
+    answer = await answer_to(request(), client(), asked)
     assert answer.head.status == 502, "the last piece was not passed on"
     await ended(asked)
     assert "a fault in bestbefore" in caplog.text
@@ -122,7 +123,7 @@ async def test_what_cannot_be_kept_is_not_sent_as_if_it_were_shorter(
 async def test_nor_does_it_end_as_if_it_were_complete(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     with_a_fault(store, monkeypatch)
     asked = exchanges(store, Origin(b"1234", b"5678"))
-    answer = await asked.answer(request(), client())
+    answer = await answer_to(request(), client(), asked)
     assert answer.chunks is not None
     with pytest.raises(OriginError):
         [chunk async for chunk in answer.chunks]
@@ -137,7 +138,7 @@ async def test_a_refresh_that_breaks_off_is_no_fault(store: Store, caplog: pytes
     origin = Origin(b"1234")
     origin.broken = True
     asked = exchanges(store, origin)
-    assert (await asked.answer(request(), client())).body == b"x"
+    assert (await answer_to(request(), client(), asked)).body == b"x"
     await ended(asked)
     assert origin.closed.is_set()
     assert caplog.records == []
@@ -149,7 +150,7 @@ async def test_who_gives_up_waiting_for_a_feed_does_not_hold_up_what_reads_it(st
     asked = exchanges(store, origin)
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(0.05):
-            await asked.answer(request(), client())
+            await answer_to(request(), client(), asked)
     origin.goes_on.set()
     await ended(asked)
     assert origin.closed.is_set()
@@ -159,8 +160,8 @@ async def test_who_takes_nothing_holds_up_nobody_who_asked_for_the_same(store: S
     origin = Origin(*[bytes(4_000)] * 5)  # more than can be held, as only its end tells
     origin.goes_on.clear()
     asked = exchanges(store, origin)
-    first = await asked.answer(request(), client())
-    stalled = asyncio.create_task(asked.answer(request(), client()))
+    first = await answer_to(request(), client(), asked)
+    stalled = asyncio.create_task(answer_to(request(), client(), asked))
     await asyncio.sleep(0)
     origin.goes_on.set()
     assert first.chunks is not None
@@ -174,8 +175,8 @@ async def test_content_without_a_length_is_shared_once_it_is_complete(store: Sto
     origin = Origin(b"1234", b"5678")
     origin.goes_on.clear()
     asked = exchanges(store, origin)
-    first = await asked.answer(request(), client())
-    other = asyncio.create_task(asked.answer(request(), client()))
+    first = await answer_to(request(), client(), asked)
+    other = asyncio.create_task(answer_to(request(), client(), asked))
     await asyncio.sleep(0)
     origin.goes_on.set()
     for answer in (first, await asyncio.wait_for(other, PATIENCE_S)):
@@ -190,8 +191,8 @@ async def test_but_not_waited_for_without_end(store: Store, monkeypatch: pytest.
     origin = Origin(b"1234", b"5678")
     origin.goes_on.clear()
     asked = exchanges(store, origin)
-    await asked.answer(request(), client())
-    await asyncio.wait_for(asked.answer(request(), client()), PATIENCE_S)
+    await answer_to(request(), client(), asked)
+    await asyncio.wait_for(answer_to(request(), client(), asked), PATIENCE_S)
     assert origin.asked == 2
     await asked.close()
 
@@ -216,13 +217,13 @@ async def test_what_comes_in_place_of_a_copy_is_an_update_only_if_it_is_of_the_o
     origin.has_validator = True
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
     asking = Exchanges(clock, store, origin, load_config(None).rules, site, told.append)
-    await content_of(await asking.answer(request(), client()))
+    await content_of(await answer_to(request(), client(), asking))
     clock.advance(120.0)
     origin.status = status
     if unasked:
         await asking.prefetch(request(), EVERYWHERE)
     else:
-        await content_of(await asking.answer(request(), client()))
+        await content_of(await answer_to(request(), client(), asking))
     assert [one.outcome for one in told] == [Outcome.MISS, outcome]
 
 
@@ -235,7 +236,7 @@ async def test_a_head_tells_whether_the_copy_is_current(store: Store, etag: str,
     origin.has_validator = True  # "1", the first time
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
     asking = Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, told.append)
-    await content_of(await asking.answer(replace(request(), method="HEAD"), client()))
+    await content_of(await answer_to(replace(request(), method="HEAD"), client(), asking))
     (one,) = told
     assert (one.outcome, one.validation, one.unnecessary) == (outcome, True, outcome is Outcome.VALIDATED)
     assert [copy.outdated for copy in (await store.copies(URL)).copies] == [outcome is Outcome.UPDATED]
@@ -269,7 +270,7 @@ async def played(*answers: tuple[int, list[tuple[str, str]], bytes]) -> tuple[li
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
     asking = Exchanges(clock, store, origin, load_config(None).rules, site, told.append)
     for _ in answers:
-        await content_of(await asking.answer(request(), client()))
+        await content_of(await answer_to(request(), client(), asking))
         clock.advance(600.0)
     record = await store.record(URL)
     await asking.close()

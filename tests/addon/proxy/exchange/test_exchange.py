@@ -1,4 +1,4 @@
-"""Which requests are counted, as requests and as wants."""
+"""How often the engine is asked for a request, and which requests are counted, as requests and as wants."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
@@ -9,14 +9,16 @@ from mitmproxy.test import tflow
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, on_request
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from tests.addon.proxy.exchange.asking import answer_to
 
 NOW_S = 1_706_745_600.0
 URL = "http://example.org/page"
@@ -81,10 +83,10 @@ async def test_wants_are_requests_without_cookie_and_credentials_by_where_they_c
     store: Store, exchanges: Exchanges
 ) -> None:
     for address in ("127.0.0.1", "127.0.0.1", "10.1.2.3", "203.0.113.5", "93.184.216.34"):
-        await exchanges.answer(request(), client(address))
+        await answer_to(request(), client(address), exchanges)
     for field in (("Cookie", "a=1"), ("Authorization", "Basic x")):
-        await exchanges.answer(request(field), client())
-    await exchanges.answer(request(method="HEAD"), client())
+        await answer_to(request(field), client(), exchanges)
+    await answer_to(request(method="HEAD"), client(), exchanges)
     assert await wanted(store) == {
         (URL, "loopback"): 2, (URL, "10.0.0.0/8"): 1, (URL, "other"): 1, (URL, ""): 1
     }
@@ -94,17 +96,17 @@ async def test_wants_are_requests_without_cookie_and_credentials_by_where_they_c
 async def test_what_nobody_answers_is_not_counted(store: Store, exchanges: Exchanges, origin: Origin) -> None:
     """Hosts can be made up without end, and each would have counts of its own in the store."""
     origin.is_down = True
-    assert (await exchanges.answer(request(), client())).head.status == 502
+    assert (await answer_to(request(), client(), exchanges)).head.status == 502
     exchanges.refused(request(), client(), 403, "own-address")
     loop = request(("Via", "1.1 bestbefore-1"))
-    assert (await exchanges.answer(loop, client())).head.status == 508
+    assert (await answer_to(loop, client(), exchanges)).head.status == 508
     assert await store.top(1) == []
     assert await wanted(store) == {}
 
 
 async def test_without_prefetching_nothing_is_wanted(store: Store, exchanges: Exchanges) -> None:
     exchanges.counts_wants = False
-    await exchanges.answer(request(), client())
+    await answer_to(request(), client(), exchanges)
     assert await wanted(store) == {}
 
 
@@ -116,8 +118,98 @@ async def test_a_request_that_leads_to_a_refresh_in_the_background_is_one(store:
                 ("Cache-Control", "max-age=50, stale-while-revalidate=600")]),
     )
     store.put(Copy(URL, head, BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
-    answer = await exchanges.answer(request(), client())
+    answer = await answer_to(request(), client(), exchanges)
     assert answer.head.status == 200
     assert exchanges._contacts._background, "a refresh is under way"
     assert await wanted(store) == {(URL, "loopback"): 1}
     assert await store.top(1) == [(URL, 1)]
+
+
+VALIDATED = [("ETag", '"a"')]
+FRESH = [*VALIDATED, ("Cache-Control", "max-age=600")]
+
+
+def stored(store: Store, fields: list[tuple[str, str]], body: bytes = b"x", rule: str = "") -> Copy:
+    """Store a copy that was received 100 s ago."""
+    then_s = NOW_S - 100.0
+    head = Head(200, Fields([("Date", format_http_date(then_s)), *fields]))
+    copy = Copy(URL, head, BodyRef("d", 1), then_s, then_s, then_s, then_s, rule=rule)
+    store.put(copy, body)
+    return copy
+
+
+@pytest.fixture
+def decisions(monkeypatch: pytest.MonkeyPatch) -> list[Decision]:
+    """What the engine has decided."""
+    made = list[Decision]()
+
+    def decide(*args: Any, **options: Any) -> Any:
+        decision = on_request(*args, **options)
+        if not isinstance(decision, Load):
+            made.append(decision)
+        return decision
+
+    monkeypatch.setattr("bestbefore.addon.proxy.exchange.exchange.on_request", decide)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("fields", "asked", "expected"),
+    [
+        (FRESH, [], Serve),
+        (VALIDATED, [], Ask),
+        ([*FRESH, ("Vary", "Accept")], [], Serve),
+        (FRESH, [("Cache-Control", "no-cache")], Ask),
+        (FRESH, [("A-IM", "feed")], Serve),
+        (VALIDATED, [("Cache-Control", "only-if-cached")], Refuse),
+        (FRESH, [("Via", "1.1 bestbefore-1")], Refuse),
+        (FRESH, [("If-Match", '"a"')], Ask),
+        (None, [], Ask),
+    ],
+)
+@pytest.mark.parametrize("known", ["all", "some", "in the backend"])
+async def test_the_engine_decides_once_whatever_is_in_memory(
+    store: Store,
+    exchanges: Exchanges,
+    decisions: list[Decision],
+    fields: list[tuple[str, str]] | None,
+    asked: list[tuple[str, str]],
+    expected: type,
+    known: str,
+) -> None:
+    rule = exchanges._present.rules.rule_for("example.org", "/page")
+    if fields is not None:
+        stored(store, fields, rule=rule.key)
+    if known != "some":
+        await store.flush()
+        store._copies._hot.clear()
+    if known == "all":
+        for copy in (await store.copies(URL)).copies:
+            await store.body(copy)
+    await answer_to(request(*asked), client(), exchanges)
+    assert [type(decision) for decision in decisions] == [expected]
+
+
+async def test_a_decision_on_copies_that_were_replaced_meanwhile_is_made_again(
+    store: Store, exchanges: Exchanges, decisions: list[Decision]
+) -> None:
+    stored(store, VALIDATED)
+    await store.copies(URL)
+    pending = exchanges.decide(request(), client())
+    assert isinstance(pending, Pending)
+    store.drop(URL)
+    answer = await exchanges.answer(pending)
+    assert "fwd=uri-miss" in (answer.head.fields.get("cache-status") or "")
+
+
+async def test_a_copy_whose_content_is_gone_is_passed_over(
+    store: Store, exchanges: Exchanges, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(store, FRESH)
+
+    async def gone(_: Copy) -> None:
+        return None
+
+    monkeypatch.setattr(store, "body", gone)
+    answer = await answer_to(request(("A-IM", "feed")), client(), exchanges)
+    assert "fwd=uri-miss" in (answer.head.fields.get("cache-status") or "")

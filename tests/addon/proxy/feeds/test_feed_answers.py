@@ -22,6 +22,7 @@ from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from tests.addon.proxy.exchange.asking import answer_to
 
 START_S = 1_795_161_600.0
 HOUR_S, DAY_S = 3600.0, 86_400.0
@@ -75,7 +76,7 @@ def feed() -> Feed:
 
 async def ask(exchanges: Exchanges, **lines: str) -> Answer:
     request = Request("GET", TARGET, Fields((name.replace("_", "-"), value) for name, value in lines.items()))
-    answer = exchanges.hit(request, CLIENT) or await exchanges.answer(request, CLIENT)
+    answer = await answer_to(request, CLIENT, exchanges)
     if answer.chunks is not None:
         answer.body = b"".join([chunk async for chunk in answer.chunks])
     answer.finish(len(answer.body), complete=True)

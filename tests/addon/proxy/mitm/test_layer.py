@@ -49,10 +49,11 @@ class Gateway:
     def refusal(self, *_: Any) -> None:
         return None
 
-    def hit(self, *_: Any) -> None:
-        return None
+    def decide(self, request: Any, _client: Any) -> Any:
+        """Nothing: it hands the request on."""
+        return request
 
-    async def answer(self, request: Any, _client: Any, interim: Interim, _upload: Any) -> Answer:
+    async def answer(self, request: Any, interim: Interim, _upload: Any) -> Answer:
         self.asked.append(request.target.path)
         for head in self.before:
             interim(head)
