@@ -71,6 +71,12 @@ class History:
         first, last = self._between(after_s, until_s)
         return float(self.times_s[first]) if first < last else None
 
+    def latest_s(self, after_s: float, until_s: float, at_most: int) -> list[float]:
+        """The latest updates in (after_s, until_s] that are known by their moments, the last one first."""
+        first, last = self._between(after_s, until_s)
+        latest_s: list[float] = self.times_s[max(first, last - at_most) : last][::-1].tolist()
+        return latest_s
+
     def count(self, after_s: float, until_s: float) -> int:
         """The number of updates in (after_s, until_s]; after_s <= until_s."""
         first, last = self._between(after_s, until_s)

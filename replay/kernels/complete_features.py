@@ -66,6 +66,13 @@ class CompleteFeatures(NamedTuple):
         counts, since_s, end = self.by_bin.counts, self.observed_since_s(), self.seen - within
         set_counts(counts, self.known.objects, self.owner, self.counted, since_s, end, self.t - window_s)
 
+    def set_gaps(self) -> int:
+        times_s = self.known.objects.times_s
+        gaps = min(max(self.seen - self.counted - 1, 0), RECENT_GAPS)
+        for i in range(gaps):
+            self.by_bin.gaps_s[i] = times_s[self.seen - 1 - i] - times_s[self.seen - 2 - i]
+        return gaps
+
     def group_since_s(self) -> float:
         return max(self.known.since_s, self.after_s)
 

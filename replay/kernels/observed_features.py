@@ -65,6 +65,13 @@ class ObservedFeatures(NamedTuple):
         for place in range(end - within, end):
             self.by_bin.counts[updates.bins[place]] -= 1
 
+    def set_gaps(self) -> int:
+        times_s, end = self.learnt.updates.times_s, self.learnt.updates.ends[self.owner]
+        gaps = min(max(self.counted_updates() - 1, 0), RECENT_GAPS)
+        for i in range(gaps):
+            self.by_bin.gaps_s[i] = times_s[end - 1 - i] - times_s[end - 2 - i]
+        return gaps
+
     def group_since_s(self) -> float:
         return max(float(self.learnt.members.since_s[self.group]), self.after_s)
 

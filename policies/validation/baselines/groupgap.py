@@ -1,26 +1,14 @@
 """GroupGap: poll as often as something changes in the group of the object."""
 
-from collections.abc import MutableSequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.validation.machinery.estimates import median
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_bounds, check_range
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
-
-
-def median(values: MutableSequence[float], n: int) -> float:
-    """That of the first n, 1 or more, which are sorted for it."""
-    for i in range(1, n):
-        value = values[i]
-        k = i
-        while k and values[k - 1] > value:
-            values[k] = values[k - 1]
-            k -= 1
-        values[k] = value
-    return (values[(n - 1) // 2] + values[n // 2]) / 2
 
 
 @dataclass(frozen=True, slots=True)

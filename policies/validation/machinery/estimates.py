@@ -1,9 +1,10 @@
-"""Rates that follow from features: those of the object by hour bin, and the pattern of its group.
+"""What follows from features: rates of the object by hour bin, the pattern of its group, medians.
 
 Plain loops over what `ByBin` has room for, so that they can be compiled as they are.
 """
 
 import math
+from collections.abc import MutableSequence
 
 from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.models.intensity import (
@@ -72,3 +73,15 @@ def set_joined_group_pattern(known: Features, updates: int, penalty: float) -> i
     counts, hours = by_bin.counts[:segments], by_bin.hours[:segments]
     set_relative_rates(by_bin.rates, counts, hours, mean_per_hour, known.least_exposure_h)
     return segments
+
+
+def median(values: MutableSequence[float], n: int) -> float:
+    """That of the first n, 1 or more, which are sorted for it."""
+    for i in range(1, n):
+        value = values[i]
+        k = i
+        while k and values[k - 1] > value:
+            values[k] = values[k - 1]
+            k -= 1
+        values[k] = value
+    return (values[(n - 1) // 2] + values[n // 2]) / 2

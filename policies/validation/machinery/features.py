@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol, Self
 from bestbefore.policies.models.intensity import HOURLY_S
 
 RECENT_GAPS = 32
-"""At most so many of a group's last gaps between updates are features."""
+"""At most so many of the last gaps between updates, of an object or of a group, are features."""
 
 
 class Needs(Flag):
@@ -20,7 +20,7 @@ class Needs(Flag):
 
     NONE = 0
     COUNTS = 1
-    """Counted updates of the object, in all, within a window or by hour bin."""
+    """Counted updates of the object, in all, within a window or by hour bin, and the gaps between them."""
     GROUP = 2
     """Anything of the object's group."""
     OUTCOME = 4
@@ -134,6 +134,13 @@ class Features(Protocol):
         """
         ...
 
+    def set_gaps(self) -> int:
+        """Set `gaps_s` to the times between the last counted updates, at most `RECENT_GAPS`, the latest first.
+
+        Returns how many there are: one less than the counted updates.
+        """
+        ...
+
     def group_since_s(self) -> float:
         """From when on updates of the group are counted; infinite for a group without members."""
         ...
@@ -147,8 +154,5 @@ class Features(Protocol):
         ...
 
     def set_group_gaps(self) -> int:
-        """Set `gaps_s` to the times between the group's last counted updates, at most `RECENT_GAPS`, the latest first.
-
-        Returns how many there are. Updates of members at the same instant are several, with gaps of 0.
-        """
+        """The same of the updates of all members of the group; at one instant they are several, with gaps of 0."""
         ...

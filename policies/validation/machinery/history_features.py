@@ -70,6 +70,12 @@ class HistoryFeatures:
     def set_counts_before(self, window_s: float, within: int) -> None:  # noqa: ARG002
         self.by_bin.counts[:] = self._history.counts(self._after_s, self.t - window_s)
 
+    def set_gaps(self) -> int:
+        latest_s = self._history.latest_s(self._after_s, self.t, RECENT_GAPS + 1)
+        for i in range(len(latest_s) - 1):
+            self.by_bin.gaps_s[i] = latest_s[i] - latest_s[i + 1]
+        return max(len(latest_s) - 1, 0)
+
     def group_since_s(self) -> float:
         if self._group is None or self._group.since_s is None:
             return math.inf

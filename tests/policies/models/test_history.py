@@ -76,3 +76,10 @@ def test_the_first_update_of_a_span_may_be_a_folded_hour() -> None:
     assert history.first_update_s(30 * HOUR_S, 100 * HOUR_S) == 40 * HOUR_S
     assert history.first_update_s(40 * HOUR_S, 100 * HOUR_S) == 90 * HOUR_S + 1.0
     assert history.first_update_s(40 * HOUR_S, 90 * HOUR_S) is None
+
+
+def test_the_latest_updates_come_last_one_first() -> None:
+    history = History.of([1.0, 2.0, 3.0, 4.0], 0.0)
+    assert history.latest_s(1.0, 3.5, 9) == [3.0, 2.0]
+    assert history.latest_s(0.0, 9.0, 2) == [4.0, 3.0]
+    assert history.latest_s(5.0, 9.0, 2) == []

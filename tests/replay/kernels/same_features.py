@@ -25,6 +25,9 @@ def assert_same_features(one: Features, other: Features, window_s: float) -> Non
         one.set_counts_before(window_s, within)
         other.set_counts_before(window_s, within)
         assert list(one.by_bin.counts) == list(other.by_bin.counts)
+    gaps = one.set_gaps()
+    assert gaps == other.set_gaps()
+    assert list(one.by_bin.gaps_s[:gaps]) == list(other.by_bin.gaps_s[:gaps])
     n = one.set_group_counts()
     assert n == other.set_group_counts()
     if n:

@@ -1,13 +1,9 @@
-from statistics import median as expected_median
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.validation.baselines.groupgap import GroupGap, median
+from bestbefore.policies.validation.baselines.groupgap import GroupGap
 from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
@@ -39,9 +35,3 @@ def test_it_is_kept_between_a_minute_and_a_day() -> None:
 @pytest.mark.parametrize("known", [None, group(), group(5)])
 def test_a_group_without_a_gap_says_nothing(known: Group | None) -> None:
     assert GroupGap().verdict(UNKNOWN, known, T).expiry_s == T + DAY
-
-
-@given(st.lists(st.floats(0.0, 1e9), min_size=1, max_size=32))
-@settings(max_examples=200, derandomize=True)
-def test_the_median_is_that_of_the_first_values(values: list[float]) -> None:
-    assert median([*values, -1.0], len(values)) == expected_median(values)

@@ -1,10 +1,15 @@
+from statistics import median as expected_median
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.estimates import (
     expected_within,
+    median,
     set_group_pattern,
     set_joined_group_pattern,
     set_own_rates,
@@ -40,3 +45,9 @@ def test_hours_that_do_not_differ_enough_are_joined_as_the_group_itself_joins_th
     segments = set_joined_group_pattern(known, known.set_group_counts(), 0.001)
     expected = group.optimal_pattern(-1.0, 40 * DAY, 0.0, 0.001)
     assert (known.by_bin.edges_s[: segments + 1], known.by_bin.rates[:segments]) == expected
+
+
+@given(st.lists(st.floats(0.0, 1e9), min_size=1, max_size=32))
+@settings(max_examples=200, derandomize=True)
+def test_the_median_is_that_of_the_first_values(values: list[float]) -> None:
+    assert median([*values, -1.0], len(values)) == expected_median(values)

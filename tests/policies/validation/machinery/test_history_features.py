@@ -31,6 +31,15 @@ def test_what_is_not_known_is_no_number() -> None:
     assert nothing.set_group_counts() == nothing.set_group_gaps() == nothing.member_hours() == 0
 
 
+def test_the_last_gaps_are_those_between_counted_updates() -> None:
+    known = HistoryFeatures(KNOWN, None, 10_000.0)
+    assert known.set_gaps() == 2
+    assert known.by_bin.gaps_s[:2] == [4000.0, 4900.0]
+    assert HistoryFeatures(KNOWN, None, 10_000.0, window_s=6000.0).set_gaps() == 1
+    assert HistoryFeatures(History.of(range(100), 0.0), None, 10_000.0).set_gaps() == RECENT_GAPS
+    assert HistoryFeatures(History.of([], 0.0), None, 10.0).set_gaps() == 0
+
+
 def test_the_last_gaps_of_a_group_are_those_between_its_counted_updates() -> None:
     group = Group.of_updates(np.array([10.0, 4000.0, 4000.0, 9000.0, 11_000.0]), [0.0])
     known = HistoryFeatures(KNOWN, group, 10_000.0)

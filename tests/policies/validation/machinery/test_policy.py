@@ -84,7 +84,9 @@ def test_updates_in_any_order_or_given_twice_decide_the_same(
 
 
 ASKED_FOR_BY = {
-    Needs.COUNTS: {"counted_updates", "updates_within", "oldest_within_s", "set_counts", "set_counts_before"},
+    Needs.COUNTS: {
+        "counted_updates", "updates_within", "oldest_within_s", "set_counts", "set_counts_before", "set_gaps",
+    },
     Needs.GROUP: {"set_group_counts", "group_since_s", "member_hours", "set_group_gaps"},
     Needs.OUTCOME: {"state", "changed"},
     Needs.FUTURE: {"next_update_s"},
