@@ -18,6 +18,15 @@ DURATION_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25
 REASONS_LIMIT = 200
 """Pairs of outcome and reason that are counted apart. There are far fewer; beyond it the reason is `other`."""
 
+COUNTED: Mapping[str, tuple[str, Callable[[Answered], float]]] = {
+    "contacts": ("Requests for which an origin was contacted.", lambda one: one.contact),
+    "validations": ("Contacts that validated a stored copy.", lambda one: one.validation),
+    "unnecessary_validations": ("Validations that found the object unchanged.", lambda one: one.unnecessary),
+    "updates": ("Contacts that showed an update of the object.", lambda one: one.update),
+    "truncated_responses": ("Responses that the client did not receive completely.", lambda one: not one.complete),
+}
+"""Counters without labels by name: what each counts, and by how much a request adds to it."""
+
 _CODINGS = {"": "identity", "x-gzip": "gzip", "x-compress": "compress"} | {
     name: name for name in ("identity", "gzip", "compress", "deflate", "br", "zstd")
 }
@@ -34,11 +43,7 @@ class Metrics:
             return Counter(f"bestbefore_{name}", documentation, labels, registry=registry)
 
         self._requests = counter("requests", "Requests answered, by how and why.", "outcome", "reason")
-        self._contacts = counter("contacts", "Requests for which an origin was contacted.")
-        self._validations = counter("validations", "Contacts that validated a stored copy.")
-        self._unnecessary = counter("unnecessary_validations", "Validations that found the object unchanged.")
-        self._updates = counter("updates", "Contacts that showed an update of the object.")
-        self._truncated = counter("truncated_responses", "Responses that the client did not receive completely.")
+        self._counted = [(counter(name, documentation), added) for name, (documentation, added) in COUNTED.items()]
         self._sent = counter("sent_bytes", "Content sent to clients, by Content-Encoding.", "encoding")
         self._received = counter("received_bytes", "Content received from origins, by Content-Encoding.", "encoding")
         feeds = counter("feed_responses", "Answers that were feeds, by what was sent to the client.", "sent")
@@ -86,14 +91,13 @@ class Metrics:
             sent.inc(answered.sent_bytes)
             if answered.received_bytes:
                 received.inc(answered.received_bytes)
-        if answered.contact:
-            self._add_contact(answered)
+        for counter, added in self._counted:
+            if amount := added(answered):
+                counter.inc(amount)
         if answered.feed:
             answers, spared = self._feeds[answered.feed]
             answers.inc()
             spared.inc(answered.spared_bytes)
-        if not answered.complete:
-            self._truncated.inc()
 
     def tunnelled(self) -> None:
         """Count a host that is tunnelled because a client refuses our certificate."""
@@ -122,15 +126,6 @@ class Metrics:
         """Return all metrics in the format that an Accept field asks for, and its media type."""
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type
-
-    def _add_contact(self, answered: Answered) -> None:
-        self._contacts.inc()
-        if answered.validation:
-            self._validations.inc()
-        if answered.unnecessary:
-            self._unnecessary.inc()
-        if answered.update:
-            self._updates.inc()
 
     def _requests_child(self, outcome: Outcome, reason: str) -> Counter:
         if len(self._requests_by) >= REASONS_LIMIT:
