@@ -8,6 +8,7 @@ from bestbefore.replay.traces.reading import Reading
 Read = Callable[..., Reading]
 Rows = Callable[[Reading], list[tuple[float, str, str, int, int]]]
 
+SAMPLE = b"1066036250.603 9 192.0.2.1 TCP_MISS/200 1150 GET http://example.com/ - DIRECT/192.0.2.1 text/html\n"
 LOG = b"""1066036250.603  10342 129.250.35.42 TCP_MISS/200 1150 GET http://example.com/a? - DIRECT/192.0.2.1 text/html
 1066036250.7      0 2001:db8::1 TCP_MEM_HIT/304 230 GET http://example.com/a? alice HIER_NONE/- -
 1066036251.000     -1 192.0.2.9 TCP_REFRESH_UNMODIFIED/200 1160 GET http://example.com/b - HIER_DIRECT/192.0.2.1 image/png [Accept: */*\\r\\n] [HTTP/1.1 200 OK]

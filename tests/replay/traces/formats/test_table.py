@@ -1,6 +1,7 @@
 """What holds for every format: it is recognised, carries what its line says, and what it cannot read it refuses."""
 
 import gzip
+import importlib.util
 import json
 import random
 import struct
@@ -23,9 +24,23 @@ from bestbefore.replay.traces.reading import read_trace
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # mitmproxy's own use of pyparsing
 
 
+def sample_of(name: str) -> bytes:
+    """`SAMPLE` of the test file of a format, `test_NAME.py` beside this one."""
+    spec = importlib.util.spec_from_file_location(f"sample_of_{name}", Path(__file__).with_name(f"test_{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sample: bytes = module.SAMPLE
+    return sample
+
+
 @pytest.fixture(scope="session")
 def samples() -> dict[str, bytes]:
-    """A small trace of each format (of updates or of requests) that bears all that the format can."""
+    """A small trace of each format (of updates or of requests) that bears all that the format can.
+
+    Those that are not here are in the test files of their formats.
+    """
     from mitmproxy.addons.savehar import SaveHar
     from mitmproxy.io import FlowWriter
     from mitmproxy.test import tflow
@@ -37,12 +52,11 @@ def samples() -> dict[str, bytes]:
     FlowWriter(flows).add(flow)
     np.savez(archive, time=[1.0], client=["x"], object=["a"], size=[5], status=[200], validator=["v"], agent=["f"])
     line = b'192.0.2.1 - - [10/Oct/2000:20:55:36 +0000] "GET /a HTTP/1.1" 200 5'
-    return {
+    here = {
         "csv": b"time,client,object,size,status,validator,agent\n1,x,a,5,200,v,f\n",
         "npz": archive.getvalue(),
         "combined": line + b' "-" "Firefox"\n',
         "common": line + b"\n",
-        "squid": b"1066036250.603 9 192.0.2.1 TCP_MISS/200 1150 GET http://example.com/ - DIRECT/192.0.2.1 text/html\n",
         "wc98": struct.pack(">IIIIBBBB", 893971817, 34600, 4505, 24736, 0, 66, 1, 97),
         "har": json.dumps(SaveHar().make_har([flow])).encode(),
         "mitmproxy": flows.getvalue(),
@@ -50,6 +64,7 @@ def samples() -> dict[str, bytes]:
         "feeds": b"<rss><channel><title>a</title><item><pubDate>1 Apr 1997</pubDate></item></channel></rss>",
         "opml": b'<opml><body><outline text="a" xmlUrl="http://example.com/"/></body></opml>',
     }
+    return here | {name: sample_of(name) for name in FORMATS if name not in here and name != "parquet"}
 
 
 @pytest.fixture(autouse=True)
