@@ -7,6 +7,7 @@ import resource
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -181,7 +182,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
     Signals reach what tests start, also those that the shell or service above ignores (as Ctrl-C in the background);
     hundreds of connections can be open; no example of a property is too slow, and none is kept for the next run.
+    Modules are compiled once, and not by each process that a test starts.
     """
+    sys.dont_write_bytecode = False
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)

@@ -17,8 +17,9 @@ from requests_h1 import Mutation, Place, Script, script
 from requests_h2 import read_stream, streams
 
 ROUND = 600
-ROUND_H2 = 150
-"""Cases between two moments of quiet. One of HTTP/2 has more requests."""
+"""Cases between two moments of quiet, as a rule."""
+H2_SHARE = 4
+"""Of HTTP/2 there are so many times fewer cases in a round: one has more requests."""
 HOSTILE_ROUNDS = 3
 """In every so many rounds the origin's answers are mutated, and it is another origin: connections to one that once said
 what it should not are used once only, so that on these nothing could be found any more."""
@@ -42,6 +43,7 @@ class Plan:
     first_case: int = 1
     only: int | None = None
     """A single case, to see it again."""
+    round_cases: int = ROUND
 
 
 @dataclass(slots=True)
@@ -61,6 +63,8 @@ class Campaign:
     stopped: bool = False
     """Whether it is to end after this round."""
     used: Counter[str] = field(default_factory=Counter)
+    _since_forgotten: int = 0
+    """Cases."""
 
     async def run(self) -> None:
         """All rounds."""
@@ -97,12 +101,18 @@ class Campaign:
         await asyncio.gather(*(work() for _ in range(min(self.plan.clients, len(waiting)))))
         await asyncio.sleep(QUIET_AFTER_SURPLUS_S if is_hostile else QUIET_S)
         self.judge.settle(self.recorder)
-        self.judge.forget()
+        self._since_forgotten += len(cases)
+        if self._since_forgotten >= self._share(ROUND) - 1:  # the first round begins with case 1
+            self.judge.forget()
+            self._since_forgotten = 0
         self.place = sound
 
     @property
     def _size(self) -> int:
-        return ROUND_H2 if self.plan.way == "h2" else ROUND
+        return self._share(self.plan.round_cases)
+
+    def _share(self, cases: int) -> int:
+        return cases // H2_SHARE if self.plan.way == "h2" else cases
 
     def _is_hostile(self, case: int) -> bool:
         if self.plan.hostile_from is not None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import certificates
-from campaign import Campaign, Plan
+from campaign import ROUND, Campaign, Plan
 from certificates import Certificates
 from judge import Finding, Judge
 from processes import ProxyProcess
@@ -22,10 +22,18 @@ WAYS = ("plain", "tunnel", "h2", "parent", "reverse")
 class Session:
     """Runs campaigns; what is made for them ends with them."""
 
-    def __init__(self, folder: Path, seed: int, clients: int, mutated_share: float, origin: str = "ours") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        seed: int,
+        clients: int,
+        mutated_share: float,
+        origin: str = "ours",
+        round_cases: int = ROUND,
+    ) -> None:
         """`origin`: ours, or a stock server."""
         self._folder, self._seed, self._clients, self._share = folder, seed, clients, mutated_share
-        self._origin = origin
+        self._origin, self._round_cases = origin, round_cases
         self._stock: list[StockOrigin] = []
         self._stopped = False
 
@@ -60,7 +68,8 @@ class Session:
             # About half of the way through: a case has five requests.
             hostile_from = first_case + requests // 10 if fixed else None
             plan = Plan(
-                way, self._seed, requests, proxy.port, self._clients, self._share, hostile_from, first_case, only
+                *(way, self._seed, requests, proxy.port, self._clients, self._share),
+                *(hostile_from, first_case, only, self._round_cases),
             )
 
             async def hostile() -> Place:
