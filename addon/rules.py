@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 
 type Obey = Literal["strict", "shorten", "override"]
@@ -142,7 +143,7 @@ class DomainRule:
     """Whether feeds without a validator get a weak entity tag of ours."""
     feed_delta: bool = True
     """Whether clients that ask so (`A-IM: feed`) get only the items that they have not seen."""
-    feed_hint: float = 3600.0
+    feed_hint: float = HOUR_S
     """How far beyond the last contact what a feed declares (ttl, sy:updatePeriod, skipHours, skipDays) may move an
     expiry, s; 0: it is not regarded."""
     key: str = field(init=False, repr=False, compare=False)

@@ -17,9 +17,9 @@ from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.rules import OBEY, DomainRule
-from bestbefore.policies.models.history import BINS
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, observed_rates_per_hour
 from bestbefore.policies.models.rates.likelihood import most_likely
+from bestbefore.policies.units import BINS
 from bestbefore.policies.validation.machinery.bounds import LEAST_EXPOSURE_H
 from bestbefore.policies.validation.machinery.spec import params
 

@@ -18,6 +18,7 @@ from bestbefore.addon.admin.report import (
 )
 from bestbefore.addon.admin.units import FAR_S, size, span, utc
 from bestbefore.addon.rfc9111.caching.reuse import Action
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.spec import spec_text
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -90,13 +91,13 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
 
 def _rate(rate: RateReport) -> str:
     """As the time between two updates, which is what is compared with lifetimes."""
-    shortest = span(3600.0 / rate.high_per_hour) if rate.high_per_hour else "0s"
-    longest = span(3600.0 / rate.low_per_hour) if rate.low_per_hour else "forever"
+    shortest = span(HOUR_S / rate.high_per_hour) if rate.high_per_hour else "0s"
+    longest = span(HOUR_S / rate.low_per_hour) if rate.low_per_hour else "forever"
     if rate.per_hour is None:
         return f"every contact found an update: one every {longest} or less ({CONFIDENCE:.0%})"
     if rate.per_hour == 0.0:
         return f"no update seen: one every {shortest} or more ({CONFIDENCE:.0%})"
-    return f"an update every {span(3600.0 / rate.per_hour)} ({CONFIDENCE:.0%}: {shortest} to {longest})"
+    return f"an update every {span(HOUR_S / rate.per_hour)} ({CONFIDENCE:.0%}: {shortest} to {longest})"
 
 
 def _prefetch_lines(fetch: PlannedFetch, now_s: float) -> Iterator[str]:

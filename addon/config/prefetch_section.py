@@ -9,8 +9,8 @@ from typing import Any
 from bestbefore.addon.config import values
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
-from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.prefetch.table import ALLOCATIONS
+from bestbefore.policies.units import DAY_S, HOUR_S
 
 MOST_CONNECTIONS = 16
 LEAST_REPLAN_S = 60.0

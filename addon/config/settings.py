@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from bestbefore.addon.rules import HostPattern
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 
 MIB = 1 << 20
 

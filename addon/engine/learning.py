@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, Shown, first_shown, next_shown
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.policies.models.history import HOUR_S, History
+from bestbefore.policies.models.history import History
+from bestbefore.policies.units import HOUR_S
 
 DETAILED_UPDATES = 1024
 """How many updates of an object are kept one by one; older ones are kept as counts per hour."""

@@ -19,6 +19,7 @@ from bestbefore.addon.rfc9111.fields.connection import protected_in_response
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rules import DomainRule
+from bestbefore.policies.units import DAY_S
 
 TOO_LARGE = "too-large"
 UNASKED = "unasked"
@@ -26,7 +27,7 @@ UNASKED = "unasked"
 GONE = frozenset((404, 410))
 BESIDE_THE_OBJECT = frozenset((407, 408, 421, 425, 429))
 """Errors about who asks, by which way or how often (RFC 9110 15.5.8, 15.5.9 and 15.5.20, RFC 8470 5.2, RFC 6585 4)."""
-PERMANENT_S = 86400.0
+PERMANENT_S = DAY_S
 """For how long what the origin of a feed says for good is believed without asking again."""
 NO_BODY = BodyRef("", 0)
 _SIZE_DIGITS_AT_MOST = 18

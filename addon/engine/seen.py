@@ -3,8 +3,8 @@
 import numpy as np
 
 from bestbefore.addon.engine.learning import Record
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 
 PATTERN_S = 2 * HOUR_S
 """An update of which only a longer interval is known says nothing of the hour of the day."""

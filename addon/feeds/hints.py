@@ -4,10 +4,9 @@ import math
 from collections.abc import Sequence
 
 from bestbefore.addon.feeds.document import Hints
+from bestbefore.policies.units import DAY_S, HOUR_S
 
-_HOUR_S = 3600.0
-_DAY_S = 86400.0
-_PERIODS_S = {"hourly": _HOUR_S, "daily": _DAY_S, "weekly": 7 * _DAY_S, "monthly": 30 * _DAY_S, "yearly": 365 * _DAY_S}
+_PERIODS_S = {"hourly": HOUR_S, "daily": DAY_S, "weekly": 7 * DAY_S, "monthly": 30 * DAY_S, "yearly": 365 * DAY_S}
 _DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _EPOCH_WEEKDAY = 3
 """1970-01-01 was a Thursday."""
@@ -46,15 +45,15 @@ def bounded(expiry_s: float, t: float, hints: Hints, most_s: float) -> float:
     at_s = max(expiry_s, t + hints.least_s)
     latest_s = max(expiry_s, t + most_s)
     while at_s < latest_s and _is_skipped(at_s, hints):
-        at_s = (math.floor(at_s / _HOUR_S) + 1) * _HOUR_S
-        if at_s > expiry_s + 8 * _DAY_S:  # every hour of the week is skipped: it cannot be meant
+        at_s = (math.floor(at_s / HOUR_S) + 1) * HOUR_S
+        if at_s > expiry_s + 8 * DAY_S:  # every hour of the week is skipped: it cannot be meant
             return max(expiry_s, min(t + hints.least_s, latest_s))
     return min(at_s, latest_s)
 
 
 def _is_skipped(at_s: float, hints: Hints) -> bool:
-    hour = math.floor(at_s / _HOUR_S) % 24
-    day = (math.floor(at_s / _DAY_S) + _EPOCH_WEEKDAY) % 7
+    hour = math.floor(at_s / HOUR_S) % 24
+    day = (math.floor(at_s / DAY_S) + _EPOCH_WEEKDAY) % 7
     return hour in hints.skip_hours or day in hints.skip_days
 
 

@@ -12,8 +12,8 @@ from bestbefore.addon.prefetcher.eligibility import LEAST_WANTS, refused_url
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.cache.planning import Wanted
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.history import HOUR_S, FloatArray
 from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.units import HOUR_S, FloatArray
 
 MOST_OBJECTS = 10_000
 """A plan is made of so many objects, those most wanted: 2 to 3 seconds of work for each thousand."""

@@ -25,13 +25,13 @@ from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S, HOUR_S
 
 FETCH_S = 120.0
 """The longest that a fetch may take, in real seconds."""
 ROBOTS_KEPT_S = DAY_S
 """RFC 9309 2.4."""
-ROBOTS_RETRY_S = 3600.0
+ROBOTS_RETRY_S = HOUR_S
 """After a robots.txt that could not be had: until then nothing is fetched (RFC 9309 2.3.1.4)."""
 ORIGINS_KEPT = 4096
 EXCLUDED_KEPT = 16_384

@@ -5,6 +5,7 @@ from itertools import islice
 
 from bestbefore.addon.store.plan import Job, Plan
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.units import HOUR_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ async def outlook(store: Store, now_s: float, most: int = 20, url: str | None = 
     if plan is None:
         return None
     to_come = [job for job in plan.jobs if job.due_s >= now_s and url in (None, job.url)]
-    hour = int(now_s // 3600.0)
+    hour = int(now_s // HOUR_S)
     return Outlook(
         plan.made_s,
         plan.until_s,

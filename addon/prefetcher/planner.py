@@ -8,8 +8,8 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.prefetcher.candidates import Candidate
 from bestbefore.addon.store.plan import Job, Plan
 from bestbefore.policies.models.borrowing import believed_profiles, believed_rates, group_priors
-from bestbefore.policies.models.history import DAY_S, IntArray
 from bestbefore.policies.prefetch.visits import ObjectEstimates, VisitConstraints, plan_visits
+from bestbefore.policies.units import DAY_S, IntArray
 
 PLANNED = 0.95
 """The part of the budget that is planned. The budget holds for any 24 hours: if all of it were planned, one fetch that

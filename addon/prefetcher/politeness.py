@@ -11,13 +11,14 @@ import numpy as np
 from cachetools import LRUCache
 
 from bestbefore.addon.rfc9111.fields.dates import parse_http_date
+from bestbefore.policies.units import DAY_S, HOUR_S
 
 FIRST_PAUSE_S = 60.0
-LONGEST_PAUSE_S = 6 * 3600.0
+LONGEST_PAUSE_S = 6 * HOUR_S
 """After an answer that asks for less, and after none, the pause doubles from the first to the longest."""
 RETRY_JITTER = 0.1
 """What is added at most to a Retry-After, as a share of it: those who were sent away together must not come back so."""
-LONGEST_RETRY_S = 30 * 86_400.0
+LONGEST_RETRY_S = 30 * DAY_S
 """A later Retry-After is taken for a mistake in the year, and for this."""
 DOMAINS_KEPT = 65_536
 

@@ -21,7 +21,7 @@ from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.store.backend.keeper import DONE
 from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.plan import Job
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 
 logger = logging.getLogger(__name__)
 

@@ -48,11 +48,12 @@ from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
+from bestbefore.policies.units import HOUR_S
 
 logger = logging.getLogger(__name__)
 
 RELOAD_EVERY_S = 1.0
-SUMMARY_EVERY_S = 3600.0
+SUMMARY_EVERY_S = HOUR_S
 """Both in real seconds."""
 CA_FILE = "mitmproxy-ca-cert.pem"
 

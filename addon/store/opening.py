@@ -13,7 +13,7 @@ from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.server.embedded import START_S, EmbeddedServer, answers, default_store_max
 from bestbefore.addon.store.server.statedir import StateDir
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 
 HOT_MAX = 64 * 1024 * 1024
 COMMAND_START_S = 60.0

@@ -13,12 +13,13 @@ from bestbefore.addon.config.settings import TrafficClients
 from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, matcher_of
 from bestbefore.addon.traffic.files import DAY_S, LoggedRequest, TrafficFiles
+from bestbefore.policies.units import HOUR_S
 
 GATHER_S = 0.5
 """How long lines gather: with the time that their write takes, what is lost when the proxy is killed."""
 WAITING_LIMIT = 50_000
 """How many requests may wait for a slow disk; further ones are left out."""
-TIDY_EVERY_S = 3600.0
+TIDY_EVERY_S = HOUR_S
 """How often what is too old is removed, in real seconds; under a fast clock at least once a day of policy time."""
 
 _SERVED = frozenset((Outcome.HIT, Outcome.VALIDATED, Outcome.STALE))

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.traffic.files import TrafficFiles
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 
 UPDATE_COLUMNS = ("object", "time")
 REQUEST_COLUMNS = ("time", "client", "object", "size", "status", "verdict", "reason")

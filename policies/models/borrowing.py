@@ -18,11 +18,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray, IntArray
 from bestbefore.policies.models.patterns import profiles
 from bestbefore.policies.models.rates.posterior import believed
 from bestbefore.policies.models.rates.prior import GammaRate, fitted_prior
 from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.units import FloatArray, IntArray
 
 STRENGTH = 24.0
 """Updates after which an object's own hours weigh as much as those of its group: one for each hour of the day."""

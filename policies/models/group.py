@@ -9,9 +9,9 @@ from typing import Self
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, relative_rates
 from bestbefore.policies.models.segmentation import merged, optimal_segments
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 
 @dataclass(frozen=True, slots=True)

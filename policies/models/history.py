@@ -8,14 +8,8 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-HOUR_S = 3600.0
-DAY_S = 86400.0
-BINS = 24
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.intp]
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +31,7 @@ class History:
     """An update known to lie before t_0 (a Last-Modified). It is u_n while nothing later is known; it never counts."""
     folded: tuple[tuple[int, int], ...] = field(default=())
     """Updates older than those of `times_s`: (hours since the epoch, count), ascending."""
-    _bins: NDArray[np.intp] = field(init=False, repr=False)
+    _bins: IntArray = field(init=False, repr=False)
     """(n,) the hour bin of each update, since every decision counts by it."""
 
     def __post_init__(self) -> None:

@@ -13,7 +13,7 @@ and equations 1 and 2 (printed there without its sum sign between the first, mid
 import math
 from collections.abc import MutableSequence, Sequence
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 
 HOURLY_S: tuple[float, ...] = tuple(k * HOUR_S for k in range(BINS + 1))
 """The edges of the 24 hour bins."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray, IntArray
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 CLUSTERS = 12
 """K of the paper."""

@@ -5,7 +5,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 
 IntArray = NDArray[np.int64]
 """Numbers of visits, which have 64 bits everywhere; what numbers objects is `history.IntArray`."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 
 
 class Order(StrEnum):

@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation import continuous, objectives
+from bestbefore.policies.units import FloatArray
 
 Allocate = Callable[[ArrayLike, ArrayLike | None, float], FloatArray]
 """(rates, weights, budget) -> refreshes per period; see `continuous`."""

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
 
 DAY_H = 24.0
 MOST_PER_DAY = 288.0

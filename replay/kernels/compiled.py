@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numba.core.errors import NumbaError
 
-from bestbefore.policies.models.history import BINS
 from bestbefore.policies.models.intensity import HOURLY_S
+from bestbefore.policies.units import BINS
 from bestbefore.policies.validation.machinery.bounds import Rule, RuleWithFallback
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.policies.validation.machinery.policy import Formula

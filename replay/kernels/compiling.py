@@ -12,10 +12,11 @@ from typing import Any
 import numba
 from numba.core import caching
 
-from bestbefore.policies import models, validation
+from bestbefore import policies
+from bestbefore.policies.units import DAY_S
 from bestbefore.replay import kernels
 
-UNUSED_S = 30 * 86400.0
+UNUSED_S = 30 * DAY_S
 """A folder of other sources that was not used for so long is removed when a new one is made."""
 _NAME = re.compile("[0-9a-f]{16}")
 # Some versions of numba have types and others not; none knows of all that is used here.
@@ -73,7 +74,7 @@ def cache_folder() -> Path:
     all of them together are one folder's name. Raises RuntimeError if the user has no home.
     """
     digest = hashlib.sha256()
-    for package in (models, validation, kernels):
+    for package in (policies, kernels):
         for file in sorted(Path(package.__path__[0]).rglob("*.py")):
             digest.update(file.read_bytes())
     caches = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"

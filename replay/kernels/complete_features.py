@@ -3,7 +3,7 @@
 import math
 from typing import NamedTuple
 
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.lookup import first_after, first_of_owner_after, set_counts

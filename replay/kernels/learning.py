@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
 from bestbefore.replay.kernels.arrays.tallies import Tallies, Window, count_in
 from bestbefore.replay.kernels.arrays.truth import Truth

@@ -2,7 +2,7 @@
 
 from collections.abc import MutableSequence
 
-from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
+from bestbefore.policies.units import BINS, HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.packed import Packed
 
 

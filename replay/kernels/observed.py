@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth

@@ -8,7 +8,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.complete_features import CompleteFeatures

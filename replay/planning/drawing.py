@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.planning.plan import RIVALS, ContactPlan, rival_frequencies
 from bestbefore.replay.planning.summary import period_shown

@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.rates.prior import fitted_prior
 from bestbefore.policies.models.rates.seen import Seen
 from bestbefore.policies.models.renewal.fit import fit_best
 from bestbefore.policies.models.renewal.laws import Empirical, Poisson, RenewalLaw
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.sweeps.watching import Bar, no_bar

@@ -6,11 +6,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.patterns import profiles
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.plan import ContactPlan
 from bestbefore.replay.sweeps.watching import Bar, no_bar
 

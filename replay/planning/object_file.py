@@ -20,7 +20,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import BETWEEN, Ids
 from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.objects import Law, PlannedObjects

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import RenewalLaw
 from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpdates
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import Ids
 
 Law = RenewalLaw | PotentialUpdates

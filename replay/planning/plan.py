@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import Poisson
 from bestbefore.policies.prefetch.allocation.bounded import within_bounds
 from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
@@ -16,6 +15,7 @@ from bestbefore.policies.prefetch.discrete.law_visits import best_visits_of_laws
 from bestbefore.policies.prefetch.discrete.waiting_gains import WaitingGains
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.worth import MEASURES
 

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
+from bestbefore.policies.units import FloatArray
 
 
 def mean_age(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> float:

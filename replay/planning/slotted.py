@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.slots.assignment import Assignment, Slots, assign
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Crawls
 

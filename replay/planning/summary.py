@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from bestbefore.addon.admin.units import span
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.fit import REJECTED
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.table import OBJECTIVES
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
 from bestbefore.replay.planning.plan import RIVALS, ContactPlan, rival
@@ -30,8 +30,8 @@ def summary(plan: ContactPlan, punctuality: Punctuality | None, slotted: Slotted
     blocks = [_heading(plan), _laws(plan), _measures(plan), _given_up(plan), _changes(plan)]
     if punctuality is not None:
         blocks.append([
-            f"If updates keep to their hours of the day, one waits {span(3600.0 * punctuality.at_points_h)} on average "
-            f"at contacts that follow them, {span(3600.0 * punctuality.evenly_h)} at evenly spaced ones."
+            f"If updates keep to their hours of the day, one waits {span(HOUR_S * punctuality.at_points_h)} on average "
+            f"at contacts that follow them, {span(HOUR_S * punctuality.evenly_h)} at evenly spaced ones."
         ])
     if slotted is not None:
         blocks.append(_slots(slotted))
@@ -40,7 +40,7 @@ def summary(plan: ContactPlan, punctuality: Punctuality | None, slotted: Slotted
 
 def period_shown(period_s: float) -> str:
     """The period as a unit: `day`, or as a duration."""
-    names = {60.0: "minute", 3600.0: "hour", 86400.0: "day", 604800.0: "week"}
+    names = {60.0: "minute", HOUR_S: "hour", DAY_S: "day", 7 * DAY_S: "week"}
     return names.get(period_s, span(period_s))
 
 

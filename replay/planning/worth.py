@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import (
     Pareto,
     RenewalLaw,
@@ -18,6 +17,7 @@ from bestbefore.policies.models.renewal.laws import (
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.allocation.cubics import chunks
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.planning.potential_waits import mean_age, total_delay
 

@@ -11,7 +11,7 @@ from typing import TextIO
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from bestbefore.addon.admin.units import utc
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.refresh import RefreshScenario
 from bestbefore.replay.simulate.scenario import Cache, Scenario

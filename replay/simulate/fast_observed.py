@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.kernels import learning, observed

@@ -4,8 +4,8 @@ from bisect import bisect_left
 
 from bestbefore.addon.engine.learning import Learnt, hour_of
 from bestbefore.policies.models.group import Group, Tally
-from bestbefore.policies.models.history import BINS, HOUR_S
 from bestbefore.policies.models.intensity import HOURLY_S
+from bestbefore.policies.units import BINS, HOUR_S
 
 
 class ObservedGroup:

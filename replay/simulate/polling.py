@@ -15,7 +15,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, FloatArray, History, IntArray
+from bestbefore.policies.models.history import History
+from bestbefore.policies.units import DAY_S, FloatArray, IntArray
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 
 

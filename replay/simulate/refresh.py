@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import repeat
 from typing import Self
 
-from bestbefore.policies.models.history import DAY_S, History
+from bestbefore.policies.models.history import History
+from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.verdict import Verdict

@@ -19,7 +19,7 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.rfc9111.fields.dates import format_http_date, parse_http_date
 from bestbefore.addon.rules import DomainRule, Pattern, Rules
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.policy import NOT_LIVE, Formula, Policy
 from bestbefore.replay.kernels.rule import looks_at_groups, rule_of

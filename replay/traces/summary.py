@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.traces.columns.columns import IdArray, Updates
 from bestbefore.replay.traces.inference.accesses import Accesses
 
-UNITS_S = (("d", 86400.0), ("h", 3600.0), ("min", 60.0), ("s", 1.0))
+UNITS_S = (("d", DAY_S), ("h", HOUR_S), ("min", 60.0), ("s", 1.0))
 
 
 def summary(trace: Updates | Accesses) -> str:

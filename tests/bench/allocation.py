@@ -17,7 +17,6 @@ import numpy as np
 from results_page import write_page
 from scipy.optimize import minimize
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import Pareto, RenewalLaw, Weibull
 from bestbefore.policies.prefetch.allocation import continuous, objectives
 from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
@@ -25,6 +24,7 @@ from bestbefore.policies.prefetch.checked import IntArray
 from bestbefore.policies.prefetch.discrete.best import best_visits
 from bestbefore.policies.prefetch.discrete.gains import MixedGains, PoissonGains, TabulatedGains
 from bestbefore.policies.prefetch.table import OBJECTIVES
+from bestbefore.policies.units import FloatArray
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "allocation.md"
 TABULATED = 8

@@ -21,7 +21,7 @@ from bestbefore.addon.engine.listing import Listing, first_shown, next_shown
 from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.extract import extract
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag
-from bestbefore.policies.models.history import DAY_S, FloatArray
+from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.traces.columns.files import read_updates
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "feed_bandwidth.md"

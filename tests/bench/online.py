@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from results_page import write_page
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray
 from bestbefore.policies.prefetch.allocation import continuous, objectives
 from bestbefore.policies.prefetch.online.index import IndexScheduler
 from bestbefore.policies.prefetch.online.spacing import DueDates
+from bestbefore.policies.units import HOUR_S, FloatArray
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "online.md"
 SETTLING_H, END_H = 360.0, 1080.0

@@ -31,7 +31,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher.planner import PLANNED
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Plan
-from bestbefore.policies.models.history import DAY_S, FloatArray
+from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.feeds.spans import START_S, TRACES, Spans, cut, like_paper
 from bestbefore.replay.simulate.polling import Listed, Measured, Postings
 from bestbefore.replay.traces.columns.files import read_updates

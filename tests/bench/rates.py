@@ -13,13 +13,13 @@ from pathlib import Path
 import numpy as np
 from results_page import write_page
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray
 from bestbefore.policies.models.rates.corrected import corrected_from_flags, corrected_from_latest
 from bestbefore.policies.models.rates.likelihood import most_likely
 from bestbefore.policies.models.rates.online import Polls, after_contact
 from bestbefore.policies.models.rates.posterior import believed
 from bestbefore.policies.models.rates.prior import GammaRate, fitted_prior
 from bestbefore.policies.models.rates.seen import Estimate, Seen
+from bestbefore.policies.units import HOUR_S, FloatArray
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "rates.md"
 OBJECTS = 2000

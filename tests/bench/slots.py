@@ -12,8 +12,8 @@ import numpy as np
 from results_page import write_page
 from scipy.optimize import linear_sum_assignment
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.slots.assignment import Slots, assign
+from bestbefore.policies.units import FloatArray
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "slots.md"
 DAY_S = 86400.0

@@ -11,7 +11,6 @@ from pathlib import Path
 import numpy as np
 from results_page import write_page
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.timing.exact import (
     points_on_grid,
     polished,
@@ -26,6 +25,7 @@ from bestbefore.policies.prefetch.timing.quasideterministic import (
     staleness,
 )
 from bestbefore.policies.prefetch.timing.search import exhaustive_points, refined_points
+from bestbefore.policies.units import FloatArray
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "timing.md"
 FEEDS = 40

@@ -23,7 +23,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import FloatArray, History
+from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.policy import ContactOutcome, Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
@@ -106,7 +106,7 @@ def by_loop(
     rule = rule_of(policy)
     assert rule is not None
     counts = np.zeros((len(requests.objects), 5), dtype=np.int64)
-    decisions: FloatArray = np.full((len(requests) + 1, 2), math.nan)
+    decisions = np.full((len(requests) + 1, 2), math.nan)
     first = int(streams.object_ids[0]) if len(streams) else 0
     replay, prepared = loop(rule, compiles=which == "compiled")
     n = replay(

@@ -6,7 +6,7 @@ remembered for half a year.
 
 from cachetools import LRUCache
 
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 
 PER_DAY = 50_000
 """How many objects of one registrable domain that were not in the store are let in on one day (UTC). What comes

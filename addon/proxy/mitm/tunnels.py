@@ -2,8 +2,10 @@
 
 from cachetools import TTLCache
 
+from bestbefore.policies.units import HOUR_S
+
 REFUSALS_UNTIL_TUNNELLED = 2
-TUNNELLED_S = 3600.0
+TUNNELLED_S = HOUR_S
 MAX_PAIRS = 10_000
 
 

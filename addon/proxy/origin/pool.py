@@ -10,6 +10,7 @@ from cachetools import TTLCache
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.origin.connection import OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
+from bestbefore.policies.units import HOUR_S
 
 QUIET_S = 0.2
 """A connection is used again only after it has been quiet for so long.
@@ -22,7 +23,7 @@ IDLE_S = 15.0
 """How long a connection waits to be used again: shorter than most origins close theirs."""
 IDLE_AT_MOST = 128
 """Of one origin. Requests that cannot be repeated bring connections and take none."""
-UNSOUND_S = 3600.0
+UNSOUND_S = HOUR_S
 """For how long no connection to an origin is used twice after one brought what it should not."""
 UNSOUND_AT_MOST = 10_000
 OPEN_AT_MOST = 1024

@@ -12,7 +12,7 @@ from bestbefore.addon.store.backend.keeper import WANTS_KEPT, WANTS_KEPT_DAYS, W
 from bestbefore.addon.store.backend.keys import Keys, host_of
 from bestbefore.addon.store.backend.reading import count_of, counts_of, text_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 
 PLAN_KEPT_S = 30 * DAY_S
 """Policy time."""

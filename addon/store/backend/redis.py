@@ -35,8 +35,9 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.faults import Faults, shown
 from bestbefore.addon.store.cache.steady import Looked
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.policies.units import DAY_S
 
-PROVISIONAL_S = 7 * 86_400.0
+PROVISIONAL_S = 7 * DAY_S
 """How long an object that was seen once is remembered."""
 
 THREAD_FROM_BYTES = 256 * 1024

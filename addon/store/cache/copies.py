@@ -21,6 +21,7 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
+from bestbefore.policies.units import DAY_S
 
 WAITING_BYTES = 64 * 1024 * 1024
 """How much may wait to be written; beyond it the copies that wait longest are not kept."""
@@ -31,7 +32,7 @@ BATCH_BYTES = 4 * 1024 * 1024
 type Variant = tuple[str, str, Selecting]
 """Partition, personal, selecting: what tells one copy of a URL from another."""
 
-LONGEST_S = 10 * 365 * 86_400.0
+LONGEST_S = 10 * 365 * DAY_S
 """No copy is kept longer, whatever lifetime its origin gave it."""
 
 

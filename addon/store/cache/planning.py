@@ -17,7 +17,7 @@ from bestbefore.addon.store.cache.faults import Faults, shown, write_each
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
 from bestbefore.addon.store.plan import Plan, decode, encode
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 
 WAITING_WANTS = 50_000
 """How many wants may wait to be written; beyond it further ones are not counted."""

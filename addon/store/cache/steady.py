@@ -3,11 +3,12 @@
 from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
+from bestbefore.policies.units import DAY_S
 
-SLACK_S = 2 * 86_400.0
+SLACK_S = 2 * DAY_S
 """Between two looks policy time may advance so much more than real time, or be set back: an adjusted clock, a machine
 that was suspended, a proxy that did not run."""
-TRUSTED_AFTER_S = 7 * 86_400.0
+TRUSTED_AFTER_S = 7 * DAY_S
 """For so long policy time must have run without a leap until what is old by it is believed to be old."""
 
 

@@ -10,8 +10,9 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.cache.steady import Steadiness
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, Tombstones
+from bestbefore.policies.units import DAY_S, HOUR_S
 
-EVERY_S = 3600.0
+EVERY_S = HOUR_S
 """How often the backend is swept, in real seconds; under a fast clock at least once a day of policy time."""
 LEAST_S = 30.0
 
@@ -50,7 +51,7 @@ class Sweep:
                 pass
             except Exception:  # a fault of ours must not be the end of all sweeping
                 log.exception("the store could not be swept: this is a fault in bestbefore")
-            await asyncio.sleep(max(LEAST_S, min(EVERY_S, self._clock.to_real_s(86_400.0))))
+            await asyncio.sleep(max(LEAST_S, min(EVERY_S, self._clock.to_real_s(DAY_S))))
 
     async def once(self) -> None:
         """Sweep now. Raises UnavailableError, UnwritableError."""

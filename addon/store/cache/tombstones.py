@@ -12,8 +12,9 @@ from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Pattern, matches_stars
 from bestbefore.addon.store.backend.interface import Backend, KeptCopy, Tombstone, Versioned
 from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.policies.units import DAY_S
 
-TOMBSTONES_KEPT_S = 86_400.0
+TOMBSTONES_KEPT_S = DAY_S
 """How long tombstones are kept. The copies they name are removed at once; a tombstone must only outlive what may still
 be on its way: a fetch, a write in a queue. A proxy that was cut off for longer keeps none of its copies."""
 TOMBSTONES_AT_MOST = 100_000

@@ -28,9 +28,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray
 from bestbefore.policies.models.rates.likelihood import FARTHEST, STEPS, LogLikelihood, most_likely
 from bestbefore.policies.models.rates.seen import Estimate, Seen
+from bestbefore.policies.units import HOUR_S, FloatArray
 
 CLOSE = 1e-8
 """Relative, of the rate: far less than what the order of the correction leaves."""

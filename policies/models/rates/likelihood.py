@@ -15,8 +15,8 @@ from typing import Self
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.rates.seen import Estimate, Seen
+from bestbefore.policies.units import FloatArray
 
 FARTHEST = 700.0
 """exp(-700) is nothing beside 1, and exp(700) is still a float64."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.rates.likelihood import LogLikelihood
 from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.units import FloatArray
 
 LEAST_SHAPE = 0.05
 MOST_SHAPE = 100.0

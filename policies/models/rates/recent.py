@@ -19,7 +19,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 WEEK_S = (7 * DAY_S,)
 WEEK_TO_HOUR_S = (7 * DAY_S, DAY_S, 3 * HOUR_S, HOUR_S)

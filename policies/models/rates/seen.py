@@ -21,7 +21,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray
+from bestbefore.policies.units import HOUR_S, FloatArray
 
 LEAST_QUIET_S = 0.5
 """Half of what a Last-Modified can resolve: an update "now" may be this long ago."""

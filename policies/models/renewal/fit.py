@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import Empirical, Pareto, Poisson, RenewalLaw, Weibull, checked_intervals
+from bestbefore.policies.units import FloatArray
 
 REJECTED = 2.492
 """The A^2 that intervals of the very law exceed one time in twenty. A law fitted to them exceeds it more rarely."""

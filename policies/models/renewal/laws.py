@@ -20,7 +20,7 @@ from typing import Protocol, Self
 import numpy as np
 from scipy.special import exprel, gammainc, gammaln
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 
 NEARLY_NOTHING = 1e-4
 """Below this share of its scale a Pareto law is a series of three terms, as its closed form loses what is left."""

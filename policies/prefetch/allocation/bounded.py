@@ -11,10 +11,10 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.root import falling_root
 from bestbefore.policies.prefetch.checked import RowError, checked, checked_budget, checked_numbers
 from bestbefore.policies.prefetch.table import Allocate
+from bestbefore.policies.units import FloatArray
 
 TOLERANCE = 1e-12
 """By which share of the budget the sum may miss it."""

@@ -14,10 +14,10 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.cubics import chunks
 from bestbefore.policies.prefetch.allocation.optimum import freshest, youngest
 from bestbefore.policies.prefetch.checked import checked, checked_budget
+from bestbefore.policies.units import FloatArray
 
 
 def uniform(rates: ArrayLike, weights: ArrayLike | None, budget: float) -> FloatArray:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 
 CHUNK = 16384
 """Objects taken at once: the five buffers of a pass are 640 KiB."""

@@ -8,10 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.cubics import Scratch
 from bestbefore.policies.prefetch.allocation.ratio import LEAST_LOG_V, MOST_LOG_V, age_curve, freshness_curve
 from bestbefore.policies.prefetch.checked import IntArray
+from bestbefore.policies.units import FloatArray
 
 BITS_PER_BIN = 43
 """Bins are floats that agree but for their last 43 bits: 512 in each octave."""

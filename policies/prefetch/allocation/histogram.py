@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray
+from bestbefore.policies.units import FloatArray
 
 
 class Histogram:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 
 Measure = Callable[[FloatArray, FloatArray], FloatArray]
 """(rates, refreshes) -> what each object is expected to have; all (n,)."""

@@ -9,13 +9,13 @@ import math
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.allocation.curves import LEAST_X, AgeCurve, AllocationCurve, FreshnessCurve
 from bestbefore.policies.prefetch.allocation.histogram import Histogram
 from bestbefore.policies.prefetch.allocation.ratio import ratio_of_surprise
 from bestbefore.policies.prefetch.allocation.root import Root, falling_root
 from bestbefore.policies.prefetch.checked import MOST
+from bestbefore.policies.units import FloatArray
 
 TOLERANCE = 1e-7
 """Of the budget: how far off refreshes may be that are then scaled to it. The objective errs by its square."""

@@ -16,8 +16,8 @@ from functools import cache
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.cubics import Cubics
+from bestbefore.policies.units import FloatArray
 
 MOST_SURPRISE = 80.0
 """The freshness table reaches to s = r - ln(1+r) = 80."""

@@ -7,8 +7,8 @@ the clicks.
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import RowError
+from bestbefore.policies.units import FloatArray
 
 
 def embarrassment_weights(incorrect: ArrayLike, clicked: ArrayLike, returned: ArrayLike) -> FloatArray:

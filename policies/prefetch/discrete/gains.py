@@ -6,7 +6,6 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import RenewalLaw
 from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.allocation.curves import NOTHING_LEFT
@@ -14,6 +13,7 @@ from bestbefore.policies.prefetch.allocation.ratio import freshness_curve
 from bestbefore.policies.prefetch.checked import IntArray, RowError, checked, checked_numbers
 from bestbefore.policies.prefetch.discrete.staleness import staleness_table
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
+from bestbefore.policies.units import FloatArray
 
 ROUNDING = 1e-9
 """By how much, against A(0), a table may fail to be convex before it counts as such."""

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import (
     Pareto,
     Poisson,
@@ -23,6 +22,7 @@ from bestbefore.policies.models.renewal.laws import (
     weibull_stale_time,
 )
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness
+from bestbefore.policies.units import FloatArray
 
 
 def staleness(law: RenewalLaw, visits: ArrayLike, period: float, boundary: Boundary) -> FloatArray:

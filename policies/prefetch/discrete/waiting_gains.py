@@ -12,10 +12,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.objectives import Measure, age, delay
 from bestbefore.policies.prefetch.checked import IntArray, checked
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary
+from bestbefore.policies.units import FloatArray
 
 
 class WaitingGains:

@@ -17,7 +17,7 @@ Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", th
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray, IntArray
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 LEAST_SHARE = 0.2
 """lambda(t) counts as no less than this share of the mean over the day, lest a quiet hour outweigh everything. From

@@ -24,9 +24,9 @@ import math
 
 import numpy as np
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.allocation.cubics import Scratch, chunks
 from bestbefore.policies.prefetch.allocation.ratio import freshness_curve
+from bestbefore.policies.units import HOUR_S, FloatArray, IntArray
 
 LEAST_COMPARED = 16
 """How many objects are to have reached a new floor, at least; else sqrt(n)."""

@@ -17,7 +17,7 @@ import heapq
 import math
 from collections.abc import Iterable
 
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 
 WINDOW = 0.05
 """How far around a due date its window reaches, in intervals. From 0.02 to 0.2 little depends on it."""

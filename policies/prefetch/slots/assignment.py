@@ -24,9 +24,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray, IntArray
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.slots.flow import crawls_at_each_start, first_come_first_served
+from bestbefore.policies.units import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

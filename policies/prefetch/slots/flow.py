@@ -21,7 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray, IntArray
+from bestbefore.policies.units import FloatArray, IntArray
 
 
 def first_come_first_served(arriving: IntArray, capacity: IntArray) -> tuple[IntArray, int]:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.slots.assignment import Assignment, Slots, checked_crawls
+from bestbefore.policies.units import FloatArray
 
 MAX_COSTS = 100_000_000
 """The largest n x M that is taken: 800 MB."""

@@ -8,7 +8,7 @@ Both expected delays (`exact`) and staleness between potential update times (`qu
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray, IntArray
+from bestbefore.policies.units import FloatArray, IntArray
 
 
 def line_cuts(cost: FloatArray, cuts: int) -> tuple[FloatArray, list[IntArray]]:

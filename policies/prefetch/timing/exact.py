@@ -8,7 +8,6 @@ all points of a grid, and `polished` goes downhill from it between the grid poin
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray, IntArray
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.timing.cuts import circle_cuts
 from bestbefore.policies.prefetch.timing.points import (
@@ -19,6 +18,7 @@ from bestbefore.policies.prefetch.timing.points import (
     grid_h,
     uniform_points,
 )
+from bestbefore.policies.units import FloatArray, IntArray
 
 MOST_EXACT = 200
 """Retrievals beyond which the dynamic programme would take seconds and hundreds of megabytes."""

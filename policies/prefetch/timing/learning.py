@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.patterns import hourly_counts, profiles
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 LEAST_POSTINGS = 0.5
 """What a feed without postings in the window counts as, lest it never be retrieved again. (The paper does not say.)"""

@@ -11,7 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import BINS, FloatArray
+from bestbefore.policies.units import BINS, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

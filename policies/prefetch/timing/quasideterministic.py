@@ -16,8 +16,8 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray, IntArray
 from bestbefore.policies.prefetch.timing.cuts import circle_cuts, line_cuts
+from bestbefore.policies.units import FloatArray, IntArray
 
 Boundary = Literal["interval", "periodic"]
 """`interval`: the copy is current at time 0, and the plan ends with the period (as in the paper). `periodic`: the plan

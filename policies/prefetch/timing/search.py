@@ -9,8 +9,8 @@ it goes to the best grid point between its neighbours.
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray, IntArray
 from bestbefore.policies.prefetch.timing.points import Intensity, checked_grid, expected_delay, uniform_points
+from bestbefore.policies.units import FloatArray, IntArray
 
 
 def exhaustive_points(intensity: Intensity, retrievals: int, grid: FloatArray) -> FloatArray:

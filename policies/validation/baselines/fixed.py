@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.features import Features
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_range

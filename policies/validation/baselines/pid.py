@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.ranges import check_bounds, check_range

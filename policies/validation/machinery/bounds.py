@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import DAY_S, History
+from bestbefore.policies.models.history import History
+from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.fallback import (
     NO_RULE,
     Fallback,

@@ -6,7 +6,6 @@ Plain loops over what `ByBin` has room for, so that they can be compiled as they
 import math
 from collections.abc import MutableSequence
 
-from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.models.intensity import (
     expected_updates,
     set_exposure_h,
@@ -14,6 +13,7 @@ from bestbefore.policies.models.intensity import (
     set_relative_rates,
 )
 from bestbefore.policies.models.segmentation import merge, set_segments
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.features import Features
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.fallback import Fallback, GroupMember, LastUpdate
 from bestbefore.policies.validation.machinery.policy import Formula, Policy
@@ -20,7 +21,7 @@ from bestbefore.policies.validation.table import POLICIES
 Value = str | float | Sequence[str]
 """A parameter as a user gives it: text, a number (of seconds for a duration), or a list of names."""
 
-UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": HOUR_S, "d": DAY_S}
 
 
 def parse_spec(text: str) -> Formula | Bounded:

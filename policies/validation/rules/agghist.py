@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.models.intensity import first_passage_s
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.estimates import set_group_pattern, set_joined_group_pattern
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula

@@ -4,8 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from bestbefore.policies.models.history import DAY_S
 from bestbefore.policies.models.intensity import TOLERANCE
+from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.estimates import expected_within
 from bestbefore.policies.validation.machinery.features import Features, Needs
 from bestbefore.policies.validation.machinery.policy import Formula

@@ -10,7 +10,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import HOUR_S, FloatArray
+from bestbefore.policies.units import HOUR_S, FloatArray
 from bestbefore.replay.traces.columns.columns import IdArray
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.traces.columns.columns import IdArray
 
 ROWS = 1 << 19

@@ -8,7 +8,7 @@ from typing import IO, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.kernels.arrays.stream_codes import codes_of, number_of_caches, sort_with_places
 from bestbefore.replay.simulate.scenario import Cache
 from bestbefore.replay.sweeps.watching import Bar, no_bar

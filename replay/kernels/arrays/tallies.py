@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import BINS, FloatArray
+from bestbefore.policies.units import BINS, FloatArray
 
 
 class Tallies(NamedTuple):

@@ -6,7 +6,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import BINS, HOUR_S, FloatArray
+from bestbefore.policies.units import BINS, HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.tallies import Tallies
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import IdArray, Updates

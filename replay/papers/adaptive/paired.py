@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario

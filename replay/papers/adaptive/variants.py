@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.papers.adaptive.paired import DAYS, ORIGIN_S, Paired
 from bestbefore.replay.traces.columns.columns import Updates
 

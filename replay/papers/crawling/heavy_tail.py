@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.pages import PAGES, pareto_staleness, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import in_proportion
 from bestbefore.replay.papers.crawling.tables import best_visits_of_tables

@@ -9,11 +9,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.laws import pareto_stale_time
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.checked import IntArray
 from bestbefore.policies.prefetch.discrete.gains import PoissonGains, TabulatedGains
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.quasideterministic import MOST_POTENTIAL, quasideterministic_staleness
 from bestbefore.replay.papers.crawling.tables import Part, best_visits_of_tables
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 
 MOST_POTENTIAL = 48
 """Potential updates of a page in a day."""

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.pages import Pages
 
 Scheme = Callable[[Pages, FloatArray, int], IntArray]

@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.checked import IntArray
 from bestbefore.policies.prefetch.discrete.best import best_visits
 from bestbefore.policies.prefetch.discrete.gains import Gains, MixedGains, TabulatedGains
+from bestbefore.policies.units import FloatArray
 
 FIRST_WIDTH = 8
 """So many visits are tabulated at first; four times as many for pages that are visited so often."""

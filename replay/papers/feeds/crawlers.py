@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, FloatArray
 from bestbefore.policies.prefetch.allocation import continuous
+from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.timing.exact import points_on_grid, retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes, expected_delay, grid_h, uniform_points
 from bestbefore.policies.prefetch.timing.search import exhaustive_points, refined_points
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 

@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from bestbefore.policies.models.history import BINS, FloatArray
 from bestbefore.policies.models.patterns import Clusters
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes
+from bestbefore.policies.units import BINS, FloatArray
 from bestbefore.replay.papers.feeds.learnt import STRENGTH, LearntRates
 from bestbefore.replay.papers.feeds.runs import BUDGETS
 from bestbefore.replay.papers.feeds.spans import END_S, START_S

@@ -5,9 +5,9 @@ What was retrieved is learnt from: the rate of a feed after a retrieval is what 
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.online.delay import DelayIndex
 from bestbefore.policies.prefetch.online.spacing import DueDates
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import evenly

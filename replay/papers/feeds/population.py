@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.feeds.spans import (
     LEARN_DAYS,
     PAPER_DAILY,

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.models.patterns import hourly_counts
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.polling import Postings

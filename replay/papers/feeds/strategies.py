@@ -9,12 +9,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.online.spacing import GOLDEN
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, grid_h
 from bestbefore.policies.prefetch.timing.search import refined_points
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.replay.simulate.polling import Recurrent, Spaced
 
 WEEK_DAYS = 7

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bestbefore.policies.models.history import BINS, DAY_S, HOUR_S
+from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.runs import (

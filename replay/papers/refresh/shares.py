@@ -8,8 +8,8 @@ from math import comb
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation import continuous, objectives
+from bestbefore.policies.units import FloatArray
 
 INTERVALS_DAYS = np.array([1.0, 7.0, 30.0, 120.0, 365.0])
 """For the bars of Figure 17: up to a day, a week, a month, four months; no change in four months counts as a year."""

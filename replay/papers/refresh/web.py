@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation import objectives
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests, Updates
 from bestbefore.replay.traces.columns.names import NO_NAME
 from bestbefore.replay.traces.errors import TraceError

@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 
 IdArray = NDArray[np.int32]
 

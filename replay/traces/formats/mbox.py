@@ -14,11 +14,11 @@ from email.utils import parsedate_to_datetime
 
 import numpy as np
 
+from bestbefore.policies.units import DAY_S
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.opening import OpenTrace, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
-DAY_S = 86400.0
 EARLIEST_S, LATEST_S = -31 * DAY_S, DAY_S
 """How far from the delivery that the separating line tells of a Date is believed."""
 _SEPARATOR = re.compile(

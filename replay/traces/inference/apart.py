@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.traces.inference.accesses import Accesses
 from bestbefore.replay.traces.summary import counted
 
-FAR_S = 366 * 86400.0
+FAR_S = 366 * DAY_S
 FEW = 20
 """One in so many requests may lie apart, at either end; more are a part of the log."""
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.addon.rfc9111.fields.dates import parse_http_date
-from bestbefore.policies.models.history import FloatArray
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.traces.columns.columns import IdArray, Updates
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, WHOLE, Accesses
 from bestbefore.replay.traces.summary import counted

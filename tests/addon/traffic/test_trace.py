@@ -9,7 +9,7 @@ from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.engine.learning import Record, Update
 from bestbefore.addon.traffic.files import LoggedRequest, TrafficFiles
 from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, ExportedRequests, ExportedUpdates
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 
 
 def test_each_kind_of_update_has_the_time_that_is_known_of_it() -> None:

@@ -1,7 +1,8 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, History
+from bestbefore.policies.models.history import History
+from bestbefore.policies.units import DAY_S, HOUR_S
 
 times = st.lists(st.integers(0, 40 * 86400).map(float), max_size=30)
 

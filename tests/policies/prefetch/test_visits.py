@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.table import ALLOCATIONS
 from bestbefore.policies.prefetch.visits import (
@@ -19,6 +18,7 @@ from bestbefore.policies.prefetch.visits import (
     spread,
     visits_per_day,
 )
+from bestbefore.policies.units import DAY_S, HOUR_S
 
 NOW_S = 20_000 * DAY_S  # midnight UTC
 FLAT = np.full(24, 1.0 / 24)

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from bestbefore.addon.engine import learning as live
 from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import HOUR_S, History
+from bestbefore.policies.models.history import History
+from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.kernels import learning
 from bestbefore.replay.kernels.arrays.membership import hours_observed
 from bestbefore.replay.kernels.arrays.tallies import keep_after

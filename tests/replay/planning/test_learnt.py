@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.models.renewal.laws import Empirical, Weibull
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.traces.columns.columns import Updates
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.moments import Moments, crawls_of, evenly, phases

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S, History
+from bestbefore.policies.models.history import History
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.policies.validation.baselines.fixed import Fixed
 from bestbefore.policies.validation.baselines.miniflux import Miniflux
 from bestbefore.policies.validation.baselines.never import Never

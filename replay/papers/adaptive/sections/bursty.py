@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 from bestbefore.replay.papers.adaptive.anchors import (
     ANCHORS,
     anchored_table,

@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import HOUR_S, History
+from bestbefore.policies.models.history import History
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, mass, observed_rates_per_hour
+from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.claims import Claim, verdict

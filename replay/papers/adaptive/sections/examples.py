@@ -1,7 +1,7 @@
 """The worked examples of sections 4.2 and 4.3, by the functions that decide live."""
 
-from bestbefore.policies.models.history import HOUR_S
 from bestbefore.policies.models.intensity import HOURLY_S, mass
+from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.papers.adaptive.sections.segments import PRINTED
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.page import Page

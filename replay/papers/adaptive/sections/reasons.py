@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bestbefore.policies.models.history import DAY_S
+from bestbefore.policies.units import DAY_S
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.adaptive.curves import AGGHIST, INDHIST
 from bestbefore.replay.papers.adaptive.multiples import BOUNDED, CURVES, Cells, bounds, cells, sampled

@@ -4,9 +4,9 @@ import math
 from itertools import pairwise
 
 from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.history import DAY_S, HOUR_S, FloatArray
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h
 from bestbefore.policies.models.segmentation import log_likelihood, merged
+from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.papers.adaptive.paired import ORIGIN_S, Paired
 from bestbefore.replay.papers.claims import NOT_SEEN, Claim
 from bestbefore.replay.papers.page import Page

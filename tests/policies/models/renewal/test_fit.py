@@ -7,7 +7,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.models.renewal.fit import (
     anderson_darling,
     fit_best,
@@ -17,6 +16,7 @@ from bestbefore.policies.models.renewal.fit import (
     fit_weibull,
 )
 from bestbefore.policies.models.renewal.laws import Empirical, Pareto, Poisson, Weibull
+from bestbefore.policies.units import FloatArray
 
 
 def drawn(law: str, n: int = 800, seed: int = 0) -> FloatArray:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation.cubics import Scratch
 from bestbefore.policies.prefetch.allocation.curves import AgeCurve, AllocationCurve, FreshnessCurve
+from bestbefore.policies.units import FloatArray
 
 RATES = np.array([1.0, 2.0, 5.0, 1e-3, 40.0])
 WEIGHTS = np.array([2.0, 1.0, 1.0, 1e-3, 7.0])

@@ -8,10 +8,10 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.allocation.objectives import weighted_mean
 from bestbefore.policies.prefetch.allocation.optimum import MANY, freshest, youngest
+from bestbefore.policies.units import FloatArray
 
 DIGITS = 80
 BUDGETS = [1e-6, 0.2, 3.0, 1e6]

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
 from bestbefore.policies.prefetch.online.delay import DelayIndex
+from bestbefore.policies.units import DAY_S, HOUR_S
 
 EVENLY = np.full((1, 24), 1 / 24)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.kernels.arrays.membership import Membership, hours_observed, join, meet
 
 

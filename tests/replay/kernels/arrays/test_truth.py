@@ -1,6 +1,6 @@
 import numpy as np
 
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Updates

@@ -1,8 +1,8 @@
 import numpy as np
 
-from bestbefore.policies.models.history import FloatArray
 from bestbefore.policies.prefetch.discrete.best import best_visits
 from bestbefore.policies.prefetch.discrete.gains import PoissonGains, TabulatedGains
+from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.tables import FIRST_WIDTH, best_visits_of_tables
 
 SCALES = np.array([50.0, 1.0, 0.1, 2.0])

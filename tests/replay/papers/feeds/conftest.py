@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.papers.work import Work
 
 BEGUN_S = 1_600_000_000.0

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.learnt import LearntRates
 from bestbefore.replay.papers.feeds.runs import ONLINE, PLANNED, STRATEGIES, TIMING, UNIFORM, measure, measured

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.policies.models.history import HOUR_S
+from bestbefore.policies.units import HOUR_S
 from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.paper import write
 from bestbefore.replay.papers.page import Page

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds.spans import END_S, MOST_POSTINGS, Spans, cut, like_paper, postings_law, read_spans
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.traces.columns.columns import Updates

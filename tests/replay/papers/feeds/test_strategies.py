@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.history import DAY_S, HOUR_S
+from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds.strategies import (
     both,
     divided,

@@ -1,0 +1,15 @@
+"""Durations, the hour bins of the UTC day, and types of arrays: what all models and policies measure in.
+
+Times are Unix seconds (UTC, float64); a name that ends in `_s` is in seconds, in `_h` in hours.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+HOUR_S = 3600.0
+DAY_S = 86400.0
+BINS = 24
+"""Hours of the UTC day, by which updates are counted: bin k is from k:00 up to, but not at, k+1:00."""
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
