@@ -1,4 +1,4 @@
-"""The command line: a table of commands, each imported only when it is run, and the one place where errors become text.
+"""The command line: a table of commands, imported when they run, and the conversion of errors to text.
 
 Laziness is not only for speed. `--help` and `replay` never import mitmproxy (0.3 s), and the packages stay in layers:
 this module knows the commands of `bestbefore.replay` by name alone.
@@ -18,12 +18,12 @@ import click
 
 @dataclass(frozen=True, slots=True)
 class LazyCommand:
-    """Where a command is, and its line in the list of `--help`."""
+    """The module of a command, and its line in the list of `--help`."""
 
     module: str
     help: str
     live_module: str | None = None
-    """Where the command is that the same name means with `--live`: one that asks the store of a proxy."""
+    """The module of the command that replaces it with `--live`, which reads the store of a proxy."""
 
     def load(self, *, live: bool = False) -> click.Command:
         name = self.live_module if live and self.live_module is not None else self.module
@@ -34,20 +34,21 @@ class LazyCommand:
 
 COMMANDS: Mapping[str, LazyCommand] = {
     "proxy": LazyCommand("bestbefore.addon.commands.proxy", "Run the caching proxy."),
-    "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay recorded updates and requests under policies."),
-    "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the policy for each domain of a trace."),
-    "convert": LazyCommand("bestbefore.replay.commands.convert", "Convert a log or another trace to columns."),
+    "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay a trace under policies."),
+    "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the best policy for each domain."),
+    "convert": LazyCommand("bestbefore.replay.commands.convert", "Convert a log or trace to columns."),
     "plan": LazyCommand(
-        "bestbefore.replay.commands.plan", "Divide a budget of contacts; --live: what a proxy plans.",
+        "bestbefore.replay.commands.plan",
+        "Plan contacts; --live: show a proxy's plan.",
         live_module="bestbefore.addon.commands.plan_live",
     ),
-    "papers": LazyCommand("bestbefore.replay.commands.papers", "Make the tables and figures of the papers anew."),
-    "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt of a URL, or of the most requested."),
-    "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies: of a URL, a host or a pattern."),
-    "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and what was learnt of their objects."),
-    "export": LazyCommand("bestbefore.addon.commands.export", "Write what the proxy lived through, to be replayed."),
+    "papers": LazyCommand("bestbefore.replay.commands.papers", "Reproduce tables and figures of the papers."),
+    "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt about a URL."),
+    "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies."),
+    "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and histories."),
+    "export": LazyCommand("bestbefore.addon.commands.export", "Export traffic and updates as a trace."),
     "policies": LazyCommand("bestbefore.addon.commands.policies", "List the validation policies and their parameters."),
-    "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check a configuration file and sum it up."),
+    "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check and summarise a configuration file."),
     "addon-path": LazyCommand("bestbefore.addon.commands.addon_path", "Print the path of the addon for mitmdump -s."),
 }
 
@@ -105,9 +106,8 @@ def main(args: Sequence[str] | None = None) -> None:
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit status: 0 done, 2 the user's input is wrong, 130 interrupted, else 1.
 
-    Every error is one plain line on stderr (one for each thing that is wrong in a configuration). With
-    BESTBEFORE_DEBUG=1 an unexpected error is raised instead, to be seen with its traceback. A reader of our output
-    that goes away, as `head` does, is no reason for a message.
+    Every error is one plain line on stderr (one for each error of a configuration). With BESTBEFORE_DEBUG=1 an
+    unexpected error is raised instead, with its traceback. A closed pipe, as by `head`, is not reported.
     """
     try:
         status = cli.main(args, prog_name="bestbefore", standalone_mode=False)
@@ -131,7 +131,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _say(message: str, command_path: str = "bestbefore") -> None:
-    with suppress(OSError):  # nobody is left to hear it
+    with suppress(OSError):  # standard error may be closed
         for line in message.split("\n"):
             click.echo(f"{command_path}: {line}", err=True)
 

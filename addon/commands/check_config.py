@@ -1,4 +1,4 @@
-"""`bestbefore check-config FILE`: is a configuration right, and what does it come to?"""
+"""`bestbefore check-config FILE`: check a configuration and summarise it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -30,9 +30,9 @@ _WHEN_NONE: Mapping[str, str] = {
 @click.command("check-config")
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
-    """Check a configuration FILE and sum up what it comes to.
+    """Check a configuration FILE and summarise it.
 
-    If anything is wrong, each error is printed with its line, and the exit status is 2.
+    Each error is printed with its line; the exit status is then 2.
     """
     config = load_config(file)
     click.echo(f"{file}: ok")

@@ -1,4 +1,4 @@
-"""`bestbefore export --out DIR`: what the proxy lived through, as the updates and requests that a replay reads."""
+"""`bestbefore export --out DIR`: write learnt updates and logged requests as a trace for replay."""
 
 import asyncio
 import math
@@ -20,20 +20,20 @@ from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRIT
 from bestbefore.policies.validation.machinery.spec import params, spec_text
 
 _UPDATES, _REQUESTS = "updates", "requests"
-"""The files, less the endings of their format."""
+"""The names of the files without the suffix of their format."""
 
 
-@click.command("export", short_help="Write what the proxy lived through, to be replayed.")
+@click.command("export", short_help="Export traffic and updates as a trace.")
 @click.option("--out", "folder", required=True, type=click.Path(path_type=Path), metavar="DIR",
-              help="The folder to write updates.csv and requests.csv to; it is made if it is not there.")
+              help="Folder to write updates.csv and requests.csv to; it is created if missing.")
 @store_options
 @click.option("--format", "format_", type=click.Choice(list(WRITERS)), default="csv", show_default=True,
-              help="The format of the files.")
-@click.option("--force", is_flag=True, help="Replace what an earlier export wrote to DIR.")
+              help="Format of the files.")
+@click.option("--force", is_flag=True, help="Overwrite the files of an earlier export in DIR.")
 def command(folder: Path, config_file: Path | None, format_: str, *, force: bool, **options: str | None) -> None:
-    """Write the updates that the proxy has learnt of, and the requests that it has logged, to be replayed.
+    """Export the updates that the proxy has learnt and the requests that it has logged, as a trace for replay.
 
-    A running proxy may go on. Requests are logged only if the proxy's configuration says traffic_log = true.
+    The proxy may keep running. Requests are logged only if the proxy's configuration says traffic_log = true.
     """
     config, clock = config_and_clock(config_file, options)
     _check(folder, force=force)
@@ -95,7 +95,7 @@ def _written(folder: Path, format_: str, updates: ExportedUpdates, requests: Exp
 def _told(
     paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, config: Config
 ) -> Iterator[str]:
-    """What is in the files, and how they are replayed."""
+    """Print what is in the files, and how they are replayed."""
     yield f"{paths[_UPDATES]}: {_updates_shown(updates)}"
     yield f"{paths[_REQUESTS]}: {_requests_shown(requests)}" if requests.count else _no_requests(config)
     yield "to replay this:"
@@ -130,7 +130,7 @@ def _no_requests(config: Config) -> str:
 def _replay(
     paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, rules: Rules
 ) -> Iterator[str]:
-    """The command that goes on from here, in parts."""
+    """Return the command that replays the export, in parts."""
     yield f"bestbefore replay --updates {shlex.quote(str(paths[_UPDATES]))}"
     if not requests.count:
         yield f"--refresh --origin {math.floor(updates.since_s or 0.0)} --group domain"

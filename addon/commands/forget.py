@@ -1,4 +1,4 @@
-"""`bestbefore forget PATTERN`: removes copies, and what was learnt."""
+"""`bestbefore forget URL|HOST|PATTERN`: remove copies and histories."""
 
 import asyncio
 from pathlib import Path
@@ -18,8 +18,8 @@ from bestbefore.addon.traffic.files import TrafficFiles
 def command(objects: str, config_file: Path | None, **options: str | None) -> None:
     """Remove the copies and histories of one object or of many, and their requests from the traffic log.
 
-    A PATTERN is as in the configuration, such as '*.example.org/feeds/*', or a URL with * for any text. A running
-    proxy goes on, and begins to learn anew.
+    A PATTERN is as in the configuration, such as '*.example.org/feeds/*', or a URL with * for any text. The
+    proxy may keep running; it starts to learn again.
     """
     named = objects_named(objects)
     asyncio.run(_forget(named, *config_and_clock(config_file, options)))

@@ -1,4 +1,4 @@
-"""The store of a proxy, running or not, as the commands that work on it open it."""
+"""The options and the opening of a store, for commands that work on the store of a proxy."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -28,23 +28,26 @@ STORE_FOLDER = "valkey"
 """Of a state folder; the embedded store makes it."""
 
 _OPTIONS = (
-    click.option("--state", metavar="DIR", help="Folder of the proxy's state (default $XDG_STATE_HOME/bestbefore)."),
-    click.option("--store", metavar="STORE", help="embedded, or the URL of a Redis server."),
+    click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore)."),
     click.option(
-        "--config", "config_file", type=click.Path(path_type=Path), help="The proxy's configuration file (TOML)."
+        "--store", metavar="embedded|URL", help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."
+    ),
+    click.option(
+        "--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
+        help="Configuration file of the proxy, in TOML (default: none).",
     ),
 )
 
 
 def store_options[F: Callable[..., Any]](command: F) -> F:
-    """The options that say which store is meant: --state, --store and --config (as `config_file`)."""
+    """Add the options that name a store: --state, --store and --config (as `config_file`)."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
 def config_and_clock(config_file: Path | None, options: Mapping[str, str | None]) -> tuple[Config, Clock]:
-    """What these options and the environment say. Raises InputError; also where no proxy has run yet."""
+    """Return what these options and the environment say. Raises InputError; also if no proxy has run yet."""
     try:
         clock = clock_from_environment(os.environ)
     except ValueError as error:
@@ -52,15 +55,15 @@ def config_and_clock(config_file: Path | None, options: Mapping[str, str | None]
     config = load_config(config_file, options)
     # Opening a store makes what is missing, and closes its folder to others: not for a folder that was mistyped.
     if config.settings.store == "embedded" and not (config.settings.state / STORE_FOLDER).is_dir():
-        raise InputError(f"{config.settings.state}: there is no store: no proxy has run with this state folder")
+        raise InputError(f"{config.settings.state}: there is no store in this state folder: no proxy has run with it")
     return config, clock
 
 
 @asynccontextmanager
 async def opened_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
-    """The store of the configuration, shared with the proxy that has it open, if there is one.
+    """Open the store of the configuration, shared with the proxy that has it open, if there is one.
 
-    Raises InputError and ClickException; what goes wrong with the store while it is open becomes one of them too.
+    Raises InputError and ClickException, also for errors of the store while it is open.
     """
     try:
         store = await open_store(
@@ -87,10 +90,10 @@ async def opened_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
 
 
 def objects_named(text: str) -> str:
-    """What a user calls some objects by (a URL, a URL with `*`, a host, a pattern), as the store takes it.
+    """Return the pattern of the store for what a user names objects by: a URL, a URL with `*`, a host, a pattern.
 
-    URLs are stored as `Target` writes them, and scheme and host are no one's to get the case wrong of. Raises
-    InputError for text that names no objects.
+    URLs are stored as `Target` writes them; the case of scheme and host does not matter. Raises InputError for text
+    that names no objects.
     """
     try:
         if names_one(text):

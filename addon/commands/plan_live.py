@@ -1,4 +1,4 @@
-"""`bestbefore plan --live`: the plan that the proxies on a store follow."""
+"""`bestbefore plan --live`: show the plan that the proxies on a store follow."""
 
 import asyncio
 import json
@@ -18,13 +18,14 @@ LISTED = 20
 
 
 @click.command("plan")
-@click.option("--live", is_flag=True, expose_value=False, help="The plan of the proxy. (Without it: of a file.)")
+@click.option("--live", is_flag=True, expose_value=False,
+              help="Show the plan of the proxy. Without it: plan for the objects of a file.")
 @store_options
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object; times are Unix seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object; times are in Unix seconds.")
 def command(config_file: Path | None, *, as_json: bool, **options: str | None) -> None:
-    """Show the plan of prefetches in force: the next 20, why each is made, and what it is expected to spare.
+    """Show the current plan of prefetches: the next 20, with the reason and the expected gain of each.
 
-    A running proxy may go on.
+    The proxy may keep running.
     """
     config, clock = config_and_clock(config_file, options)
     asyncio.run(_show(config, clock, as_json=as_json))

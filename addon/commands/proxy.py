@@ -1,4 +1,4 @@
-"""`bestbefore proxy`: run the caching proxy until it is told to stop."""
+"""`bestbefore proxy`: run the caching proxy until SIGINT or SIGTERM."""
 
 import asyncio
 import contextlib
@@ -18,17 +18,20 @@ from bestbefore.addon.errors import InputError
 
 
 @click.command("proxy")
-@click.option("--listen", metavar="HOST:PORT", help="Where clients connect (default 127.0.0.1:8080).")
-@click.option("--mode", metavar="MODE", help="forward, or reverse:URL to stand in front of one origin.")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file (TOML).")
-@click.option("--store", metavar="STORE", help="embedded, or the URL of a Redis server.")
-@click.option("--state", metavar="DIR", help="Folder of all that is kept (default $XDG_STATE_HOME/bestbefore).")
-@click.option("--admin", metavar="HOST:PORT", help="Where metrics are served (default 127.0.0.1:8081), or off.")
-@click.option("--quiet", is_flag=True, help="No line for each request.")
+@click.option("--listen", metavar="HOST:PORT", help="Address to listen on (default 127.0.0.1:8080).")
+@click.option("--mode", metavar="forward|reverse:URL", help="Forward proxy (default), or reverse proxy of one origin.")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="Configuration file in TOML (default: none).")
+@click.option("--store", metavar="embedded|URL",
+              help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB.")
+@click.option("--state", metavar="DIR", help="State folder (default $XDG_STATE_HOME/bestbefore).")
+@click.option("--admin", metavar="HOST:PORT|off",
+              help="Address of metrics and health (default 127.0.0.1:8081).")
+@click.option("--quiet", is_flag=True, help="Do not log requests.")
 def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> None:
     """Run the caching proxy."""
     if os.environ.get(VARIABLE) and not (options["state"] or options["store"]):
-        raise InputError(f"{VARIABLE} needs --state or --store: a store that ran in another time is kept apart")
+        raise InputError(f"{VARIABLE} needs --state or --store: a store used under another clock must be a separate one")
     try:
         clock = clock_from_environment(os.environ)
     except ValueError as error:
@@ -36,8 +39,8 @@ def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> 
     watch = ConfigWatch(config_file, options)
     _log_plainly()
     if isinstance(clock, FastClock):
-        click.echo(f"warning: {VARIABLE}: time runs {clock.factor:g} times faster than the world's", err=True)
-    with contextlib.suppress(asyncio.CancelledError):  # told to stop before it listened
+        click.echo(f"warning: {VARIABLE}: policy time runs {clock.factor:g} times faster than real time", err=True)
+    with contextlib.suppress(asyncio.CancelledError):  # stopped before it listened
         asyncio.run(_run(watch, clock, quiet=quiet))
 
 

@@ -1,4 +1,4 @@
-"""`bestbefore purge URL|HOST|PATTERN`: removes copies."""
+"""`bestbefore purge URL|HOST|PATTERN`: remove copies."""
 
 import asyncio
 from pathlib import Path
@@ -16,8 +16,8 @@ from bestbefore.addon.config.load import Config
 def command(objects: str, config_file: Path | None, **options: str | None) -> None:
     """Remove the copies of one object or of many; their histories stay.
 
-    A PATTERN is as in the configuration, such as '*.example.org/feeds/*', or a URL with * for any text. A running
-    proxy goes on, and serves none of these copies any more.
+    A PATTERN is as in the configuration, such as '*.example.org/feeds/*', or a URL with * for any text. The
+    proxy may keep running; it serves none of these copies any more.
     """
     named = objects_named(objects)
     asyncio.run(_purge(named, *config_and_clock(config_file, options)))

@@ -1,4 +1,4 @@
-"""`bestbefore show [URL]`: what was learnt of an object, or of those most requested."""
+"""`bestbefore show [URL]`: show what was learnt about an object, or about those most requested."""
 
 import asyncio
 import difflib
@@ -25,17 +25,17 @@ from bestbefore.addon.store.store import Store
 LISTED = 20
 NEAREST_SHOWN = 3
 URLS_COMPARED = 5_000
-"""How many known URLs are looked at for those nearest to an unknown one (0.6 s)."""
+"""How many known URLs are compared with an unknown one, to suggest the nearest (0.6 s)."""
 
 
 @click.command("show")
 @click.argument("url", required=False)
 @store_options
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per line; times are Unix seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line; times are in Unix seconds.")
 def command(url: str | None, config_file: Path | None, *, as_json: bool, **options: str | None) -> None:
-    """Show what was learnt of URL; without it, of the 20 most requested objects.
+    """Show what was learnt about URL; without it, about the 20 most requested objects.
 
-    A running proxy may go on. Rules are those of --config, which should be the proxy's.
+    The proxy may keep running. Give the same --config as to the proxy: its rules apply.
     """
     try:
         target = None if url is None else Target.parse(url)
@@ -58,7 +58,7 @@ async def _show(target: Target | None, config: Config, clock: Clock, *, as_json:
 
 
 class _View:
-    """The store at one moment, under these rules."""
+    """The contents of the store at one moment, under these rules."""
 
     def __init__(self, store: Store, rules: Rules, now_s: float) -> None:
         self.now_s = now_s
@@ -67,7 +67,7 @@ class _View:
         self._evaluator = ExpiryEvaluator(store, lambda: rules)
 
     async def most_requested(self) -> list[ListedObject]:
-        """The objects most often requested."""
+        """Return the objects most often requested."""
         listed = []
         for url, requests in await self._store.top(LISTED):
             rule = self._rule(Target.parse(url))
@@ -76,7 +76,7 @@ class _View:
         return listed
 
     async def object(self, target: Target) -> ObjectReport:
-        """All that is known of an object. Raises ClickException, with the nearest known URLs, if that is nothing."""
+        """Return all that is known of an object. Raises ClickException, with the nearest known URLs, if nothing is."""
         rule, url = self._rule(target), target.url
         record, copies = await self._store.record(url), await self._copies(url, rule)
         if record is None and not copies:
@@ -94,7 +94,7 @@ class _View:
         return self._rules.rule_for(target.host, target.path)
 
     async def _copies(self, url: str, rule: DomainRule) -> list[Copy]:
-        """The copies with the verdicts that they would have at their next use."""
+        """Return the copies with the verdicts that they would have at their next use."""
         copies = (await self._store.copies(url)).copies
         record = await self._store.record(url)
         return [

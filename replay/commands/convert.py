@@ -15,20 +15,20 @@ from bestbefore.replay.whole_file import whole_file
 
 
 def _formats() -> str:
-    """The formats and what they carry, a line each, as click keeps them."""
+    """Return the formats and what they carry, one per line, for click."""
     lines = (f"{name}: {format_.what} ({format_.carries.names()})" for name, format_ in FORMATS.items())
     return "\n".join(["\b", "Formats, any of them plain or gzip:", *(f"  {line}" for line in lines)])
 
 
-@click.command("convert", short_help="Convert a log or another trace to columns.", epilog=_formats())
+@click.command("convert", short_help="Convert a log or trace to columns.", epilog=_formats())
 @format_option(required=False)
 @click.argument("in_path", metavar="IN", type=click.Path(path_type=Path))
 @click.argument("out_path", metavar="OUT", type=click.Path(path_type=Path))
 def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
-    """Convert a log or another trace to columns, which are read much faster.
+    """Convert a log or trace to columns, which are read much faster.
 
     OUT ends in .npz, .parquet, .csv or .csv.gz. A log becomes its GET requests in order of time, with status, size,
-    validator and kind of browser as far as they are known; a mailbox and feeds become updates.
+    validator and kind of browser as far as known; a mailbox or feeds become updates.
     """
     try:
         write = writer_for(out_path)

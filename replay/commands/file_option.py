@@ -1,4 +1,4 @@
-"""An option that names one file: named twice it is refused, since what the first holds would be left out unsaid."""
+"""An option for one file. Given twice it is an error, since the first file would be ignored."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,12 +9,12 @@ from bestbefore.addon.errors import InputError
 
 
 def file_option(option: str, name: str, help_: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """`option FILE`, as the parameter `name`: a Path, or None if it is not given."""
+    """Return `option FILE` as the parameter `name`: a Path, or None if it is not given."""
     path = click.Path(path_type=Path)
     return click.option(option, name, type=path, multiple=True, callback=_only, metavar="FILE", help=help_)
 
 
 def _only(_ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> Path | None:
     if len(paths) > 1:
-        raise InputError(f"{param.opts[0]} {paths[1]}: expected one file, {paths[0]} is named before it")
+        raise InputError(f"{param.opts[0]} {paths[1]}: given twice, expected one file (first {paths[0]})")
     return paths[0] if paths else None

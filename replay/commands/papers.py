@@ -22,17 +22,17 @@ from bestbefore.replay.traces.errors import TraceError
 TRACES_VARIABLE = "BESTBEFORE_TRACES"
 
 
-@click.command("papers", short_help="Make the tables and figures of the papers anew.")
+@click.command("papers", short_help="Reproduce tables and figures of the papers.")
 @click.argument("names", nargs=-1, metavar="[NAME ...]")
 @click.option("--traces", type=click.Path(path_type=Path), envvar=TRACES_VARIABLE, metavar="DIR",
-              help=f"The folder of traces. Default: {TRACES_VARIABLE} of the environment.")
+              help=f"Folder of traces (default ${TRACES_VARIABLE}).")
 @click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), default=Path("docs/results"),
-              show_default=True, metavar="DIR", help="Where each paper's page NAME.md and its figures are written.")
+              show_default=True, metavar="DIR", help="Folder to write each page NAME.md and its figures to.")
 @jobs_option
 def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int) -> None:
-    """Make the tables and figures of the papers anew, each printed value beside ours.
+    """Reproduce the tables and figures of the papers, each printed value beside ours.
 
-    NAME is one of the papers, all of them if none is named.
+    NAME is one of the papers (default: all).
     """
     chosen = list(dict.fromkeys(names or PAPERS))
     try:

@@ -48,27 +48,31 @@ def _positive(what: str, read: Callable[[str], float]) -> Callable[..., float]:
     return check
 
 
-@click.command("plan", short_help="Divide a budget of contacts among objects.")
+@click.command("plan", short_help="Plan contacts within a budget.")
 @file_option("--objects", "objects_path",
-             "CSV with the columns id,rate (updates per period) and perhaps weight,min,max,model,shape.")
+             "CSV file with the columns id,rate (updates per period); optional: weight,min,max (contacts per "
+             "period),model,shape.")
 @file_option("--updates", "updates_path",
-             "A trace of updates (object,time) in place of it, from which rates, laws and hours are estimated.")
+             "Instead of --objects: CSV file with the columns object,time (Unix seconds), or .npz or Parquet, from "
+             "which rates are estimated.")
 @click.option("--budget", required=True, callback=_positive("a number of contacts per period", float), metavar="N",
-              help="Contacts per period.")
+              help="Contacts per period, a number above 0.")
 @click.option("--objective", type=click.Choice(list(OBJECTIVES)), required=True,
-              help="What is to be best: the share of time in which copies are current, how old they are, or how long "
-              "updates wait.")
+              help="What to optimise: the share of time in which copies are current, their mean age, or the mean delay "
+              "of updates.")
 @click.option("--period", "period_s", default="1d", show_default=True, callback=_positive("a duration", parse_duration),
-              metavar="D", help="The unit of rates and budget: s, m, h, d.")
-@click.option("--discrete", is_flag=True, help="Whole numbers of contacts in each period, with moments for them.")
+              metavar="DURATION", help="Period of rates and budget: seconds, or a number with s, m, h or d.")
+@click.option("--discrete", is_flag=True, help="Plan a whole number of contacts per period, with the time of each.")
 @click.option("--boundary", type=click.Choice(BOUNDARIES),
-              help="With --discrete: the plan repeats (periodic, the default), or all copies are current when it "
-              "begins (interval).")
-@click.option("--crawlers", type=click.IntRange(min=1), metavar="C", help="With --discrete: who makes the contacts,")
-@click.option("--slots", type=click.IntRange(min=1), metavar="S", help="each in so many slots in a period.")
-@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON in place of a summary.")
+              help="With --discrete: the plan repeats (periodic, the default), or all copies are current at its "
+              "start (interval).")
+@click.option("--crawlers", type=click.IntRange(min=1), metavar="N",
+              help="With --discrete and --slots: number of crawlers that make the contacts.")
+@click.option("--slots", type=click.IntRange(min=1), metavar="N",
+              help="With --discrete and --crawlers: number of slots per period and crawler.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON instead of a summary.")
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the plan to this file, .csv or .json, and a drawing beside it.")
+              help="Write the plan to this file (.csv or .json), and a chart beside it (.svg).")
 def command(
     objects_path: Path | None,
     updates_path: Path | None,
@@ -83,10 +87,10 @@ def command(
     discrete: bool,
     as_json: bool,
 ) -> None:
-    """Divide a budget of contacts among objects so that their copies are as fresh, or as young, as can be.
+    """Divide a budget of contacts among objects to optimise freshness, age or delay.
 
-    Objects come with their rates of change from a file, or from a trace of their updates. With --live it is another
-    command, which shows what a proxy plans: see `bestbefore plan --live --help`.
+    The rates of change are read from a file or estimated from a trace of updates. With --live, show the plan of a
+    proxy instead: see `bestbefore plan --live --help`.
     """
     _refuse_what_does_not_fit(discrete=discrete, boundary=boundary, crawlers=crawlers, slots=slots, out_path=out_path)
     aim = Aim(objective, budget, period_s, discrete, "interval" if boundary == "interval" else "periodic")

@@ -45,19 +45,19 @@ def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
     return share
 
 
-@click.command("recommend", short_help="Find the policy for each domain of a trace, as a configuration.")
+@click.command("recommend", short_help="Find the best policy for each domain.")
 @trace_options
 @scenario_options(Cache.SHARED, Grouping.DOMAIN)
 @click.option("--history", type=click.Choice(["complete", "observed"]), default="observed", show_default=True,
-              help="What policies know: all updates so far, or those that a proxy alone would have seen.")
-@click.option("--stale-rate", "largest_stale_rate", callback=_share, required=True, metavar="X",
-              help="The largest share of stale hits among the requests that find a copy: 0.01 or 1%.")
+              help="What policies know: all updates so far, or only what the contacts of a proxy would have shown.")
+@click.option("--stale-rate", "largest_stale_rate", callback=_share, required=True, metavar="SHARE",
+              help="Largest share of stale hits among the requests that find a copy, such as 0.01 or 1%.")
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
-              help="A policy to choose from, perhaps with ranges of values A..B/N, in place of those that are tried "
-              f"else. May be repeated. Names: {', '.join(LIVE_POLICIES)}.")
+              help="Policy to choose from: NAME or NAME:KEY=VALUE,...; a value may be a range A..B/N of N values. "
+              f"Repeatable. Default: several of each kind. Names: {', '.join(LIVE_POLICIES)}.")
 @jobs_option
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the configuration to this file, and print a table of it.")
+              help="Write the configuration to this TOML file, and print a table instead.")
 def command(
     updates_path: Path | None,
     requests_path: Path | None,
@@ -73,10 +73,10 @@ def command(
     jobs: int,
     out_path: Path | None,
 ) -> None:
-    """Find, for each domain of a trace, the policy that needs the fewest validations at a stale rate.
+    """Find, for each domain of a trace, the policy with the fewest validations at a given stale rate.
 
-    It is chosen on the first two thirds of the time and tried on the rest, as the proxy would run it. What is printed
-    is a configuration for bestbefore proxy --config FILE.
+    The policy is chosen on the first two thirds of the time and tested on the rest. The output is a configuration for
+    bestbefore proxy --config FILE.
     """
     candidates = _candidates(specs or CANDIDATES)
     if largest_stale_rate >= IMPLAUSIBLE:

@@ -31,17 +31,17 @@ from bestbefore.replay.sweeps.sweep import Result, sweeping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 
-@click.command("replay", short_help="Replay recorded updates and requests under policies.")
+@click.command("replay", short_help="Replay a trace under policies.")
 @trace_options
 @scenario_options(Cache.CLIENT, Grouping.ALL)
 @click.option("--policy", "specs", multiple=True, required=True, metavar="SPEC",
-              help="name or name:key=value,key=value, e.g. indttl:theta=0.1,window=1d. A value may be a range of N "
-              f"values, A..B/N. May be repeated. Names: {', '.join(POLICIES)}.")
+              help="Policy: NAME or NAME:KEY=VALUE,..., e.g. indttl:theta=0.1,window=1d. A value may be a range A..B/N "
+              f"of N values. Repeatable. Names: {', '.join(POLICIES)}.")
 @run_options
 @jobs_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per policy, one a line.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per policy, one per line.")
 @click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Write a report and the counts to this folder. What was ended early goes on from there.")
+              help="Write a report and the counts to this folder. An interrupted run continues there.")
 def command(
     updates_path: Path | None,
     requests_path: Path | None,
@@ -67,7 +67,7 @@ def command(
 ) -> None:
     """Replay recorded updates and requests under policies, and count hits, stale hits and validations.
 
-    With --refresh there are no requests: objects are refreshed when the policy says, and the delays are counted.
+    With --refresh there are no requests: each object is refreshed when its policy says, and delays are measured.
     """
     options = RunOptions(history, warm, through, refresh, min_interval_s, per_domain, objects_path, column)
     options.check()

@@ -51,24 +51,25 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
     """
     for option in (
         click.option("--by", "column", metavar="COLUMN",
-                     help=f"The column of --objects whose values are the parts. Default: {CLASS}."),
+                     help=f"Column of --objects to group by (default {CLASS})."),
         file_option("--objects", "objects_path",
-                    "Count parts of the trace apart, by a column of this CSV file with a row for each object, or by "
-                    "the folders of this list of feeds (OPML)."),
-        click.option("--per-domain", is_flag=True, help="Count the domains of objects apart."),
-        click.option("--min-interval", "min_interval_s", callback=_interval, metavar="D",
-                     help="With --refresh: the least time between two refreshes of an object. Default: 1s."),
+                    "Report per part of the trace: CSV file with the columns object and that of --by, or a list of "
+                    "feeds (OPML), by its folders."),
+        click.option("--per-domain", is_flag=True, help="Report per domain."),
+        click.option("--min-interval", "min_interval_s", callback=_interval, metavar="DURATION",
+                     help="With --refresh: shortest time between two refreshes of an object, in seconds or with s, "
+                     "m, h or d (default 1s)."),
         click.option("--refresh", is_flag=True,
-                     help="Without requests: refresh each object when the policy says, and count the delays."),
+                     help="Refresh each object when its policy says, without requests, and measure delays."),
         click.option("--through", type=click.Choice([through.value for through in Through]),
-                     help="The engine: fast; plain, the readable one; or addon, the code that runs live, a thousand "
-                     "times slower. They count the same. Default: fast."),
+                     help="Engine, all with the same counts: fast (the default, compiled), plain (interpreted) or "
+                     "addon (the code of the proxy, a thousand times slower)."),
         click.option("--warm", type=click.Choice([warm.value for warm in Warm]),
-                     help="With --history observed, what is known at the test start: what the requests before it "
-                     "showed to one observer (the default), nothing, or everything."),
+                     help="With --history observed, what is known at the test start: what the contacts before it "
+                     "showed (the default), nothing, or everything."),
         click.option("--history", type=click.Choice(HISTORIES), default=HISTORIES[0], show_default=True,
-                     help="What policies know: all updates so far, those that a proxy alone would have seen, or one "
-                     "after the other."),
+                     help="What policies know: all updates so far, only what the contacts of a proxy would have "
+                     "shown, or both, one after the other."),
     ):
         command = option(command)
     return command
@@ -76,7 +77,7 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """When a replay begins, and whom it warns."""
+    """When a replay begins, and where its warnings go."""
 
     origin_s: float | None
     test_start_s: float | None

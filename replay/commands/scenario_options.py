@@ -18,14 +18,15 @@ def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Callable[...
         for option in (
             click.option("--group", "grouping", type=click.Choice([g.value for g in Grouping]), default=grouping.value,
                          show_default=True,
-                         help="The group of AggHist: the whole trace; the part of the object's name before the first "
-                         "/; or, as live, the registrable domain of its host."),
+                         help="Group of an object, whose pattern agghist uses: the whole trace; the part of its name "
+                         "before the first /; or, as in the proxy, the registrable domain of its host."),
             click.option("--cache", type=click.Choice([c.value for c in Cache]), default=cache.value,
-                         show_default=True, help="One cache for each client, or one for all."),
-            click.option("--origin", "origin_s", callback=_unix_time, metavar="T0",
-                         help="When observation starts. Default: the earliest event."),
-            click.option("--test-start", "test_start_s", callback=_unix_time, metavar="T",
-                         help="Replay the requests from T on; updates before are history. Default: the origin."),
+                         show_default=True, help="One cache per client, or one shared cache."),
+            click.option("--origin", "origin_s", callback=_unix_time, metavar="UNIX_SECONDS",
+                         help="Time at which observation starts (default: the earliest event)."),
+            click.option("--test-start", "test_start_s", callback=_unix_time, metavar="UNIX_SECONDS",
+                         help="Time from which requests are replayed; updates before it are history (default: that of "
+                         "--origin)."),
         ):
             command = option(command)
         return command
@@ -34,7 +35,7 @@ def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Callable[...
 
 
 jobs_option = click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, metavar="N",
-                           help="How many processes. Default: one for each core.")
+                           help="Number of processes (default: one per core).")
 
 
 def _unix_time(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:

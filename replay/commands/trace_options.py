@@ -20,7 +20,7 @@ from bestbefore.replay.traces.reading import Reading, foreign_format, format_nam
 from bestbefore.replay.traces.summary import summary
 
 Say = Callable[[str], None]
-"""Tells the user one line."""
+"""Prints one line for the user."""
 
 
 def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
@@ -32,9 +32,9 @@ def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
         except ValueError as error:
             raise InputError(f"--format: {error}") from None
 
-    default = "" if required else " Default: recognised, if certain."
+    default = "" if required else " (default: recognised by name and content)"
     return click.option("--format", "format_name", callback=check, required=required, metavar="NAME",
-                        help=f"The format of the trace: {', '.join(FORMATS)}.{default}")
+                        help=f"Format of the trace{default}: {', '.join(FORMATS)}.")
 
 
 def trace_options(command: Callable[..., object]) -> Callable[..., object]:
@@ -42,19 +42,19 @@ def trace_options(command: Callable[..., object]) -> Callable[..., object]:
     for option in (
         format_option(required=False),
         file_option("--log", "log_path",
-                    "A log, from which requests are taken and updates inferred, in place of the two; for "
-                    "replay --refresh a mailbox, a folder of stored feeds or a list of them (OPML)."),
+                    "Instead of --updates and --requests: an access log, HAR or flow file, from which updates are "
+                    "inferred; for replay --refresh a mailbox, or a folder or list (OPML) of feeds."),
         file_option("--requests", "requests_path",
-                    "Requests: CSV, CSV.gz, .npz or Parquet with the columns time,client,object."),
+                    "Requests: CSV, CSV.gz, .npz or Parquet file with the columns time (Unix seconds),client,object."),
         file_option("--updates", "updates_path",
-                    "Updates: CSV, CSV.gz, .npz or Parquet with the columns object,time."),
+                    "Updates: CSV, CSV.gz, .npz or Parquet file with the columns object,time (Unix seconds)."),
     ):
         command = option(command)
     return command
 
 
 def read_watched(path: Path, format_name: str | None) -> Reading:
-    """The trace in a file or folder; a person sees that it is read. Raises TraceError."""
+    """Read the trace in a file or folder, with a progress bar on a terminal. Raises TraceError."""
     with spinner(f"reading {path.name}") if os.path.isdir(path) else nullcontext():  # noqa: PTH112 (which never raises)
         return read_trace(path, format_name, open_watched, now_s=RealClock().now())
 

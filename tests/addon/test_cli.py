@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -176,3 +177,44 @@ def test_a_full_disk_is_one_line() -> None:
             [sys.executable, "-c", script], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr) == (1, "bestbefore: No space left on device\n")
+
+
+UNITS = {
+    "DIR": r"[Ff]older",
+    "FILE": r"file|TOML|log|CSV",
+    "DURATION": r"seconds.*\bs, m, h or d\b",
+    "HOST:PORT": r"[Aa]ddress",
+    "HOST:PORT|off": r"[Aa]ddress",
+    "N": r"[Nn]umber",
+    "NAME": r"[Ff]ormat",
+    "COLUMN": r"[Cc]olumn",
+    "SHARE": r"\d%",
+    "SPEC": r"KEY=VALUE",
+    "UNIX_SECONDS": r"[Tt]ime",
+    "embedded|URL": r"redis://",
+    "forward|reverse:URL": r"proxy",
+}
+"""By metavar, what the help of an option with such a value must say: its unit, its format, or what it names."""
+
+
+def options_with_values() -> list[object]:
+    found = []
+    for name, entry in cli.COMMANDS.items():
+        for live in (False, True) if entry.live_module else (False,):
+            command = entry.load(live=live)
+            context = click.Context(command)
+            found += [
+                pytest.param(option, context, id=f"{name}{' --live' * live} {option.opts[0]}")
+                for option in command.params
+                if isinstance(option, click.Option) and not option.is_flag
+            ]
+    return found
+
+
+@pytest.mark.parametrize(("option", "context"), options_with_values())
+def test_the_help_of_each_option_names_what_its_value_is(option: click.Option, context: click.Context) -> None:
+    assert option.help is not None
+    assert option.help[0].isupper()
+    assert option.help.endswith(".")
+    if not isinstance(option.type, click.Choice):
+        assert re.search(UNITS[option.make_metavar(context)], option.help)

@@ -26,7 +26,7 @@ class TestWrongInput:
         folder = tmp_path / "none"
         status, _, err = bestbefore(command, "*", "--state", folder)
         assert (status, err) == (
-            2, f"bestbefore: {folder}: there is no store: no proxy has run with this state folder\n"
+            2, f"bestbefore: {folder}: there is no store in this state folder: no proxy has run with it\n"
         )
         assert not folder.exists()
 

@@ -195,7 +195,7 @@ def test_a_folder_without_a_store_is_an_error_and_left_as_it_is(show: Show, name
     folder = tmp_path / name
     status, _, err = show("--state", folder)
     assert (status, err) == (
-        2, f"bestbefore: {folder}: there is no store: no proxy has run with this state folder\n"
+        2, f"bestbefore: {folder}: there is no store in this state folder: no proxy has run with it\n"
     )
     assert [path.name for path in tmp_path.rglob("*")] == ["other"]
     assert (tmp_path / "other").stat().st_mode & 0o777 == 0o755

@@ -19,4 +19,4 @@ def test_a_file_is_a_path_and_need_not_be_named(arguments: list[str], given: str
 def test_a_second_file_is_refused_where_the_first_would_be_left_out() -> None:
     result = CliRunner().invoke(command, ["--log", "a.log.1", "--log", "a.log"])
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr == "Error: --log a.log: expected one file, a.log.1 is named before it\n"
+    assert result.stderr == "Error: --log a.log: given twice, expected one file (first a.log.1)\n"

@@ -166,7 +166,7 @@ def test_bad_input_is_one_line_and_writes_nothing(folder: Path, text: str, wrong
     (["--crawlers", "2", "--slots", "2", "--discrete"], "o.csv: 5 contacts in a period for 2 x 2 slots"),
     (["--out", "p.txt"], "--out p.txt: expected a name that ends in .csv or .json"),
     (["--updates", "u.csv"], "expected either --objects FILE or --updates FILE"),
-    (["--objects", "no.csv"], "--objects no.csv: expected one file, o.csv is named before it"),
+    (["--objects", "no.csv"], "--objects no.csv: given twice, expected one file (first o.csv)"),
 ])
 def test_a_bad_option_is_one_line(options: list[str], wrong: str, capsys: Capture) -> None:
     assert plan(*options) == 2

@@ -137,7 +137,7 @@ def test_another_stale_rate_is_refused(rate: str) -> None:
         (["--policy", "ttl:max_ttl=inf"], "--policy ttl:max_ttl=inf: max_ttl=inf can only be replayed; expected a dur"),
         (["--out", "none/proxy.toml"], "--out none/proxy.toml: expected a file in a folder that is there"),
         (["--test-start", "5000000000"], "no request to replay"),
-        (["--requests", "s.csv"], "--requests s.csv: expected one file, r.csv.gz is named before it"),
+        (["--requests", "s.csv"], "--requests s.csv: given twice, expected one file (first r.csv.gz)"),
         (["--origin", "1706300000", "--test-start", "1706200000"], "the test start, 1706200000, must not lie before"),
     ],
 )

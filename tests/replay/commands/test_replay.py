@@ -86,7 +86,7 @@ def test_warnings_go_to_stderr_a_line_each() -> None:
         (["--policy", "ttl", "--origin", "nan"], "--origin nan: expected a number of Unix seconds, finite and 0 or m"),
         (["--policy", "ttl", "--test-start", "soon"], "--test-start soon: expected a number of Unix seconds"),
         (["--policy", "ttl", "--test-start", "5", "--origin", "6"], "the test start, 5, must not lie before the orig"),
-        (["--policy", "ttl", "--updates", "v.csv"], "--updates v.csv: expected one file, u.csv is named before it"),
+        (["--policy", "ttl", "--updates", "v.csv"], "--updates v.csv: given twice, expected one file (first u.csv)"),
     ],
 )
 def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], message: str) -> None:
