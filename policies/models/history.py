@@ -66,9 +66,12 @@ class History:
         return float(self.times_s[first]) if first < last else None
 
     def latest_s(self, after_s: float, until_s: float, at_most: int) -> list[float]:
-        """The latest updates in (after_s, until_s] that are known by their moments, the last one first."""
+        """The latest updates in (after_s, until_s], the last one first."""
         first, last = self._between(after_s, until_s)
         latest_s: list[float] = self.times_s[max(first, last - at_most) : last][::-1].tolist()
+        for hour, n in reversed(self.folded):
+            if after_s < hour * HOUR_S <= until_s:
+                latest_s += [hour * HOUR_S] * min(n, at_most - len(latest_s))
         return latest_s
 
     def count(self, after_s: float, until_s: float) -> int:

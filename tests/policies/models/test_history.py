@@ -84,3 +84,6 @@ def test_the_latest_updates_come_last_one_first() -> None:
     assert history.latest_s(1.0, 3.5, 9) == [3.0, 2.0]
     assert history.latest_s(0.0, 9.0, 2) == [4.0, 3.0]
     assert history.latest_s(5.0, 9.0, 2) == []
+    folded = History.of([9 * HOUR_S], 0.0, folded=[(1, 1), (2, 3)])
+    assert folded.latest_s(0.0, 10 * HOUR_S, 9) == [9 * HOUR_S, 2 * HOUR_S, 2 * HOUR_S, 2 * HOUR_S, HOUR_S]
+    assert folded.latest_s(HOUR_S, 10 * HOUR_S, 2) == [9 * HOUR_S, 2 * HOUR_S]
