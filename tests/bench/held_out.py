@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bestbefore.policies.prefetch.timing.learning import delays_at_points_s
 from bestbefore.policies.units import DAY_S, FloatArray
+from bestbefore.replay.papers.feeds.learning_windows import delays_at_points_s
 from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.planning.moments import Crawls, crawls_of, evenly
 from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan, rival

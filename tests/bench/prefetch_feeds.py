@@ -32,8 +32,8 @@ from bestbefore.addon.prefetcher.planner import PLANNED
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Plan
 from bestbefore.policies.units import DAY_S, FloatArray
+from bestbefore.replay.papers.feeds.polling import Listed, Measured, Postings
 from bestbefore.replay.papers.feeds.spans import START_S, TRACES, Spans, cut, like_paper
-from bestbefore.replay.simulate.polling import Listed, Measured, Postings
 from bestbefore.replay.traces.columns.files import read_updates
 
 BASE_S = 1_704_067_200.0
@@ -91,7 +91,7 @@ Some hours later, from a midnight on, postings are judged, until they are fetche
 The four strategies are configured by `objective` (`uniform`, `delay`) and `timing` (`even`, `pattern`).
 
 - *live*: the mean delay, in minutes, from a posting to the first contact at or after it that the origin has logged;
-- *replayed*: the same for the moments of the plan, read from the proxy's store, by `replay/simulate/polling.py`;
+- *replayed*: the same for the moments of the plan, read from the proxy's store, by `replay/papers/feeds/polling.py`;
 - *late*: how long after its moment a planned fetch came, in minutes of policy time: the mean, and the 95th percentile;
 - *lost*: the planned fetches that did not come before the next one of their feed;
 - *fetches*, *planned*: by feed and day, in the judged days;

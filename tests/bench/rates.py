@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from compared.corrected_rates import corrected_from_flags, corrected_from_latest
+from compared.online_rates import Polls, after_contact
 from results_page import write_page
 
-from bestbefore.policies.models.rates.corrected import corrected_from_flags, corrected_from_latest
 from bestbefore.policies.models.rates.likelihood import most_likely
-from bestbefore.policies.models.rates.online import Polls, after_contact
 from bestbefore.policies.models.rates.posterior import believed
 from bestbefore.policies.models.rates.prior import GammaRate, fitted_prior
 from bestbefore.policies.models.rates.seen import Estimate, Seen

@@ -24,8 +24,8 @@ from bestbefore.policies.prefetch.timing.quasideterministic import (
     least_staleness,
     staleness,
 )
-from bestbefore.policies.prefetch.timing.search import exhaustive_points, refined_points
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.papers.feeds.point_search import exhaustive_points, refined_points
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "timing.md"
 FEEDS = 40

@@ -5,8 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from bestbefore.policies.prefetch.discrete.embarrassment import click_probabilities, embarrassment_weights
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.papers.crawling.embarrassment_weights import click_probabilities, embarrassment_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import (
     UNWEIGHTED,

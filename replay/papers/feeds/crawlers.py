@@ -9,13 +9,13 @@ from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.polling import Measured, Schedules
 from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness
 from bestbefore.replay.papers.feeds.runs import BOTH, ONLINE, PLANNED, STRATEGIES, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
 from bestbefore.replay.papers.feeds.strategies import divided, evenly, uniform
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside
-from bestbefore.replay.simulate.polling import Measured, Schedules
 
 COMBINED, AGE, FRESHNESS = "ours (both)", "CGM03 (age)", "CGM03 (freshness)"
 PRINTED = {COMBINED: "395", AGE: "590", FRESHNESS: "40105"}

@@ -10,13 +10,13 @@ from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes
 from bestbefore.policies.units import BINS, FloatArray
 from bestbefore.replay.papers.feeds.learnt import STRENGTH, LearntRates
+from bestbefore.replay.papers.feeds.polling import Measured
 from bestbefore.replay.papers.feeds.runs import BUDGETS
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import timed, uniform
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.simulate.polling import Measured
 
 LEVEL = 1e-6
 """Of a slope of the delay, in postings of a day."""

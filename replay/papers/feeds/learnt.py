@@ -6,8 +6,8 @@ import numpy as np
 
 from bestbefore.policies.models.patterns import CLUSTERS, Clusters, clusters, most_likely_cluster, profiles
 from bestbefore.policies.models.rates.recent import WEEK_S, WEEK_TO_HOUR_S, RecentRates
-from bestbefore.policies.prefetch.timing.learning import LEAST_POSTINGS
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
+from bestbefore.replay.papers.feeds.learning_windows import LEAST_POSTINGS
 from bestbefore.replay.papers.feeds.spans import LEARN_DAYS, START_S, Spans
 
 SEED = 12

@@ -10,6 +10,7 @@ import numpy as np
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.polling import Listed, Measured, policy_retrievals_s
 from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLINE, PLANNED, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S, Spans
 from bestbefore.replay.papers.feeds.strategies import evenly
@@ -17,7 +18,6 @@ from bestbefore.replay.papers.feeds.tables import Found
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.simulate.polling import Listed, Measured, policy_retrievals_s
 
 MIN_INTERVAL_S = 60.0
 

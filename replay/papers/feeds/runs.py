@@ -5,10 +5,10 @@ from functools import partial
 
 from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.polling import Measured, Schedules
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import both, divided, papers_points, timed, uniform
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.simulate.polling import Measured, Schedules
 
 BUDGETS = (1, 2, 4, 8)
 """Retrievals a day of a feed on average."""

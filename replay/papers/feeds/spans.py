@@ -14,9 +14,9 @@ from scipy.optimize import brentq
 
 from bestbefore.policies.models.patterns import hourly_counts
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
+from bestbefore.replay.papers.feeds.polling import Postings
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.simulate.complete import Grouping
-from bestbefore.replay.simulate.polling import Postings
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.columns.files import read_updates
 from bestbefore.replay.traces.errors import TraceError

@@ -13,9 +13,9 @@ from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.online.spacing import GOLDEN
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, grid_h
-from bestbefore.policies.prefetch.timing.search import refined_points
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
-from bestbefore.replay.simulate.polling import Recurrent, Spaced
+from bestbefore.replay.papers.feeds.point_search import refined_points
+from bestbefore.replay.papers.feeds.polling import Recurrent, Spaced
 
 WEEK_DAYS = 7
 Points = Callable[[Intensity, int], FloatArray]

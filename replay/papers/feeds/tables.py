@@ -7,6 +7,7 @@ import numpy as np
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.polling import Measured, Spaced
 from bestbefore.replay.papers.feeds.runs import (
     ALLOCATION,
     BOTH,
@@ -24,7 +25,6 @@ from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.simulate.polling import Measured, Spaced
 
 PRINTED = {
     UNIFORM: ("645", "1440", "392"),

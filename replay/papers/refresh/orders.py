@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from bestbefore.policies.prefetch.order import Order, Simulated, age, freshness, simulate
 from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside
+from bestbefore.replay.papers.refresh.synchronisation import Order, Simulated, age, freshness, simulate
 
 RATIOS = (0.1, 0.5, 1.0, 2.0, 5.0, 20.0)
 ELEMENTS, SWEEPS, SEED = 1000, 300, 2003
@@ -43,9 +43,9 @@ def write(page: Page) -> None:
     found = simulations()
     page.section("Table II: freshness and age of the synchronisation orders")
     page.text(
-        f"""The table prints formulas, no values. Here they are evaluated (`policies/prefetch/order.py`) and compared
-        with a simulation of what they describe: {ELEMENTS:,} elements with Poisson changes, synchronised in {SWEEPS}
-        sweeps of as many steps, seed {SEED}. The ratio r is changes over synchronisations; age is in units of the mean
+        f"""The table prints formulas, no values. Here they are evaluated (`replay/papers/refresh/synchronisation.py`)
+        and compared with a simulation of what they describe: {ELEMENTS:,} elements with Poisson changes, synchronised in
+        {SWEEPS} sweeps of as many steps, seed {SEED}. The ratio r is changes over synchronisations; age is in units of the mean
         time between synchronisations; ± is one standard error. Of these {2 * len(found)} values the furthest is
         {furthest(found):.1f} standard errors from its formula."""
     )

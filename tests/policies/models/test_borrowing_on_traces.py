@@ -14,8 +14,8 @@ from bestbefore.policies.models.borrowing import believed_profiles, believed_rat
 from bestbefore.policies.models.patterns import hourly_counts, profiles
 from bestbefore.policies.models.rates.seen import Seen
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
-from bestbefore.policies.prefetch.timing.learning import delays_at_points_s
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
+from bestbefore.replay.papers.feeds.learning_windows import delays_at_points_s
 
 ONE_GROUP = np.zeros(1, dtype=np.intp)
 

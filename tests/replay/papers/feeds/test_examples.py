@@ -7,9 +7,9 @@ from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import expected_delay
 from bestbefore.replay.papers.feeds.examples import EXAMPLE_1, RETRIEVALS, areas, example_2
 from bestbefore.replay.papers.feeds.pollers import mean_at, polled
+from bestbefore.replay.papers.feeds.polling import Measured
 from bestbefore.replay.papers.feeds.population import burstiness
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
-from bestbefore.replay.simulate.polling import Measured
 
 
 def test_example_1():

@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestbefore.policies.prefetch.order import Order
 from bestbefore.policies.units import DAY_S
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh.crawled import DAYS, REAL_FILES, crawl, real_pages, write
+from bestbefore.replay.papers.refresh.synchronisation import Order
 from bestbefore.replay.papers.work import Work
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from bestbefore.policies.prefetch.checked import RowError
-from bestbefore.policies.prefetch.discrete.embarrassment import click_probabilities, embarrassment_weights
+from bestbefore.replay.papers.crawling.embarrassment_weights import click_probabilities, embarrassment_weights
 
 
 def test_a_weight_is_the_chance_of_return_and_click_and_a_wrong_answer() -> None:

@@ -2,8 +2,8 @@ import math
 
 import numpy as np
 import pytest
+from compared.corrected_rates import corrected_from_flags, corrected_from_latest
 
-from bestbefore.policies.models.rates.corrected import corrected_from_flags, corrected_from_latest
 from bestbefore.policies.models.rates.likelihood import most_likely
 from bestbefore.policies.models.rates.seen import Seen
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bestbefore.policies.prefetch.slots.assignment import Slots, assign
-from bestbefore.policies.prefetch.slots.restricted import assign_restricted
+from bestbefore.replay.papers.crawling.restricted_slots import assign_restricted
 
 SLOTS = Slots.of(4.0, [4])
 

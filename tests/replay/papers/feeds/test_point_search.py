@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.prefetch.timing.exact import points_on_grid
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay, uniform_points
-from bestbefore.policies.prefetch.timing.search import exhaustive_points, refined_points
+from bestbefore.replay.papers.feeds.point_search import exhaustive_points, refined_points
 
 HALF_HOURS = np.arange(48) / 2.0
 SINE = Intensity.of(np.arange(101) / 100, 2 + 2 * np.sin(2 * np.pi * (np.arange(100) + 0.5) / 100))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.prefetch.order import Order, age, freshness, simulate, waits
+from bestbefore.replay.papers.refresh.synchronisation import Order, age, freshness, simulate, waits
 
 ORDERS = tuple(Order)
 

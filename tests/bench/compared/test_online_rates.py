@@ -2,10 +2,10 @@ import math
 
 import numpy as np
 import pytest
+from compared.online_rates import Polls, after_contact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.rates.online import Polls, after_contact
 from bestbefore.policies.models.rates.posterior import believed
 from bestbefore.policies.models.rates.prior import GammaRate
 from bestbefore.policies.models.rates.seen import Seen

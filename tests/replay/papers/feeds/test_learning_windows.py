@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.prefetch.timing.learning import (
+from bestbefore.policies.units import DAY_S, HOUR_S
+from bestbefore.replay.papers.feeds.learning_windows import (
     delays_at_points_s,
     delays_at_rates_s,
     mean_delay_of_pattern_window_s,
     mean_delay_of_rate_window_s,
 )
-from bestbefore.policies.units import DAY_S, HOUR_S
 
 
 def test_retrievals_of_a_constant_rate_are_evenly_spaced():

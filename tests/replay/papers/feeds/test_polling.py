@@ -14,7 +14,7 @@ from bestbefore.policies.validation.baselines.fixed import Fixed
 from bestbefore.policies.validation.baselines.miniflux import Miniflux
 from bestbefore.policies.validation.baselines.never import Never
 from bestbefore.policies.validation.baselines.nutch import Nutch
-from bestbefore.replay.simulate.polling import Listed, Measured, Postings, Recurrent, Spaced, policy_retrievals_s
+from bestbefore.replay.papers.feeds.polling import Listed, Measured, Postings, Recurrent, Spaced, policy_retrievals_s
 
 
 def postings(*feeds):
