@@ -1,0 +1,187 @@
+"""Which changes to the code the tests notice: `python tests/bench/mutation.py --mutants 420 --seed 1`.
+
+Each mutant (`mutants`) is written into a copy of the tree and the tests that concern its module run there, the nearest
+first: those of its name, those of its folder, those that import it. It is killed when one of them fails. Those that
+survive are listed, as are those that tests/data/equivalent_mutants.txt says no test can notice, with the reason.
+`--out FILE` writes the page docs/results/mutation.md. Nothing is asserted.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from queue import SimpleQueue
+
+from mutants import Mutant, drawn
+from results_page import write_page
+
+ROOT = Path(__file__).parent.parent.parent
+EQUIVALENT = ROOT / "tests/data/equivalent_mutants.txt"
+COPIED = ("addon", "policies", "replay", "tests", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
+ANSWERS = ("addon/proxy", "addon/engine", "addon/rfc9111")
+"""Folders of what answers clients, for which tests on real processes run, too."""
+IMPORTERS_AT_MOST = 10
+"""The nearest of the tests that import a module."""
+EXPLANATION = """Small changes to the code, drawn at random over the folders: a comparison at its boundary or turned
+round, `and` for `or`, an operator of arithmetic, a constant plus one, a statement left out. A mutant is *killed* when a
+test fails; *equivalent* where no test could notice it, which was judged by reading. The tests run are those of the
+module's name, then those of its folder, then those that import it, tests on real processes among them; not the whole
+suite."""
+
+
+def tests_of(mutant: Mutant, tested_by: dict[str, str]) -> Iterator[list[str]]:
+    """The tests to run, stage by stage."""
+    module = mutant.path.removesuffix(".py")
+    folder, _, name = module.rpartition("/")
+    with_it = {test for test, names in tested_by.items() if module in names.split()}
+    done = {test for test in (f"tests/{folder}/test_{name}.py", *with_it) if (ROOT / test).is_file()}
+    yield sorted(done)
+    beside = {str(path.relative_to(ROOT)) for path in (ROOT / "tests" / folder).glob("test_*.py")} - done
+    yield sorted(beside)
+    dotted = f"bestbefore.{module.replace('/', '.')} import"
+    importing = {
+        str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py") if dotted in path.read_text()
+    }
+    live = ("proxy", "request_framing", "bounds") if folder.startswith(ANSWERS) else ()
+    others = sorted(importing - done - beside, key=lambda test: len(os.path.commonpath([test, f"tests/{folder}"])))
+    yield [*others[-IMPORTERS_AT_MOST:], *(f"tests/live/test_{name}.py" for name in live)]
+
+
+class Copy:
+    """A copy of the tree whose modules are found before those that are installed, and what runs tests in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        folder.mkdir()
+        for name in COPIED:
+            if (ROOT / name).is_dir():
+                shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(ROOT / name, folder / name)
+        package = folder / "build/src/bestbefore"
+        package.mkdir(parents=True)
+        for name in ("addon", "policies", "replay"):
+            (package / name).symlink_to(folder / name)
+        environment = {**os.environ, "PYTHONPATH": str(folder / "build/src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        command = [sys.executable, "-P", "-W", "ignore", str(ROOT / "tests/bench/preloaded_pytest.py")]
+        self._runner = subprocess.Popen(
+            command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def status(self, tests: Sequence[str]) -> str:
+        """The exit status of pytest, `0` where there is nothing to run; or `timeout`."""
+        if not tests:
+            return "0"
+        assert self._runner.stdin is not None
+        assert self._runner.stdout is not None
+        self._runner.stdin.write(json.dumps([*tests]) + "\n")
+        self._runner.stdin.flush()
+        return self._runner.stdout.readline().strip()
+
+    def close(self) -> None:
+        assert self._runner.stdin is not None
+        self._runner.stdin.close()
+        self._runner.wait()
+
+
+def outcome(copy: Copy, mutant: Mutant, tested_by: dict[str, str]) -> str:
+    """By which stage the mutant is killed, or `survived`."""
+    path = copy.folder / mutant.path
+    source = path.read_bytes()
+    path.write_bytes(mutant.applied(source))
+    try:
+        for stage, tests in zip(("name", "folder", "importers"), tests_of(mutant, tested_by), strict=True):
+            status = copy.status(tests)
+            # 5: none of the tests is one that is not slow. A stage that takes too long shows nothing but in the first.
+            if status not in ("0", "5") and (status != "timeout" or stage == "name"):
+                return stage
+    finally:
+        path.write_bytes(source)
+    return "survived"
+
+
+def equivalents() -> dict[str, str]:
+    """Mutants that no test can notice, as they print without their line, and why."""
+    lines = EQUIVALENT.read_text().splitlines() if EQUIVALENT.is_file() else []
+    return dict(line.split(" -- ", 1) for line in lines if line and not line.startswith("#"))
+
+
+def without_line(mutant: Mutant) -> str:
+    return f"{mutant.path}: {str(mutant).partition(': ')[2]}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--mutants", type=int, default=420)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--folders", nargs="+", default=["addon", "policies"])
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    spec = spec_from_file_location("mirror", ROOT / "tests/test_mirror.py")
+    assert spec is not None
+    assert spec.loader is not None
+    mirror = module_from_spec(spec)
+    spec.loader.exec_module(mirror)
+    found = drawn(ROOT, given.folders, given.mutants, given.seed)
+    known, began = equivalents(), time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
+        copies: SimpleQueue[Copy] = SimpleQueue()
+        for job in range(given.jobs):
+            copies.put(Copy(Path(folder) / str(job)))
+
+        def judged(mutant: Mutant) -> str:
+            if without_line(mutant) in known:
+                return "equivalent"
+            copy = copies.get()
+            try:
+                return outcome(copy, mutant, mirror.TESTED_BY)
+            finally:
+                copies.put(copy)
+
+        outcomes: list[str] = []
+        with ThreadPoolExecutor(given.jobs) as pool:
+            for mutant, became in zip(found, pool.map(judged, found), strict=True):
+                outcomes.append(became)
+                spent = time.monotonic() - began
+                print(f"{len(outcomes)}/{len(found)} {spent:.0f} s {became}: {mutant}", file=sys.stderr, flush=True)
+        for _ in range(given.jobs):
+            copies.get().close()
+    text = page(found, outcomes, known)
+    print(text)
+    if given.out is not None:
+        write_page(given.out, "Which changes to the code the tests notice", EXPLANATION, text, preformatted=False)
+
+
+def page(found: Sequence[Mutant], outcomes: Sequence[str], known: dict[str, str]) -> str:
+    """The table by folder, and the mutants that were not killed."""
+    rows: dict[str, Counter[str]] = {}
+    for mutant, became in zip(found, outcomes, strict=True):
+        rows.setdefault("/".join(mutant.path.split("/")[:2]).removesuffix(".py"), Counter())[became] += 1
+    rows["all"] = sum(rows.values(), Counter[str]())
+    lines = ["| folder | mutants | equivalent | killed | survived | of those not equivalent |", "|---" * 6 + "|"]
+    for folder, counts in rows.items():
+        total, survived, same = counts.total(), counts["survived"], counts["equivalent"]
+        killed = total - survived - same
+        share = f"{killed / (killed + survived):.0%}" if killed + survived else ""
+        lines.append(f"| {folder} | {total} | {same} | {killed} | {survived} | {share} |")
+    for title, wanted in (("Survived", "survived"), ("Equivalent", "equivalent")):
+        lines += ["", f"{title}:", ""]
+        for mutant, became in zip(found, outcomes, strict=True):
+            if became == wanted:
+                reason = f" ({known[without_line(mutant)]})" if became == "equivalent" else ""
+                lines.append(f"- {mutant}{reason}")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
