@@ -1,4 +1,4 @@
-"""What happens to one request.
+"""The proxy: everything that happens to one request.
 
 Core (pure, no I/O, time is an argument): `rfc9111` says what HTTP allows, `engine` turns an event and a moment into
 what to do, `rules` holds the records that configuration is parsed into. Shell: `proxy` (mitmproxy and the network),

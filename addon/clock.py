@@ -1,4 +1,4 @@
-"""The only reader of time: policy time for what is decided, monotonic time for what is waited for.
+"""Clocks, the only readers of time: policy time for decisions, monotonic time for waiting.
 
 Policy time is Unix seconds (UTC). Everything that is stored, compared or sent in a header is policy time; below the
 shells it is an argument. It may jump: whoever sets the system clock back or forward moves it, and a copy stored
@@ -23,7 +23,7 @@ _EXPECTED = (
 
 
 class Clock(Protocol):
-    """What a shell asks for the time."""
+    """The interface of a clock."""
 
     def now(self) -> float:
         """Policy time, Unix seconds."""
@@ -32,7 +32,7 @@ class Clock(Protocol):
         """Real seconds since some fixed moment; never goes back, never runs fast."""
 
     def to_real_s(self, policy_s: float) -> float:
-        """How many real seconds pass while policy time advances by `policy_s` seconds."""
+        """Return the real seconds that pass while policy time advances by `policy_s` seconds."""
 
 
 class RealClock:
@@ -102,7 +102,7 @@ class ManualClock:
 
 
 def clock_from_environment(environ: Mapping[str, str]) -> RealClock | FastClock:
-    """The real clock, or the one that BESTBEFORE_CLOCK=START,FACTOR asks for.
+    """Return the real clock, or the one that BESTBEFORE_CLOCK=START,FACTOR asks for.
 
     START is `now`, Unix seconds in [0, 1e11], or an ISO 8601 time (UTC unless it bears an offset); FACTOR is in
     [1, 1e6]. Unset or empty: the real clock. Raises ValueError with a message for the user for anything else.

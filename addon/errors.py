@@ -6,7 +6,7 @@ import click
 
 
 class InputError(click.ClickException):
-    """What the user gave is wrong: exit status 2.
+    """An error in the user's input: exit status 2.
 
     The message is for the user: one line for each thing that is wrong, which names file, line, value and what was
     expected. (An error that is not the user's input, such as a port in use, is a click.ClickException: exit status 1.)

@@ -48,11 +48,11 @@ def matches_stars(pattern: str, text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HostPattern:
-    """Which hosts are meant.
+    """A pattern of hosts.
 
-    Grammar: `*` | [`*.`] NAME | IPv4 | IPv6 | `[` IPv6 `]`. A NAME is labels of letters, digits, `-` and `_`, joined
-    by dots; other letters are taken as their IDNA form. Case and one final dot do not matter. `*` is every host.
-    `*.example.org` is every host that ends in `.example.org`, at any depth, and so not `example.org` itself.
+    Grammar: `*` | [`*.`] NAME | IPv4 | IPv6 | `[` IPv6 `]`. A NAME is labels of letters, digits, `-` and `_`,
+    joined by dots; other letters are taken as their IDNA form. Case and one final dot do not matter. `*` is every
+    host. `*.example.org` is every host that ends in `.example.org`, at any depth, and so not `example.org` itself.
     """
 
     text: str
@@ -92,7 +92,7 @@ class HostPattern:
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """Which objects are meant: a host pattern and, after it, optionally a path pattern, as in `example.org/feeds/*`.
+    """A pattern of objects: a host pattern and optionally a path pattern, as in `example.org/feeds/*`.
 
     A path pattern starts with `/` and must match the whole path, in the case given; each `*` in it is any text,
     slashes too. If it has a `?` it is compared with path and query, else with the path alone: `/feed` matches
@@ -122,7 +122,7 @@ class Pattern:
 
 @dataclass(frozen=True, slots=True)
 class DomainRule:
-    """What the objects of one pattern get."""
+    """The rule for the objects of one pattern."""
 
     match: Pattern
     policy: Bounded
@@ -156,7 +156,7 @@ class DomainRule:
 
 @dataclass(frozen=True)
 class Rules:
-    """All rules, in their order. The first that matches wins; the default's own pattern is not looked at."""
+    """All rules, in their order. The first that matches applies; the pattern of the default rule is ignored."""
 
     default: DomainRule
     domains: tuple[DomainRule, ...] = ()

@@ -1,10 +1,10 @@
-"""Where the command line begins: before anything is imported, so that Ctrl-C ends it quietly from the first moment."""
+"""The entry point of the command line, before anything is imported: Ctrl-C ends it quietly from the first moment."""
 
 import sys
 
 
 def main() -> None:
-    """As `cli.main`."""
+    """Run `cli.main`."""
     try:
         from bestbefore.addon import cli
 

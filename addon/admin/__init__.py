@@ -1,1 +1,1 @@
-"""What is shown: metrics, the health page, the request log and the summary."""
+"""Metrics, health page, request log and summary."""

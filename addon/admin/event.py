@@ -1,11 +1,11 @@
-"""What is told of each answered request: one record, from which log line, metrics and summary are made."""
+"""The record of an answered request, from which log line, metrics and summary are made."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class Outcome(StrEnum):
-    """How a request was answered."""
+    """The outcome of a request."""
 
     HIT = "hit"
     """From the store, without contact."""
@@ -27,7 +27,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """One request and how it was answered."""
+    """A request and how it was answered."""
 
     time_s: float
     """Policy time at which the request came."""

@@ -80,7 +80,7 @@ class Metrics:
         self._bytes_by: dict[str, tuple[Counter, Counter]] = {}
 
     def add(self, answered: Answered) -> None:
-        """Count one request."""
+        """Count a request."""
         if not answered.background:
             key = (answered.outcome, answered.reason)
             (self._requests_by.get(key) or self._requests_child(*key)).inc()

@@ -1,4 +1,5 @@
-"""What comes from the network, made fit to be shown: no control character reaches a terminal, no secret a log."""
+"""Conversion of text from the network to what may be shown: no control characters on a terminal, no secrets in a log.
+"""
 
 import re
 
@@ -30,7 +31,7 @@ def bare_url(url: str) -> str:
 
 
 def plain_word(text: str) -> str:
-    """The text with each character that is not printable ASCII, and each blank, percent-encoded.
+    """Percent-encode each character that is not printable ASCII, and each blank.
 
     A character up to 0xff stands for one byte, as in the paths of `rfc9111.message`; a later one for its UTF-8.
     """

@@ -1,4 +1,4 @@
-"""Metrics of prefetching."""
+"""The metrics of prefetching."""
 
 from collections.abc import Iterable
 
@@ -42,13 +42,13 @@ class PrefetchMetrics:
                 gone.set(0)
 
     def planned(self, made_s: float, objects: int, jobs: int) -> None:
-        """Another plan is in force."""
+        """Record the plan that is now in force."""
         self._planned_s.set(made_s)
         self._objects.set(objects)
         self._jobs.set(jobs)
 
     def waiting(self, jobs: int) -> None:
-        """So many jobs are due."""
+        """Record how many jobs are due."""
         self._waiting.set(jobs)
 
     def started(self, late_s: float) -> None:
@@ -65,7 +65,7 @@ class PrefetchMetrics:
             self._delay.observe(max(delay_s, 0.0))
 
     def dropped(self, jobs: int) -> None:
-        """So many jobs were given up."""
+        """Count jobs that were given up."""
         self._dropped.inc(jobs)
 
     def broke(self) -> None:

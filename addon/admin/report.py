@@ -1,4 +1,4 @@
-"""What is known of an object and what follows from it now, as plain values: what `show` prints, and its JSON.
+"""Reports on objects as plain values: what `show` prints, and its JSON.
 
 Pure: records and copies come from the store, the moment is an argument. Times are Unix seconds (UTC).
 """
@@ -32,7 +32,7 @@ _NO_DIRECTIVES = of_request(Fields(), honour=True)
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """One update: it happened in (after_s, by_s], or at the moment that both are."""
+    """An update in (after_s, by_s], or at the moment that both are."""
 
     after_s: float
     by_s: float
@@ -40,7 +40,7 @@ class UpdateReport:
 
 @dataclass(frozen=True, slots=True)
 class FeedReport:
-    """What is remembered of a feed besides its postings, which are its updates."""
+    """The state of a feed besides its postings, which are its updates."""
 
     items: int
     """In its last document."""
@@ -54,7 +54,7 @@ class FeedReport:
 
 @dataclass(frozen=True, slots=True)
 class RateReport:
-    """How often an object changes, by what its contacts have shown, and between what it may lie (`CONFIDENCE`)."""
+    """The rate of updates of an object, as its contacts have shown it, with an interval (`CONFIDENCE`)."""
 
     per_hour: float | None
     """None: every contact found it changed, and any high rate may be."""
@@ -89,7 +89,7 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Expires:
-    """Until when a copy may be served without contact, and what decided."""
+    """The time until which a copy may be served without contact, and the reason."""
 
     expiry_s: float | None
     """None: it is validated each time."""
@@ -98,7 +98,7 @@ class Expires:
 
 @dataclass(frozen=True, slots=True)
 class VariantReport:
-    """A stored copy."""
+    """The report on a stored copy."""
 
     status: int
     size_bytes: int
@@ -121,7 +121,7 @@ class VariantReport:
 
 @dataclass(frozen=True, slots=True)
 class PlannedFetch:
-    """The next fetch of an object that is made unasked."""
+    """The next background fetch of an object."""
 
     due_s: float
     gain: float
@@ -170,7 +170,7 @@ def object_report(
     now_s: float,
     prefetch: PlannedFetch | None = None,
 ) -> ObjectReport:
-    """All that is known of the object. The copies bear the verdicts of the rule's policy."""
+    """Return the report on an object. The copies must bear the verdicts of the rule's policy."""
     return ObjectReport(
         url=url,
         now_s=now_s,

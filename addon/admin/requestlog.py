@@ -1,4 +1,4 @@
-"""One line for each answered request, for a terminal or a file.
+"""The request log: one line per answered request, for a terminal or a file.
 
 It runs for each request, so a line is one formatted string: rich is asked once, at the start, how a word is coloured
 on this terminal.

@@ -90,7 +90,7 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
 
 
 def _rate(rate: RateReport) -> str:
-    """As the time between two updates, which is what is compared with lifetimes."""
+    """Return the rate as the time between two updates, which is what lifetimes are compared with."""
     shortest = span(HOUR_S / rate.high_per_hour) if rate.high_per_hour else "0s"
     longest = span(HOUR_S / rate.low_per_hour) if rate.low_per_hour else "forever"
     if rate.per_hour is None:

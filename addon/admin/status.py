@@ -14,7 +14,7 @@ class StoreStatus(Protocol):
 
     @property
     def conditions(self) -> AbstractSet[str]:
-        """What holds now: down, full, unwritable and the like, a closed set of words."""
+        """The conditions that hold now, such as down, full or unwritable: a closed set of words."""
 
     @property
     def pending_observations(self) -> int:
@@ -30,23 +30,23 @@ class StoreStatus(Protocol):
 
     @property
     def dropped_observations(self) -> int:
-        """Since the start: not kept, because too many waited."""
+        """The number of observations not kept because too many waited, since the start."""
 
     @property
     def dropped_copies(self) -> int:
-        """Since the start: not kept, because the backend was full or down for too long."""
+        """The number of copies not kept because the backend was full or down for too long, since the start."""
 
     @property
     def write_lag_s(self) -> float:
-        """For how long something has waited that could not be written, seconds; 0 if no longer than usual."""
+        """Seconds for which something has waited that could not be written; 0 if no longer than usual."""
 
     @property
     def write_errors(self) -> Mapping[str, int]:
-        """Since the start: single entries that could not be written, by kind."""
+        """Single entries that could not be written, by kind, since the start."""
 
     @property
     def corrupt_entries(self) -> Mapping[str, int]:
-        """Since the start: what was found corrupt in the store, by kind."""
+        """Corrupt entries found in the store, by kind, since the start."""
 
     @property
     def memory_cache_bytes(self) -> float:

@@ -1,4 +1,4 @@
-"""Counts of what was answered: since the start and in the current period, in all and for each registrable domain.
+"""Counts of requests: since the start and in the current period, in total and for each registrable domain.
 
 The proxy prints it each hour and at its end. The hours are real ones: under a fast clock an hour of policy time may
 be a second, and nobody reads a summary a second.
@@ -33,7 +33,7 @@ type Row = tuple[str, tuple[str, ...]]
 
 @dataclass(slots=True)
 class RequestCounts:
-    """What happened to some requests."""
+    """The counts of a set of requests."""
 
     requests: int = 0
     hits: int = 0
@@ -113,7 +113,7 @@ class Summary:
         self._total, self._period = DomainCounts(), DomainCounts()
 
     def add(self, answered: Answered) -> None:
-        """Count one request."""
+        """Count a request."""
         _, separator, rest = answered.url.partition("://")
         domain = _domain((rest if separator else answered.url).partition("/")[0])
         self._total.add(domain, answered)

@@ -53,5 +53,5 @@ def size(n_bytes: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """One digit after the point below 10, unless it is 0; none above."""
+    """Format a value with one decimal below 10, unless that is 0; with none from 10 on."""
     return f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"

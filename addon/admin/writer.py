@@ -1,4 +1,4 @@
-"""Writes to a terminal, pipe or file from a thread of its own, so that whoever does not read holds up nobody.
+"""A writer to a terminal, pipe or file in a thread of its own, so that a slow reader blocks no request.
 
 A terminal may be stopped (Ctrl-S), an ssh connection dead, a pipe full, a disk slow. A write to any of these waits,
 perhaps for hours, and a proxy that waited with it would be down.

@@ -1,1 +1,1 @@
-"""One file for each command of the command line that concerns the proxy."""
+"""The commands of the command line that concern the proxy, one file each."""

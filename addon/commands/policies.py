@@ -22,7 +22,7 @@ def command() -> None:
 
 
 def lines() -> Iterator[str]:
-    """Two for each policy, and one for what bounds all of them while a proxy runs."""
+    """Yield two lines for each policy, and one for the bounds that apply to all of them in a proxy."""
     for name, policy in POLICIES.items():
         yield spec_text(name, params(policy()))
         only = "" if name in LIVE_POLICIES else " (In replays only.)"
@@ -32,5 +32,5 @@ def lines() -> Iterator[str]:
 
 
 def _first_line(policy: type) -> str:
-    """That of its file."""
+    """Return the first line of the docstring of the policy's file."""
     return (sys.modules[policy.__module__].__doc__ or "").partition("\n")[0]

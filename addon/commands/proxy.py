@@ -31,7 +31,7 @@ from bestbefore.addon.errors import InputError
 def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> None:
     """Run the caching proxy."""
     if os.environ.get(VARIABLE) and not (options["state"] or options["store"]):
-        raise InputError(f"{VARIABLE} needs --state or --store: a store used under another clock must be a separate one")
+        raise InputError(f"{VARIABLE} needs --state or --store: another clock needs another store")
     try:
         clock = clock_from_environment(os.environ)
     except ValueError as error:
@@ -86,10 +86,10 @@ def _greet(text: str) -> None:
 
 
 class _Plain(logging.Formatter):
-    """One line a record; a traceback only where the user debugs."""
+    """A log formatter of one line per record; with a traceback only if BESTBEFORE_DEBUG is set."""
 
     def formatException(self, ei: Any) -> str:  # noqa: N802
-        """logging's method."""
+        """Format an exception, as logging asks."""
         return super().formatException(ei) if os.environ.get("BESTBEFORE_DEBUG") else ""
 
 

@@ -1,4 +1,4 @@
-"""How [default] and the [[domain]] tables become rules."""
+"""The parser of [default] and of the [[domain]] tables, which become rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -136,7 +136,7 @@ def _choose(
 
 
 def _wrong_alone(policy: str, key: str, value: Any) -> str | None:
-    """What make_policy has against one parameter, whatever the others are."""
+    """Return why make_policy refuses one parameter, whatever the others are; None if it does not."""
     try:
         make_policy(policy, {key: value})
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Where in a TOML text each key stands. tomllib gives lines for syntax errors only."""
+"""The line of each key of a TOML text. tomllib gives lines for syntax errors only."""
 
 import re
 import tomllib
@@ -20,7 +20,7 @@ _PART = re.compile(_KEY_PART)
 
 
 class KeyLines:
-    """The line, from 1, of each table and key of a text that tomllib has accepted.
+    """The lines, from 1, of the tables and keys of a text that tomllib has accepted.
 
     Keys inside inline tables are not told apart: they are where the value begins that they are part of.
     """

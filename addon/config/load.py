@@ -1,4 +1,6 @@
-"""From a file and the options of the command line to settings and rules, or to all that is wrong."""
+"""The loading of a configuration: from a file and the options of the command line to settings and rules, or to all
+errors.
+"""
 
 import os
 import re

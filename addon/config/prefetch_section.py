@@ -47,8 +47,9 @@ class FetchBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefetchSettings:
-    """Each field is the key of [prefetch] of the same name; the values here are the defaults. All change while the
-    proxy runs."""
+    """The settings of [prefetch]: each field is the key of the same name; the values are the defaults. All may change
+    while the proxy runs.
+    """
 
     enabled: bool = False
     budget: FetchBudget = FetchBudget(5000, DAY_S)

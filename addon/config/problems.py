@@ -1,4 +1,4 @@
-"""What is wrong with a configuration: all of it at once, one line each."""
+"""The errors of a configuration: all of them together, one line each."""
 
 import json
 import re
@@ -77,7 +77,7 @@ def _read(
 
 
 def unknown(kind: str, name: str, names: Collection[str]) -> str:
-    """That there is no key or section of this name, and which was perhaps meant or else what they all are."""
+    """Return the error for an unknown key or section, with the nearest name or else all of them."""
     meant = nearest(name, names)
     return f"there is no such {kind}, " + (f"did you mean {meant}?" if meant else f"expected one of {', '.join(names)}")
 

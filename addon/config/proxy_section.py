@@ -1,4 +1,4 @@
-"""How [proxy], under the options of the command line, becomes the settings."""
+"""The parser of [proxy], which with the options of the command line becomes the settings."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +14,7 @@ _SMALLEST_IN_FLIGHT_BYTES = 1 << 20
 
 
 def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
-    """How each key of [proxy] is read; a relative path is seen from `folder`."""
+    """Return the reader of each key of [proxy]; relative paths are relative to `folder`."""
     return {
         "listen": values.address,
         "mode": values.mode,

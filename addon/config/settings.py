@@ -1,4 +1,4 @@
-"""What [proxy] says, parsed: the settings of a process, as opposed to the rules of domains."""
+"""The settings of a process, parsed from [proxy], as opposed to the rules of domains."""
 
 import ipaddress
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ TRAFFIC_CLIENTS: tuple[TrafficClients, ...] = ("hash", "address", "none")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen. Port 0 lets the system choose one."""
+    """An address to listen on. Port 0 lets the system choose one."""
 
     host: str
     port: int
@@ -51,7 +51,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Each field is the key of [proxy] of the same name; the values here are the defaults."""
+    """The settings of [proxy]: each field is the key of the same name; the values are the defaults."""
 
     listen: Address = Address("127.0.0.1", 8080)
     mode: Server | None = None

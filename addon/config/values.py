@@ -1,4 +1,4 @@
-"""How one configured value is read. Each function returns the value or raises ValueError: what was expected."""
+"""Readers of single values of a configuration. Each returns the value or raises ValueError: what was expected."""
 
 import difflib
 import ipaddress
@@ -31,7 +31,7 @@ def nearest(name: str, names: Collection[str]) -> str | None:
 
 
 def as_it_is(value: object) -> object:
-    """For what is checked later, by who knows more."""
+    """Return the value unchanged, for keys that are checked later."""
     return value
 
 
@@ -125,7 +125,7 @@ def server(value: object) -> Server:
 
 
 def mode(value: object) -> Server | None:
-    """None for a forward proxy, the origin of a reverse one."""
+    """Parse a mode: None for a forward proxy, the origin of a reverse one."""
     if value == "forward":
         return None
     if isinstance(value, str) and value.startswith("reverse:"):

@@ -12,7 +12,7 @@ from bestbefore.addon.rules import Rules
 
 
 class _FileState(NamedTuple):
-    """What tells one state of the file from another."""
+    """What identifies a version of the file."""
 
     modified_ns: int
     changed_ns: int
@@ -56,7 +56,7 @@ class ConfigWatch:
         """The configuration in force."""
 
     def poll(self) -> Reloaded | Refused | None:
-        """What a change of the file has led to; None if there was none, or it makes no difference."""
+        """Return the result of a change of the file; None if there was none, or if it makes no difference."""
         state = self._file_state()
         keeps_still = state == self._seen
         self._seen = state

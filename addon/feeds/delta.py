@@ -9,14 +9,14 @@ from bestbefore.addon.feeds.extract import extract
 
 
 class _Span(NamedTuple):
-    """Where an item stands."""
+    """The position of an item in a document."""
 
     start: int
     end: int
 
 
 class _CannotTellError(Exception):
-    """Where the items stand cannot be said with certainty."""
+    """The positions of the items cannot be determined with certainty."""
 
 
 def reduced(body: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:

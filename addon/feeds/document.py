@@ -1,4 +1,4 @@
-"""What a feed says at one moment: its items, and how often it wants to be asked."""
+"""A feed document: its items, and the hints on how often to poll it."""
 
 import hashlib
 from collections import Counter
@@ -12,14 +12,14 @@ ITEMS_AT_MOST = 1024
 
 
 def digest(text: str | bytes) -> int:
-    """A number of 63 bits that stands for a text."""
+    """Return a 63-bit digest of a text."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest()) >> 1
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One item (RSS) or entry (Atom), as it stands in one document."""
+    """An item (RSS) or entry (Atom) of one document."""
 
     name: str
     """What tells it from other items: the identifier that the feed gives it, else its link, else its words."""
@@ -31,7 +31,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Hints:
-    """What a feed declares about when it is worth asking."""
+    """The hints of a feed on when it is worth polling."""
 
     least_s: float = 0.0
     """For how long a copy may be kept before it is asked again: the longer of ttl and sy:updatePeriod, s."""
@@ -43,7 +43,7 @@ class Hints:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One feed as it was at one moment."""
+    """A feed at one moment."""
 
     kind: str
     """`rss`, `rdf`, `atom` or `json`."""
@@ -68,10 +68,10 @@ class Document:
 
 
 def told_apart(items: Iterable[Item], otherwise: Sequence[str]) -> tuple[Item, ...]:
-    """The items with names that are all different.
+    """Return the items with distinct names.
 
-    `otherwise`: for each, further words to tell it by (its link and title). Items that share a name are named by these
-    too; those that share all of it are one item, told twice.
+    `otherwise`: for each, further words to tell it by (its link and title). Items that share a name are named by
+    these too; those that share all of it are one item, told twice.
     """
     listed = list(items)
     times = Counter(item.name for item in listed)

@@ -1,4 +1,4 @@
-"""From bytes to a feed, if they are one: by what they say, whatever the media type calls them.
+"""The extraction of a feed from bytes, by their content, whatever the media type says.
 
 Limits, so that work and memory are bounded whatever is sent: a document of more than `DOCUMENT_BYTES`, or of more
 than `MARKS_AT_MOST` tags and attributes, is no feed to us. It is stored and served as any other object. (Who reads what
@@ -22,7 +22,7 @@ START_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large a document may be to be read."""
+    """The limits on the size of a document."""
 
     document_bytes: int = DOCUMENT_BYTES
     marks: int = MARKS_AT_MOST

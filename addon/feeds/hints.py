@@ -1,4 +1,4 @@
-"""When a feed says it is worth asking, and how that bounds a learned expiry."""
+"""The hints of a feed on when it is worth polling, and how they bound a learned expiry."""
 
 import math
 from collections.abc import Sequence

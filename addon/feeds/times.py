@@ -45,7 +45,7 @@ def parse_time(text: str) -> float | None:
 
 
 def _full_year(digits: str) -> int:
-    """Two digits mean 1990 to 2089: there were no feeds before."""
+    """Return the year of two digits: 1990 to 2089, since there were no feeds before."""
     year = int(digits)
     return year if len(digits) == 4 else year + (1900 if year >= 90 else 2000)
 

@@ -120,7 +120,7 @@ def _item(node: Any, children: _Children) -> Item:
 
 
 def _words_of(children: _Children) -> str:
-    """What names an item that has neither identifier nor link."""
+    """Return a name for an item that has neither identifier nor link."""
     words = (children.text(key) for key in ("title", "description", "summary", "content", "encoded"))
     return "\n".join(words).strip()
 

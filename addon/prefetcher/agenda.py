@@ -6,10 +6,10 @@ from bestbefore.addon.store.plan import Job
 
 
 class Agenda:
-    """Of an object only the latest job that is due is kept, and of a domain the most valuable is next.
+    """The jobs to come and those that are due: of each object the latest, of each domain the most valuable first.
 
-    So what cannot be done in time is never what is worth most: a job of little value waits until the next one of its
-    object takes its place.
+    So what cannot be done in time is never what is worth most: a job of little value waits until the next one of
+    its object takes its place.
     """
 
     def __init__(self, domain_of: Callable[[str], str]) -> None:
@@ -42,16 +42,16 @@ class Agenda:
 
     @property
     def next_due_s(self) -> float | None:
-        """When the next job becomes due; None if none is to come."""
+        """Return when the next job becomes due; None if there is none."""
         return self._to_come[-1].due_s if self._to_come else None
 
     @property
     def waiting(self) -> int:
-        """How many jobs are due."""
+        """The number of jobs that are due."""
         return sum(map(len, self._due.values()))
 
     def domains(self) -> Iterator[str]:
-        """Those with jobs that are due, the one with the most valuable job first."""
+        """Yield the domains with jobs that are due, the one with the most valuable job first."""
         best = {domain: max(job.gain for job in jobs.values()) for domain, jobs in self._due.items() if jobs}
         return iter(sorted(best, key=lambda domain: -best[domain]))
 

@@ -1,4 +1,4 @@
-"""The objects that may be fetched unasked, with what is known of each: from the store to what a plan is made of."""
+"""The objects that may be prefetched, with what is known of each: the input of a plan, read from the store."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -21,7 +21,7 @@ MOST_OBJECTS = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """One object."""
+    """An object that may be prefetched."""
 
     url: str
     domain: str
@@ -89,5 +89,7 @@ async def candidates(
 
 
 def _teaches(record: Record) -> bool:
-    """Whether its contacts tell of changes: it has a validator, or lists its items. One contact tells nothing yet."""
+    """Return whether contacts show changes of the object: it has a validator, or lists its items. A single contact
+    shows none.
+    """
     return record.counted or record.contacts == 1

@@ -1,4 +1,4 @@
-"""What may be fetched unasked. A GET should be safe, and yet one can log out, unsubscribe or confirm somebody.
+"""The eligibility of objects for prefetching. A GET should be safe, and yet one can log out, unsubscribe or confirm.
 
 So only what is stored, has a validator, and was asked for at least twice by requests without Cookie and credentials;
 no URL that looks like a secret or a deed; nothing that a client alone may see or reach.
@@ -19,7 +19,7 @@ TOO_MANY_KEYS = 64
 
 
 class Refusal(StrEnum):
-    """Why an object is not fetched: log field and metric label."""
+    """The reason why an object is not prefetched: a log field and a metric label."""
 
     USERINFO = "userinfo"
     SECRET = "secret-in-query"  # noqa: S105 - no password, but the name of a reason
@@ -78,7 +78,7 @@ _NOT_A_LETTER = re.compile(r"[^a-z0-9]+")
 
 
 def refused_url(url: str) -> Refusal | None:
-    """Why this URL is not fetched unasked; None if nothing speaks against it."""
+    """Return why this URL is not prefetched; None if it may be."""
     if len(url) > LONGEST_URL:
         return Refusal.TOO_LONG
     parts = urlsplit(url)
@@ -120,12 +120,12 @@ def _begins_a_deed(segment: str) -> bool:
 
 
 def fetch_of(copies: tuple[Copy, ...], asked_from: tuple[str, ...], user_agent: str) -> tuple[Request, Reach] | Refusal:
-    """How to ask for an object unasked, and where that may lead; or why not.
+    """Return the request for prefetching an object, and where it may lead; or the reason against it.
 
-    Of several variants it is the one validated last, which is what a client asked for last. `asked_from`: the ranges of
-    private addresses from which clients have asked for it. The request has the fields that Vary names, as a client sent
-    them up to what means the same; the User-Agent too, if Vary names it: any other one would bring what nobody has
-    asked for. (Who we are still stands in Via.)
+    Of several variants it is the one validated last, which is what a client asked for last. `asked_from`: the
+    ranges of private addresses from which clients have asked for it. The request has the fields that Vary names, as
+    a client sent them up to what means the same; the User-Agent too, if Vary names it: any other one would bring
+    what nobody has asked for. (Who we are still stands in Via.)
     """
     usable = [copy for copy in copies if copy.has_validator and copy.head.status == 200 and not copy.partition]
     if not usable:

@@ -1,4 +1,4 @@
-"""One fetch that nobody waits for, through the same engine, cache and histories as those of clients."""
+"""A single prefetch, through the same engine, cache and histories as the requests of clients."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -40,7 +40,7 @@ EXCLUDED_S = DAY_S
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What a robots.txt says, and until when that holds."""
+    """The rules of a robots.txt, and until when they hold."""
 
     robots: Robots
     until_s: float
@@ -48,14 +48,14 @@ class _Read:
 
 @dataclass(frozen=True, slots=True)
 class _Excluded:
-    """Why an object is not for us, and until when that is believed."""
+    """The reason why an object is excluded, and until when."""
 
     why: str
     until_s: float
 
 
 class Fetcher:
-    """Does single jobs."""
+    """The executor of single jobs."""
 
     def __init__(
         self,
@@ -93,7 +93,9 @@ class Fetcher:
         return fetch_of(found.copies, (), self._settings.user_agent) != Refusal.NO_COPY
 
     async def fetch(self, job: Job) -> Done:
-        """Do a job that is ours. What takes too long is given up, and not tried again for a day."""
+        """Execute a job that this process has taken. One that takes too long is given up, and not tried again for a
+        day.
+        """
         try:
             async with asyncio.timeout(FETCH_S):
                 return await self._fetch(job)
@@ -162,7 +164,7 @@ class Fetcher:
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
-    """Of content as much as is read of a robots.txt."""
+    """Return the part of the content of a robots.txt that is read."""
     content = b""
     async for chunk in chunks:
         content += chunk
@@ -176,7 +178,7 @@ def _origin_of(target: Target) -> str:
 
 
 def _outcome(context: RequestContext) -> str:
-    """One of a closed set of words."""
+    """Return the outcome, one of a closed set of words."""
     if context.origin_status is None:
         return "unanswered"
     if context.origin_status >= 400 and context.origin_status not in GONE:
@@ -189,7 +191,7 @@ def _outcome(context: RequestContext) -> str:
 
 
 def _delays_s(learnt: Learnt, since_s: float) -> Iterable[float]:
-    """From each update that this contact was the first to show, and whose time is known, to the contact."""
+    """Yield the delay of each update with a known time that this contact was the first to show."""
     new = set(learnt.new_updates_s)
     seen_s = learnt.record.last_contact_s
     return [seen_s - u.by_s for u in learnt.record.updates if u.exact and u.by_s in new and u.by_s > since_s]

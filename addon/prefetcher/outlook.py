@@ -1,4 +1,4 @@
-"""What is planned, for those who want to see it: the next fetches, why, and what each is expected to save."""
+"""The outlook on a plan: the next fetches, the reason and the expected gain of each."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -10,7 +10,7 @@ from bestbefore.policies.units import HOUR_S
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """One fetch that is to come."""
+    """A fetch to come."""
 
     url: str
     due_s: float
@@ -61,7 +61,7 @@ async def outlook(store: Store, now_s: float, most: int = 20, url: str | None = 
 
 
 def why(job: Job, plan: Plan) -> str:
-    """Why an object is fetched as often as it is."""
+    """Return why an object is fetched as often as it is."""
     return (
         f"changes {_times(24.0 * job.rate_per_hour)}, asked for {_times(24.0 * job.requests_per_hour)}: "
         f"for {plan.objective} fetched {_times(job.per_day)}"

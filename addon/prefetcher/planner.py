@@ -1,4 +1,4 @@
-"""From candidates to a plan. Pure: the time is an argument."""
+"""The planner: from candidates to a plan. Pure: the time is an argument."""
 
 from collections.abc import Iterable, Sequence
 

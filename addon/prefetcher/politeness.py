@@ -1,4 +1,4 @@
-"""When a site may be asked again, unasked: a state machine whose time and chance are arguments.
+"""The politeness towards sites: when a site may be fetched from again. A state machine; time and chance are arguments.
 
 The unit is the registrable domain: what one host of it says about being asked too much holds for all of them. Times
 are policy time, in which fetches are planned.
@@ -36,7 +36,7 @@ def retry_after_s(value: str | None, now_s: float) -> float | None:
 
 @dataclass(slots=True)
 class _Domain:
-    """What is known of one domain."""
+    """The state of one domain."""
 
     now_s: float = -math.inf
     """When this was last looked at: a clock that was set back shows by it."""
@@ -65,14 +65,14 @@ class Politeness:
         self._domains: LRUCache[str, _Domain] = LRUCache(DOMAINS_KEPT)
 
     def wait_s(self, domain: str, now_s: float) -> float:
-        """How long the next fetch has to wait: 0 if it may begin, infinite until one that is under way has ended."""
+        """Return how long the next fetch has to wait: 0 if it may begin, infinite until the current one has ended."""
         state = self._at(domain, now_s)
         if state.under_way >= self.connections:
             return math.inf
         return max(0.0, state.started_s + self.interval_s - now_s, state.paused_until_s - now_s)
 
     def paused_s(self, domain: str, now_s: float) -> float:
-        """For how long the domain has asked not to be asked; 0 if it has not."""
+        """Return for how long the domain has asked for no requests; 0 if it has not."""
         return max(0.0, self._at(domain, now_s).paused_until_s - now_s)
 
     def started(self, domain: str, now_s: float) -> None:
@@ -87,10 +87,10 @@ class Politeness:
         state.under_way = max(0, state.under_way - 1)
 
     def answered(self, domain: str, status: int, retry_after: str | None, now_s: float) -> None:
-        """An origin has answered: a fetch of ours, or the request of a client.
+        """Record an answer of an origin, to a fetch or to the request of a client.
 
-        429 and 503 pause the whole domain: for as long as Retry-After says; else, or if that is over already, as after
-        no answer at all.
+        429 and 503 pause the whole domain: for as long as Retry-After says; else, or if that is over already,
+        as after no answer at all.
         """
         state = self._at(domain, now_s)
         if status not in _BUSY:

@@ -38,7 +38,7 @@ MUCH = 0.2
 
 
 class Prefetcher:
-    """See `Service.companion`."""
+    """The prefetching of a proxy, a `Service.companion`."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -73,12 +73,12 @@ class Prefetcher:
         ]
 
     def _wanted(self) -> PrefetchSettings:
-        """What the configuration says; who is offline prefetches nothing."""
+        """Return the configured settings; without a budget if the proxy is offline."""
         config = self._service.config
         return replace(config.prefetch, enabled=config.prefetch.enabled and not config.settings.offline)
 
     def _note_answer(self, host: str, head: Head) -> None:
-        """Of every answer, also of those to clients."""
+        """Record the head of any answer of an origin, also of those to clients."""
         retry_after = head.fields.first("retry-after")
         self._politeness.answered(registrable_domain(host), head.status, retry_after, self._service.clock.now())
 
@@ -147,7 +147,7 @@ class Prefetcher:
 
 
 async def _kept_up(work: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Do work that has no end; a fault of ours is not to be one."""
+    """Run work that has no end; a bug must not end it."""
     while True:
         try:
             await work()
@@ -157,7 +157,7 @@ async def _kept_up(work: Callable[[], Coroutine[None, None, None]]) -> None:
 
 
 async def _beside[T](compute: Callable[[], T]) -> T:
-    """What takes seconds to compute, while requests are answered; a stop of the proxy does not wait for it."""
+    """Run a computation of seconds in a thread; a stop of the proxy does not wait for it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 

@@ -1,4 +1,4 @@
-"""What a site asks of programs that fetch unasked (RFC 9309).
+"""The rules of a site for robots (RFC 9309).
 
 Our own reading: the standard library's `urllib.robotparser` knows neither `*` and `$` in paths nor that the longest
 rule wins, and so would fetch what sites have ruled out.
@@ -93,7 +93,7 @@ def _is_us(agent: str) -> bool:
 
 
 def _normalised(path: str) -> str:
-    """With the same octets spelt in the same way (RFC 9309 2.2.2)."""
+    """Return the path with equivalent octets spelt alike (RFC 9309 2.2.2)."""
     quoted = quote(path, safe="!#$%&'()*+,/:;=?@[]~._-")
     return _ESCAPED.sub(lambda match: _spelt(int(match[1], 16)), quoted)
 

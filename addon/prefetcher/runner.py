@@ -37,7 +37,7 @@ CONCURRENT = 16
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a job went."""
+    """The result of a job."""
 
     outcome: str
     """The label of metrics."""

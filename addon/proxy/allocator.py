@@ -15,7 +15,7 @@ EVERY_S = 10.0
 
 
 def _function(name: str) -> Callable[..., int] | None:
-    """One of the C library's; None where it has none of this name."""
+    """Return a function of the C library; None if it has none of this name."""
     if not sys.platform.startswith("linux"):
         return None
     try:

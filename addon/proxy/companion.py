@@ -1,10 +1,10 @@
-"""What the proxy starts and stops with itself without knowing what it is: it stands in a higher layer."""
+"""The interface of what the proxy starts and stops with itself: it lies in a higher layer."""
 
 from typing import Protocol
 
 
 class Companion(Protocol):
-    """What runs beside the proxy, on its store and origins."""
+    """A service beside the proxy, on its store and origins."""
 
     async def start(self) -> None:
         """Begin. Store and origin are there, and requests may come at any time."""

@@ -1,4 +1,4 @@
-"""What a proxy keeps in its state directory about itself."""
+"""The identity of a proxy, kept in its state directory."""
 
 import secrets
 from pathlib import Path
@@ -10,7 +10,7 @@ SALT_BYTES = 32
 
 
 def read_identity(state: Path) -> tuple[bytes, bytes]:
-    """What tells this proxy from others, and its salt, in a state directory that is made if there is none.
+    """Return the pseudonym and the salt of the proxy of this state directory; they are created if missing.
 
     Both are made at the first start and kept. Raises StartError.
     """

@@ -1,4 +1,4 @@
-"""How long the proxy waits for its peers, in real seconds."""
+"""The time limits of the proxy for its peers, in real seconds."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from bestbefore.addon.config.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """Each begins anew with what it waits for; the defaults are those of the configuration."""
+    """The time limits. Each starts again with what it limits; the defaults are those of the configuration."""
 
     connect_s: float = 10.0
     """For a connection to an origin, its TLS included."""
@@ -23,7 +23,7 @@ DEFAULT_LIMITS = TimeLimits()
 
 
 def limits_of(settings: Settings) -> TimeLimits:
-    """Those that the settings give."""
+    """Return the time limits that the settings give."""
     return TimeLimits(
         settings.connect_timeout, settings.head_timeout, settings.read_timeout, settings.idle_timeout
     )

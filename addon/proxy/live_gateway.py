@@ -1,4 +1,4 @@
-"""What the layer asks of the running proxy: who is let in, what is refused at once, and the answers."""
+"""The gateway of the running proxy: it admits clients, refuses requests, and answers them."""
 
 import logging
 from collections.abc import Callable
@@ -73,7 +73,7 @@ class LiveGateway:
         return self._exchanges.refused(request, client, 421, MISDIRECTED)
 
     def decide(self, request: Request, client: Client) -> Answer | Pending:
-        """See `Exchanges.decide`."""
+        """Decide at once as `Exchanges.decide` does."""
         settings = self._settings()
         try:
             untouched = bool(settings.passthrough) and settings.is_passthrough(request.target.host)
@@ -82,7 +82,7 @@ class LiveGateway:
             return self._fault(request, client)
 
     async def answer(self, pending: Pending, interim: Interim = nobody, upload: Upload | None = None) -> Answer:
-        """See `Exchanges.answer`; requests that lead to this proxy itself are refused or shown its pages."""
+        """Answer as `Exchanges.answer` does; requests for this proxy itself are refused or shown its pages."""
         request, client = pending.context.request, pending.client
         if self._gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
@@ -125,26 +125,26 @@ class LiveGateway:
         return Answer(heads.of_our_own(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
 
     async def drained(self, client: Client) -> None:
-        """See `transports.drained`."""
+        """Wait until written data is sent, as `transports.drained` does."""
         await transports.drained(client)
 
     def set_reading(self, connection: Connection, client: Client, *, on: bool) -> None:
-        """See `transports.hear`."""
+        """Pause or resume reading, as `transports.set_reading` does."""
         transports.set_reading(connection, client, on=on)
 
     def cut(self, client: Client) -> None:
-        """See `transports.cut`."""
+        """Close a connection at once, as `transports.cut` does."""
         transports.cut(client, client)
 
     @property
     def limits(self) -> TimeLimits:
-        """How long clients and origins are waited for."""
+        """The time limits for clients and origins."""
         return limits_of(self._settings())
 
     def share_bytes(self) -> int:
-        """How much may wait on one connection, by how many there are."""
+        """Return how many bytes may wait on one connection, by how many connections there are."""
         return self._budget.share_bytes(transports.connected(), bounds.LEAST_BYTES, bounds.WAITING_BYTES)
 
     def now(self) -> float:
-        """Policy time, s."""
+        """Return the policy time, in seconds."""
         return self._clock.now()

@@ -59,8 +59,10 @@ CA_FILE = "mitmproxy-ca-cert.pem"
 
 
 class Service:
-    """The parts of a running proxy and what the hooks ask of it. Started before the first request, stopped after the
-    last; once it is started, its `gateway` answers requests."""
+    """The parts of a running proxy, put together.
+
+    Started before the first request, stopped after the last; once it is started, its `gateway` answers requests.
+    """
 
     def __init__(
         self,
@@ -94,7 +96,7 @@ class Service:
     def from_options(
         cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion] | None = None
     ) -> Self:
-        """For a stock mitmproxy, from its options; raises ValueError with a message for the user."""
+        """Make a service for a stock mitmproxy, from its options; raises ValueError with a message for the user."""
         given = dict(options)
         file = given.pop("config", None)
         try:
@@ -115,22 +117,22 @@ class Service:
 
     @property
     def store(self) -> Store:
-        """Once started."""
+        """The store, available once started."""
         return self._store
 
     @property
     def exchanges(self) -> Exchanges:
-        """Once started."""
+        """The exchanges, available once started."""
         return self._exchanges
 
     @property
     def origin(self) -> Origin:
-        """Once started."""
+        """The origin, available once started."""
         return self._origin
 
     @property
     def admin_url(self) -> str | None:
-        """Where the metrics are, once started."""
+        """The URL of the metrics, once started."""
         return None if self._admin is None else self._admin.url
 
     # Life.
@@ -224,7 +226,7 @@ class Service:
         self.ready = True
 
     def listening(self, host: str, port: int, authority: Path) -> Path:
-        """Told once mitmproxy listens; `authority` is the folder of its certificate authority.
+        """Note that mitmproxy listens; `authority` is the folder of its certificate authority.
 
         Returns the path of the CA bundle.
         """
@@ -303,7 +305,7 @@ class Service:
         self._answered(replace(told, outcome=Outcome.BYPASS, reason=passing.why, contact=True, complete=complete))
 
     def refused(self, passing: Passing, client: Client, status: int) -> None:
-        """A request was answered with an error of ours instead of being forwarded."""
+        """Record a request that was answered with an error of ours instead of being forwarded."""
         self._answered(self._told(passing, client, status))
 
     def _told(self, passing: Passing, client: Client, status: int) -> Answered:

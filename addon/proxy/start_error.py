@@ -1,4 +1,4 @@
-"""Why a proxy does not start."""
+"""The error that keeps a proxy from starting."""
 
 
 class StartError(Exception):

@@ -1,4 +1,4 @@
-"""What HTTP allows (RFC 9110, RFC 9111): pure functions of requests, stored responses and times.
+"""The rules of HTTP (RFC 9110, RFC 9111): pure functions of requests, stored responses and times.
 
 `message` (fields, request, head) and `copy` (a stored response) are what all speak of.
 

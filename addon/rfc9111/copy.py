@@ -18,7 +18,7 @@ value in the request that fetched it; None where that request did not bear the f
 
 @dataclass(frozen=True, slots=True)
 class BodyRef:
-    """Where the content is: the content itself is kept elsewhere, by its digest."""
+    """A reference to the content, which is kept elsewhere, by its digest."""
 
     digest: str
     size: int

@@ -37,7 +37,7 @@ class Fields:
         return tuple(self._lines().get(name.lower(), ()))
 
     def get(self, name: str) -> str | None:
-        """All lines of this name joined with commas (RFC 9110 5.3), or None if there is none."""
+        """Return all lines of this name joined with commas (RFC 9110 5.3), or None if there is none."""
         lines = self._lines().get(name.lower())
         return None if lines is None else lines[0] if len(lines) == 1 else ", ".join(lines)
 
@@ -81,7 +81,7 @@ DEFAULT_PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a request asks for, after normalisation: scheme and host in lower case, a path that starts with `/`.
+    """The target of a request after normalisation: scheme and host in lower case, a path that starts with `/`.
 
     The path keeps its bytes (percent-encoding is not touched: two spellings may be two objects at the origin).
     """
@@ -105,7 +105,7 @@ class Target:
 
     @classmethod
     def parse(cls, url: str) -> "Target":
-        """From an absolute http or https URL. Raises ValueError, which names the URL, for anything else."""
+        """Parse an absolute http or https URL. Raises ValueError, which names the URL, for anything else."""
         try:
             parts = urlsplit(url)
             host, port = parts.hostname, parts.port

@@ -1,4 +1,4 @@
-"""From what the user says to an open store."""
+"""The opening of a store, from what the user configured."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,7 +21,7 @@ COMMAND_START_S = 60.0
 
 
 class EmbeddedBackend(RedisBackend):
-    """The store on an embedded server, which it ends with, if it is ours; its state directory is let go of last."""
+    """A backend on an embedded server. It stops the server, if it is ours, and releases the state directory last."""
 
     def __init__(
         self,
@@ -137,7 +137,7 @@ async def _our_server(state: StateDir, clock: Clock, max_bytes: int, wait_s: flo
 
 
 async def _socket_of_another(state: StateDir, *, join: bool) -> Path:
-    """Where the server of the process that holds the state directory listens."""
+    """Return the socket of the server of the process that holds the state directory."""
     socket = state.socket()
     if join and socket is not None and await answers(socket):
         return socket

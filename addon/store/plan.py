@@ -11,7 +11,7 @@ import msgspec
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One fetch that is planned."""
+    """A planned fetch."""
 
     url: str
     due_s: float
@@ -29,7 +29,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Plan:
-    """All jobs from one planning to the next, and some way beyond in case that is late."""
+    """A plan: all jobs from one planning to the next, and some way beyond in case that is late."""
 
     made_s: float
     until_s: float
@@ -46,7 +46,7 @@ class Plan:
 
     @cached_property
     def version(self) -> str:
-        """Another one for every other plan."""
+        """A name that differs between plans."""
         return hashlib.blake2b(encode(self), digest_size=8).hexdigest()
 
 

@@ -75,9 +75,12 @@ class Store:
         store_max: int | None = None,
         forgotten: Callable[[Tombstone], None] = lambda _: None,
     ) -> None:
-        """`domain_of`: host -> registrable domain. `store_max`: the bytes that the backend may hold, by our own count;
-        None if it sees to that itself. `forgotten` is called with each tombstone that removes histories, of this
-        process or another, perhaps more than once."""
+        """Make a store on a backend.
+
+        `domain_of`: host -> registrable domain. `store_max`: the bytes that the backend may hold, by our own count;
+        None if the backend bounds itself. `forgotten` is called with each tombstone that removes histories, of this
+        process or another, perhaps more than once.
+        """
         self._clock = clock
         self._forgotten = forgotten
         self._name = secrets.token_hex(8)
@@ -128,7 +131,7 @@ class Store:
         return await self._write_behind.flush()
 
     async def close(self) -> None:
-        """Write what waits, and let go of the backend. More than once is once."""
+        """Write what waits, and close the backend. Repeated calls do nothing."""
         if self._closed:
             return
         self._closed = True
@@ -201,7 +204,7 @@ class Store:
     # Copies
 
     async def copies(self, url: str, partition: str = "") -> CopySet:
-        """All variants of an object, as far as they can be had now."""
+        """Return all variants of an object, as far as they are available now."""
         return await self._copies.copies(url, partition)
 
     async def body(self, copy: Copy) -> Body | None:
@@ -209,7 +212,7 @@ class Store:
         return await self._copies.body(copy)
 
     def is_dead(self, copy: Copy) -> bool:
-        """Whether a copy, stored or on its way, was invalidated, purged or forgotten meanwhile."""
+        """Return whether a copy, stored or in transit, was invalidated, purged or forgotten meanwhile."""
         return self._tombstones.is_invalidated(copy.url, copy.stored_s)
 
     def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
@@ -224,7 +227,7 @@ class Store:
         return Tombstone(self._clock.now(), pattern, exact=exact, histories=histories, by=self._name)
 
     def _remove(self, tombstone: Tombstone) -> None:
-        """One of our own. Raises ValueError for a pattern that cannot be read."""
+        """Apply one of our own tombstones. Raises ValueError for a pattern that cannot be read."""
         matches = matcher_of(tombstone)
         self._tombstones.queue(tombstone)
         self._copies.remove(
@@ -235,7 +238,7 @@ class Store:
         self._link.wake()
 
     def _receive(self, tombstone: Tombstone) -> None:
-        """One that was published; they come in the order of their numbers."""
+        """Receive a published tombstone; they come in the order of their numbers."""
         if self._published is not None:
             self._published.append(tombstone)
             return
@@ -245,7 +248,8 @@ class Store:
             self._link.mark_down(UnavailableError("it has published something that did not arrive"))  # it will be read
 
     def _apply(self, tombstone: Tombstone) -> None:
-        """One of another process, to all that is held now; or the echo of our own, since which we may have stored anew.
+        """Apply a tombstone of another process to all that is held now; or ignore the echo of our own, since newer
+        copies may be stored.
         """
         if tombstone.number and tombstone.number <= self._tombstones.applied_number:
             return
@@ -284,7 +288,7 @@ class Store:
         return await self._histories.learn(seen, self._clock.now())
 
     async def record(self, url: str) -> Record | None:
-        """What is known of an object, with what is not written yet."""
+        """Return what is known of an object, with what is not written yet."""
         return await self._histories.record(url)
 
     async def urls(self, pattern: str = "*") -> AsyncIterator[str]:
@@ -297,7 +301,7 @@ class Store:
                     yield url
 
     async def records(self) -> AsyncIterator[Record]:
-        """What was written of all objects, in no order. Raises UnavailableError."""
+        """Yield the stored records of all objects, in no order. Raises UnavailableError."""
         seen = set[str]()
         async for part in self._link.backend.recorded():
             urls = [url for url, _ in part if url not in seen]
@@ -309,7 +313,7 @@ class Store:
     # Groups
 
     async def group(self, name: str, belongs: HostFilter, domain: str | None = None) -> GroupCounts:
-        """What is counted on the known hosts that belong to a group, of one registrable domain or of all.
+        """Return the counts of the known hosts that belong to a group, of one registrable domain or of all.
 
         What this process learnt is in it at once; what others learnt, within a minute.
         """

@@ -1,4 +1,4 @@
-"""The files of the traffic log: one for each day (UTC), a line for each request, appended and never rewritten.
+"""The files of the traffic log: one for each day (UTC) with a line per request, appended and never rewritten.
 
 They hold what people have read, so nobody else may read them, they go when they are old, and what is to be forgotten
 is overwritten where it stands: that needs no room on a full disk, and a proxy may append meanwhile.
@@ -27,7 +27,9 @@ _DAY_FILE = re.compile(r"\d{4,}-\d\d-\d\d\.jsonl")
 
 
 class LoggedRequest(msgspec.Struct, array_like=True, frozen=True):
-    """One request that was answered from the store, or whose answer was stored. Its line is a JSON array of these."""
+    """A request that was answered from the store, or whose response was stored. Its line is a JSON array of these
+    fields.
+    """
 
     time_s: float
     """Policy time at which it came."""
@@ -48,12 +50,12 @@ _decode = msgspec.json.Decoder(LoggedRequest).decode
 
 @lru_cache(maxsize=4)
 def _day(days: float) -> str:
-    """How the file of a day is named, less its ending; `days`: whole days since the epoch."""
+    """Return the name of the file of a day without its suffix; `days`: whole days since the epoch."""
     return utc(days * DAY_S)[:10]
 
 
 class TrafficFiles:
-    """The traffic log of one state folder, which may not be there. All methods block, and raise OSError.
+    """The traffic log of one state folder, which need not exist. All methods block, and raise OSError.
 
     A line that was cut off, when the proxy was killed or the disk was full, is passed over by whoever reads.
     """
@@ -131,7 +133,7 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def _overwrite(path: Path, is_meant: Callable[[LoggedRequest], bool]) -> int:
-    """Write blanks over the lines that are meant, and over what is left of lines: nobody knows what it tells of."""
+    """Overwrite the lines that match with blanks, and incomplete lines too: they may be about anything."""
     count = at = 0
     with suppress(FileNotFoundError), path.open("r+b") as file:
         for line in file:

@@ -29,10 +29,10 @@ _logger = logging.getLogger(__name__)
 
 
 def is_traffic(answered: Answered) -> bool:
-    """Whether a request belongs in the log: one that a cache may answer, and that is nobody's own.
+    """Return whether a request belongs in the log: one that a cache may answer and that is not personal.
 
-    That is a GET of a client, answered from the store or with what was stored. Not with Cookie or Authorization: its
-    URL may be that of a personal page, and learned lifetimes are not for it.
+    That is a GET of a client, answered from the store or with what was stored. Not with Cookie or Authorization:
+    its URL may be that of a personal page, and learned lifetimes are not for it.
     """
     return (
         (answered.outcome in _SERVED or answered.stored)
@@ -43,7 +43,7 @@ def is_traffic(answered: Answered) -> bool:
 
 
 def client_names(clients: TrafficClients, salt: bytes) -> Callable[[str], str]:
-    """How a client's address is written.
+    """Return the function that turns a client's address into the name to be logged.
 
     `hash`: the same name for the same address, which it does not tell to those who have not the salt.
     """
@@ -116,7 +116,7 @@ class TrafficLog:
         self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Write what waits."""
+        """Write what waits to be written."""
         if self._task is not None:
             async with self._turning:  # not in the middle of it
                 self._task.cancel()
@@ -171,13 +171,13 @@ class TrafficLog:
         self._failing, self._left_out = False, 0
 
     def _let_go_of_tombstones(self, oldest_s: float) -> None:
-        """Of those so old that all requests from before them have been answered."""
+        """Remove tombstones so old that all requests from before them have been answered."""
         self._tombstones = {
             t: matches for t, matches in self._tombstones.items() if t.time_s >= oldest_s or t in self._unobeyed
         }
 
     def _append(self, answered: list[Answered], tombstones: list[tuple[Tombstone, Callable[[str], bool]]]) -> None:
-        """In a thread. A request that came before its object was forgotten may have been answered only now."""
+        """Append a line, in a thread. A request that came before its object was forgotten may be answered only now."""
         self._files.append(
             self._logged(told)
             for told in answered

@@ -1,4 +1,4 @@
-"""What a proxy lived through, as a trace: the files of updates and of requests that a replay reads."""
+"""The trace of a proxy: the files of updates and requests that a replay reads."""
 
 import csv
 import gzip
@@ -49,7 +49,7 @@ class ExportedUpdates:
             self.known.update((max(point_s, record.since_s), record.url) for point_s in points_s)
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """In the order of time, under `UPDATE_COLUMNS`."""
+        """Yield the rows in the order of time, under `UPDATE_COLUMNS`."""
         return ((url, _number(time_s)) for time_s, url in sorted(self.known))
 
 
@@ -65,7 +65,7 @@ class ExportedRequests:
     last_s: float = -math.inf
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """In the order of time, under `REQUEST_COLUMNS`."""
+        """Yield the rows in the order of time, under `REQUEST_COLUMNS`."""
         for path in self.files.days():
             # Lines are written when answers end. Each is in the file of the day on which its request came.
             for request in sorted(self.files.read(path), key=attrgetter("time_s")):

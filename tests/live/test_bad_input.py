@@ -203,7 +203,7 @@ def test_a_clock_without_a_store_of_its_own_is_refused() -> None:
     )
     assert done.returncode == WRONG_INPUT
     assert done.stderr.splitlines() == [
-        f"bestbefore: {CLOCK} needs --state or --store: a store used under another clock must be a separate one"
+        f"bestbefore: {CLOCK} needs --state or --store: another clock needs another store"
     ]
 
 

@@ -1,1 +1,1 @@
-"""Who may use the proxy, reach what, and how much of it."""
+"""Access control: who may use the proxy, which addresses are reachable, and the limits on resources."""

@@ -1,4 +1,4 @@
-"""Who may use the proxy, and for what.
+"""Access control: who may use the proxy, and for what.
 
 Loopback clients may do everything, and they alone may PURGE. Others need an address of `allow_clients` or, where
 `credentials` names a file, a user and password; they reach no loopback or link-local target and open tunnels only to
@@ -71,7 +71,7 @@ def is_restricted(client: Client) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rules of access, made anew when the configuration changes."""
+    """The rules of access, rebuilt when the configuration changes."""
 
     allow_clients: Sequence[Network] | None = None
     connect_ports: Collection[int] = (443, 8443)

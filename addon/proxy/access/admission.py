@@ -1,4 +1,4 @@
-"""Which connections and requests are taken up: not more than there are descriptors for."""
+"""The admission of connections and requests: not more than there are file descriptors for."""
 
 from collections.abc import Awaitable, Callable
 
@@ -41,7 +41,7 @@ class Admission:
         self._looked_s = -LOOK_EVERY_S
 
     def refuses(self, client: Client) -> bool:
-        """Whether a client that has just connected is one too many; then it is told so, and to be disconnected.
+        """Return whether a client that has just connected is one too many; it then gets an error and is disconnected.
 
         One that has been idle for a while is closed in its favour, if there is any.
         """

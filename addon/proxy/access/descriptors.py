@@ -1,4 +1,4 @@
-"""How the file descriptors of a process are divided: who may have how many of them, so that nobody takes the last."""
+"""The division of the file descriptors of a process among its uses, so that no use takes the last."""
 
 import resource
 from contextlib import suppress
@@ -31,13 +31,13 @@ class Descriptors:
 
     @classmethod
     def of(cls, limit: int) -> Self:
-        """Those of a process that may have so many."""
+        """Divide a limit of so many descriptors."""
         part = max(SMALLEST, (limit - RESERVED) // 5)
         return cls(limit, part, part, part, part, part)
 
 
 def raised_limit() -> int:
-    """How many descriptors the process may have, after asking for as many as its hard limit allows."""
+    """Raise the limit of descriptors to the hard limit of the process, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED)
     if soft != resource.RLIM_INFINITY and soft < wanted:

@@ -1,4 +1,4 @@
-"""Who is let in, and which requests are refused at the door."""
+"""The gate: which clients are admitted, and which requests are refused at once."""
 
 from mitmproxy.connection import Client
 
@@ -12,7 +12,7 @@ from bestbefore.addon.rfc9111.message import Fields, Request
 
 
 class Gate:
-    """What the settings say of clients and targets, and the tunnels that are open."""
+    """The checks of clients and targets by the settings, and the tunnels that are open."""
 
     def __init__(self, settings: Settings) -> None:
         """Raises OSError and ValueError for a file of credentials that cannot be used."""
@@ -58,7 +58,7 @@ class Gate:
         return is_restricted(client) and not is_parent
 
     def refusal(self, request: Request, client: Client, site: Site) -> tuple[int, str] | None:
-        """Why a request that mitmproxy would forward, or a tunnel, is refused, if it is."""
+        """Return status and reason if a request that mitmproxy would forward, or a tunnel, is refused; else None."""
         if request.method.upper() == "PURGE":
             return 400, "a PURGE has no content"
         if why := misframed(request):

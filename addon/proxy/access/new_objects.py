@@ -1,4 +1,4 @@
-"""A bound on new objects: nobody can fill the store with what he makes up.
+"""A bound on new objects: no client can fill the store with URLs that it makes up.
 
 One page can make its visitors ask for any number of URLs, and one site can link to them. What was asked for twice is
 remembered for half a year.

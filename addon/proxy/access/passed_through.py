@@ -17,7 +17,7 @@ AGAIN_S = 10.0
 
 
 class PassedThrough:
-    """What was learnt of a host that is passed through is nobody's business any more: it is forgotten, once.
+    """The forgetting of hosts that are passed through: what was learnt of them before is removed, once.
 
     A file in the state directory keeps which patterns a store has forgotten, so that neither a change of the
     configuration while no proxy ran nor an end in the middle leaves anything behind, and no start looks through the
@@ -31,13 +31,15 @@ class PassedThrough:
         self._work: asyncio.Task[None] | None = None
 
     def reconfigured(self, patterns: Sequence[HostPattern]) -> None:
-        """Told at the start and after each change. Waits for nothing, as the store may be away."""
+        """Forget the hosts of these patterns: at the start and after each change. Does not wait, as the store may be
+        down.
+        """
         if self._work is not None:
             self._work.cancel()
         self._work = asyncio.create_task(self._forget([pattern.text for pattern in patterns]))
 
     async def close(self) -> None:
-        """What is not forgotten by then is at the next start."""
+        """Stop; what is not forgotten by then is at the next start."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
@@ -54,7 +56,7 @@ class PassedThrough:
                 self._write(done)
 
     async def _forget_one(self, pattern: str) -> None:
-        """As soon as the store can be written to."""
+        """Forget one pattern as soon as the store can be written to."""
         while True:
             try:
                 count = await self._store.forget(pattern)

@@ -1,4 +1,4 @@
-"""Which ranges of addresses a contact may lead to, judged by the address that is connected to.
+"""The ranges of addresses a contact may lead to, judged by the address that is connected to.
 
 What is public is in no range, and may always be reached. Everything else is in one: this machine itself, the link, or a
 network that has the same addresses wherever it is.

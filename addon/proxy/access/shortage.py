@@ -1,4 +1,4 @@
-"""What was refused because there was too much of it: counted, and told in one line a minute."""
+"""The shortage of resources: what was refused at a limit is counted, and logged in one line a minute."""
 
 import asyncio
 import logging
@@ -28,14 +28,14 @@ class Shortage:
         self._last_s: float | None = None
 
     def refused(self, what: str) -> None:
-        """One more was refused."""
+        """Count a refusal."""
         self._untold[what] += 1
         self._count(what)
         self._last_s = self._now()
         self.tell()
 
     def tell(self) -> None:
-        """Log what was not told yet, if the line before is a minute old. To be called now and then."""
+        """Log what was not logged yet, if the last line is a minute old. To be called now and then."""
         now_s = self._now()
         if not self._untold or (self._told_s is not None and now_s - self._told_s < TELL_EVERY_S):
             return

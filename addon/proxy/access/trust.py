@@ -1,4 +1,4 @@
-"""What is believed from outside: certificates of origins, and targeted fields."""
+"""The trust in the outside: certificates of origins, and targeted fields."""
 
 from mitmproxy import ctx
 
@@ -7,7 +7,8 @@ from bestbefore.addon.rfc9111.fields.targeted import CDN_CACHE_CONTROL
 
 
 def trust(*, stock: bool) -> tuple[bool, str | None]:
-    """Whether and by which roots origins are verified: as a stock mitmproxy was told to, else by the system's."""
+    """Return whether and by which roots origins are verified: as configured in a stock mitmproxy, else by the system's.
+    """
     if not stock:
         return True, None
     return not ctx.options.ssl_insecure, ctx.options.ssl_verify_upstream_trusted_ca

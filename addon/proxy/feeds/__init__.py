@@ -1,1 +1,1 @@
-"""What is done for feeds on their way: they are read, and shortened for readers that ask so."""
+"""The handling of feeds: they are read, and shortened for readers that ask for it."""

@@ -55,7 +55,7 @@ class Deltas:
 
 
 async def _is_whole(answer: Answer) -> bool:
-    """Wait for content that is in a file or on its way, if it is not too long."""
+    """Return whether the content is complete, after waiting for it if it is not too long."""
     if answer.chunks is None:
         return True
     length = answer.head.fields.first("content-length") or ""

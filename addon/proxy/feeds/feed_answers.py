@@ -1,4 +1,4 @@
-"""What is special about an origin's answer that is a feed: a tag of ours, and that it may be awaited whole."""
+"""The special treatment of an origin's response that is a feed: a tag of ours, and that it may be awaited whole."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -25,10 +25,11 @@ def teaches_as_feed(relay: Relay) -> bool:
 
 
 def is_awaited(request: Request, relay: Relay, rule: DomainRule) -> bool:
-    """Whether the content, if it is a feed, is to be complete before its head is sent.
+    """Return whether the content, if it is a feed, is to be complete before its head is sent.
 
-    It is where the head depends on it: for an entity tag of ours, or a delta. What is sent as a page of HTML, say, is
-    not: its head may be all that a client waits for. (If it is a feed after all, it is learnt from as any other.)
+    It is where the head depends on it: for an entity tag of ours, or a delta. What is sent as a page of HTML, say,
+    is not: its head may be all that a client waits for. (If it is a feed after all, it is learnt from as any
+    other.)
     """
     draft = relay.draft
     if draft is None or relay.why_not_stored not in ("", NoStore.NEVER_USABLE) or not is_sent_as_feed(relay.head):
@@ -41,7 +42,7 @@ def _wants_tag(copy: Copy, rule: DomainRule) -> bool:
 
 
 def as_copy_of_feed(copy: Copy, document: Document, rule: DomainRule) -> Copy:
-    """The copy, known to be this feed, and with an entity tag of ours if it needs one."""
+    """Return the copy marked as this feed, with an entity tag of ours if it needs one."""
     return replace(copy, is_feed=True, own_etag=tag_for(document) if _wants_tag(copy, rule) else "")
 
 
@@ -68,7 +69,7 @@ def as_feed[T: bytes | AsyncGenerator[bytes]](
 
 
 async def begun(chunks: AsyncGenerator[bytes], head: Head) -> tuple[bytes, bool]:
-    """As much of the content as tells whether it is a feed, and whether it is."""
+    """Return the start of the content that shows whether it is a feed, and whether it is."""
     start = await anext(chunks, b"")
     while begins_feed(head, start) is None and (more := await anext(chunks, b"")):
         start += more

@@ -27,7 +27,7 @@ _FEEDS = ("xml", "rss", "atom", "rdf")
 
 
 def media_type(head: Head) -> str:
-    """Without its parameters, in lower case; empty if there is none."""
+    """Return the media type without parameters, in lower case; empty if there is none."""
     return (head.fields.first("content-type") or "").partition(";")[0].strip(" \t").lower()
 
 
@@ -73,7 +73,7 @@ class FeedReader:
     async def _read[C: bytes | UnlinkedFile, T, **P](
         self, content: C, read: Callable[Concatenate[C, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Read content in a thread; None if that fails by a fault of ours, for the client is to get it all the same."""
+        """Read content in a thread; None if that fails by a bug, for the client is to get the content all the same."""
         large = len(content) > LARGE_BYTES
         async with self._reading_large if large else self._reading:
             try:

@@ -1,4 +1,4 @@
-"""How much of one client's messages mitmproxy's HTTP layer may hold in memory.
+"""Bounds on the messages of one client that mitmproxy's HTTP layer holds in memory.
 
 mitmproxy sets no bound: it keeps a head until it is complete, content until there is a connection to write it to, and
 an answer until an HTTP/2 client opens its flow-control window. `layer.CachingHttpLayer` asks here after each event.
@@ -28,7 +28,7 @@ HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: c
 
 
 def parser_of(handler: Layer | None) -> Http1Connection | None:
-    """What reads an HTTP/1 connection, the last of the layers on it; None for HTTP/2."""
+    """Return the parser of an HTTP/1 connection, the last of its layers; None for HTTP/2."""
     parser = None if handler is None else handler.context.layers[-1]
     return parser if isinstance(parser, Http1Connection) else None
 
@@ -47,13 +47,13 @@ def is_endless(parser: Http1Connection) -> bool:
 
 
 def last_words(parser: Http1Connection) -> bytes:
-    """What is sent before an endless connection is closed; what was read of it is forgotten."""
+    """Return what is sent before an endless connection is closed, and forget what was read of it."""
     parser.buf.maybe_extract_at_most(len(parser.buf))
     return HEAD_TOO_LARGE if isinstance(parser, Http1Server) and parser.state == parser.read_headers else b""
 
 
 def paused_bytes(streams: Iterable[HttpStream]) -> int:
-    """How much of what a client has sent waits for connections to origins, for requests as well as in tunnels."""
+    """Return how many bytes of a client wait for connections to origins, for requests as well as in tunnels."""
     total = 0
     for stream in streams:
         upload = getattr(stream, "upload", None)
@@ -66,7 +66,7 @@ def paused_bytes(streams: Iterable[HttpStream]) -> int:
 
 
 def window_bytes(client: Layer, stream_id: int) -> int:
-    """How much of an answer waits for the flow-control window of a client; nothing over HTTP/1."""
+    """Return how many bytes of an answer wait for the flow-control window of a client; 0 over HTTP/1."""
     if not isinstance(client, Http2Server):
         return 0
     return sum(len(part.data) for part in client.h2_conn.stream_buffers.get(stream_id, ()))

@@ -17,7 +17,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """A request on its way through mitmproxy."""
+    """A request that passes through mitmproxy."""
 
     request: Request
     time_s: float
@@ -29,7 +29,7 @@ class Passing:
 
     @property
     def why(self) -> str:
-        """Why the cache did not take it."""
+        """The reason why the cache did not handle it."""
         return Bypass.UPGRADE
 
     def answered(self) -> None:
@@ -39,7 +39,7 @@ class Passing:
 
 
 def asked_protocols(fields: Fields) -> tuple[str, ...]:
-    """What a request asks its connection to change to (RFC 9110 7.8).
+    """Return the protocols that a request asks its connection to change to (RFC 9110 7.8).
 
     Never HTTP/2: through such a connection requests would pass that no rule of the proxy sees.
     """

@@ -1,4 +1,4 @@
-"""What the layer asks: the shell around the engine, as mitmproxy's side of the proxy sees it."""
+"""The interface of the gateway: the shell around the engine, as mitmproxy's side of the proxy uses it."""
 
 from typing import Protocol
 
@@ -14,14 +14,14 @@ from bestbefore.addon.rfc9111.message import Request
 
 
 class Gateway(Protocol):
-    """What answers requests: the shell around the engine."""
+    """The interface of the gateway, which answers requests."""
 
     announce: bool
     """Whether other addons listen, so that each exchange must be shown to them as a flow."""
 
     @property
     def limits(self) -> TimeLimits:
-        """How long clients and origins are waited for."""
+        """The time limits for clients and origins."""
 
     def takes(self, request: mitmproxy.http.Request, client: mitmproxy.connection.Client, *, has_content: bool) -> bool:
         """Whether this request is answered by the gateway rather than by mitmproxy."""
@@ -45,10 +45,10 @@ class Gateway(Protocol):
         """Read from the client, or from an origin for it; or leave what comes in the socket."""
 
     def share_bytes(self) -> int:
-        """How much may wait on one connection."""
+        """Return how many bytes may wait on one connection."""
 
     def cut(self, client: mitmproxy.connection.Client) -> None:
         """Close the connection of a client at once."""
 
     def now(self) -> float:
-        """Policy time, s."""
+        """Return the policy time, in seconds."""

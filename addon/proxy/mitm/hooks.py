@@ -52,8 +52,11 @@ class BestBefore:
         greet: Callable[[Path], None] = lambda _: None,
         companion: Callable[[Service], Companion] | None = None,
     ) -> None:
-        """`greet` is called with the path of the CA bundle once requests are answered. `companion`: of a service that
-        is made here."""
+        """Make the addon of a master.
+
+        `greet` is called with the path of the CA bundle once requests are answered. `companion`: of a service that is
+        made here.
+        """
         self._companion = companion
         self._service = service
         self._greet = greet
@@ -157,18 +160,18 @@ class BestBefore:
             self._service.lingering.opened(client, client)
 
     def client_disconnected(self, client: connection.Client) -> None:
-        """mitmproxy's hook."""
+        """Forget a client that has disconnected."""
         if self._service is not None:
             self._service.left(client)
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """mitmproxy's hook."""
+        """Forget a connection to an origin that has ended."""
         if self._service is not None:
             self._service.admission.closed()
             self._service.left(data.server)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:  # noqa: ARG002
-        """mitmproxy's hook: it could not connect, or was told not to."""
+        """Forget a connection to an origin that failed, or was refused."""
         if self._service is not None:
             self._service.admission.closed()
 

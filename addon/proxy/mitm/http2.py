@@ -25,7 +25,7 @@ _IDLE = (frames.PingFrame, frames.SettingsFrame, frames.PriorityFrame, frames.Ex
 
 
 class Allowance:
-    """So many at once, and so many a second."""
+    """A rate limit: a burst, and so many per second."""
 
     def __init__(self, most: float, per_s: float) -> None:
         self._most, self._per_s = most, per_s
@@ -87,6 +87,6 @@ class CalmHttp2Server(Http2Server):
     def protocol_error(
         self, message: str, error_code: int = h2.errors.ErrorCodes.PROTOCOL_ERROR
     ) -> layer.CommandGenerator[None]:
-        """As mitmproxy's, with the reason that h2 gave."""
+        """Handle a protocol error as mitmproxy does, with the reason that h2 gave."""
         code = h2.errors.ErrorCodes.ENHANCE_YOUR_CALM if self._counting.is_flooded else error_code
         yield from super().protocol_error(message, code)

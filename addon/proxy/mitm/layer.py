@@ -36,7 +36,7 @@ class CachingHttpLayer(HttpLayer):
         """Runs while the head of a request is incomplete."""
 
     def handle_event(self, event: events.Event) -> Commands:
-        """As mitmproxy's, in fewer writes."""
+        """Handle an event as mitmproxy does, in fewer writes."""
         if isinstance(event, events.DataReceived) and event.connection in self._closed:
             return
         if isinstance(event, events.Start):
@@ -79,7 +79,7 @@ class CachingHttpLayer(HttpLayer):
         return loop.call_later(self._gateway.limits.head_s, self._gateway.cut, client)
 
     def upload_moved(self) -> None:
-        """Some of what a client uploads was taken."""
+        """Note that some of what a client uploads was taken."""
         if self.context.client in self._not_read:
             self._apply_backpressure(self.context.client)
 
@@ -118,7 +118,7 @@ class CachingHttpLayer(HttpLayer):
         return bounds.has_room(self.connections[self.context.client], stream_id, self._gateway.share_bytes())
 
     def make_stream(self, stream_id: int) -> Commands:
-        """As mitmproxy's, with our stream."""
+        """Make a `CachingStream` where mitmproxy makes its own stream."""
         stream = self.streams[stream_id] = CachingStream(self.context.fork(), stream_id, self._gateway, self)
         yield from self.event_to_child(stream, events.Start())
 

@@ -11,7 +11,7 @@ LINGER_S = 20.0
 
 
 class Lingering:
-    """The sockets of open connections, by which they are found once mitmproxy has let go of them."""
+    """The sockets of open connections, by which they are found once mitmproxy has dropped them."""
 
     def __init__(self) -> None:
         self._sockets: dict[str, asyncio.Transport] = {}

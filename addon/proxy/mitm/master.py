@@ -1,5 +1,7 @@
-"""A mitmproxy master with the few addons that a caching proxy needs: half of the time of a request is spent in the
-dispatch through mitmproxy's default ones."""
+"""A mitmproxy master with the few addons that a caching proxy needs.
+
+Half of the time of a request is spent in the dispatch through mitmproxy's default ones.
+"""
 
 import asyncio
 import errno
@@ -60,7 +62,7 @@ class ErrorCheck:
 
 
 def _reason(error: OSError) -> str:
-    """Why an address cannot be listened on. The words of asyncio and mitmproxy for it say everything twice."""
+    """Return why an address cannot be listened on. The messages of asyncio and mitmproxy repeat themselves."""
     if error.errno == errno.EADDRINUSE:
         return "the port is in use"
     known = error.errno in errno.errorcode  # the errors of name resolution have numbers of their own

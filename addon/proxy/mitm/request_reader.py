@@ -1,4 +1,4 @@
-"""How the requests of an HTTP/1 client are read: by mitmproxy, and more strictly.
+"""The reader of the requests of an HTTP/1 client: mitmproxy's, and more strict.
 
 mitmproxy strips what surrounds a field, takes a bare LF for the end of a line and fails at trailer fields. A proxy in
 front of us may read the same bytes otherwise, so what can be read in two ways is refused before mitmproxy reads it.
@@ -37,7 +37,7 @@ class StrictHttp1Server(Http1Server):
     """Reads heads that are one request line and fields to the byte, and chunks as strictly; drops trailer fields."""
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
-        """As mitmproxy's, once the head is complete and well-formed."""
+        """Read the head as mitmproxy does, once it is complete and well-formed."""
         if isinstance(event, events.DataReceived):
             waiting = bytes(self.buf)
             while waiting.startswith(b"\r\n"):  # empty lines before a request line (RFC 9112 2.2)
@@ -54,7 +54,7 @@ class StrictHttp1Server(Http1Server):
             yield commands.SendData(self.conn, MALFORMED) if isinstance(command, commands.SendData) else command
 
     def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
-        """As mitmproxy's, whose errors have no content where the request was a HEAD."""
+        """Send as mitmproxy does, whose errors have no content if the request was a HEAD."""
         is_head = self.request is not None and self.request.method == "HEAD"
         bodiless = is_head and isinstance(event, ResponseProtocolError)
         for command in super().send(event):
@@ -72,7 +72,7 @@ class StrictHttp1Server(Http1Server):
         yield commands.CloseConnection(self.conn)
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """As mitmproxy's, with our reader of chunks."""
+        """Read the content as mitmproxy does, with our reader of chunks."""
         if isinstance(self.body_reader, MitmproxysReader):
             self.body_reader = _Chunks()  # type: ignore[assignment]
         yield from super().read_body(event)

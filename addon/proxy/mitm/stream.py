@@ -1,4 +1,4 @@
-"""One request and its response, inside mitmproxy's HTTP layer.
+"""A request and its response, inside mitmproxy's HTTP layer.
 
 mitmproxy's own `HttpStream` turns each request into a flow and walks it through the hooks of all addons. For a hit
 that is most of the time spent, so `CachingStream` asks the gateway as soon as the request is complete and sends the
@@ -57,14 +57,14 @@ class ClientConnection(Protocol):
         """Whether the client can take more of an answer."""
 
     def upload_moved(self) -> None:
-        """Some of what the client uploads was taken."""
+        """Note that some of what the client uploads was taken."""
 
     def cut_later(self) -> object:
         """Close the connection at once after a while."""
 
 
 class CachingStream(HttpStream):
-    """One request and its response."""
+    """The stream of a request and its response."""
 
     def __init__(self, context: Context, stream_id: int, gateway: Gateway, connection: ClientConnection) -> None:
         super().__init__(context, stream_id)
@@ -75,7 +75,7 @@ class CachingStream(HttpStream):
         self._connection = connection
 
     def handle_event(self, event: events.Event) -> Commands:
-        """As mitmproxy's; content goes to the upload at once, also while the answer is awaited."""
+        """Handle an event as mitmproxy does; content goes to the upload at once, also while the answer is awaited."""
         if self.upload is not None:
             if isinstance(event, layers.RequestData):
                 self.upload.feed(event.data)
@@ -212,7 +212,7 @@ class CachingStream(HttpStream):
         return came
 
     def _answer_with_hooks(self, message: mitmproxy.http.Request) -> Commands:
-        """As `state_answer`, shown to the other addons of a stock mitmproxy as a flow."""
+        """Answer as `state_answer` does, shown to the other addons of a stock mitmproxy as a flow."""
         self.flow = mitmproxy.http.HTTPFlow(self.context.client, self.context.server, live=True)
         self.flow.request = message
         self.flow.metadata[OURS] = True

@@ -1,4 +1,4 @@
-"""Between mitmproxy's messages and those of the engine."""
+"""The translation between mitmproxy's messages and those of the engine."""
 
 import mitmproxy.http
 

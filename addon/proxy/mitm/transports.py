@@ -39,13 +39,13 @@ def cut(connection: Connection, client: Client) -> None:
 
 
 def _writer_to(connection: Connection, client: Client) -> Any:
-    """What mitmproxy writes to a connection that belongs to a client's; None if there is nothing."""
+    """Return the writer of a connection that belongs to a client's; None if there is none."""
     handler = ctx.master.addons.get("proxyserver").connections.get(client.id)
     return handler.transports[connection].writer if handler is not None and connection in handler.transports else None
 
 
 def connected() -> int:
-    """How many clients are connected."""
+    """Return how many clients are connected."""
     return len(_handlers())
 
 

@@ -17,7 +17,7 @@ class Refusals:
         self._counts: TTLCache[tuple[str, str], int] = TTLCache(MAX_PAIRS, TUNNELLED_S, timer=lambda: self._now_s)
 
     def refused(self, client: str, host: str, now_s: float) -> bool:
-        """One more refusal; true when it is the one from which on the host is tunnelled. `now_s` is monotonic."""
+        """Count a refusal; return true for the one from which on the host is tunnelled. `now_s` is monotonic."""
         self._now_s = now_s
         count = self._counts.get((client, host), 0) + 1
         self._counts[client, host] = count

@@ -1,4 +1,4 @@
-"""Lets a sans-IO layer wait for a coroutine.
+"""The waiting of a sans-IO layer for a coroutine.
 
 mitmproxy's layers are generators that may pause only on commands it knows. A hook is such a command: the layer pauses,
 the hook's handler runs as a task of the event loop, and the layer goes on when it returns. `Wait` is a hook of ours
@@ -28,7 +28,7 @@ class AsyncCall[T]:
             self._error = error
 
     def outcome(self) -> T:
-        """What the coroutine returned; raises what it raised."""
+        """Return the result of the coroutine, or raise its exception."""
         if self._error is not None:
             raise self._error
         return self._result  # type: ignore[return-value]

@@ -36,7 +36,7 @@ class ChunkedReader:
 
     @property
     def rest(self) -> bytes:
-        """What came after the end."""
+        """Return what came after the end."""
         return bytes(self._buffer) if self.done else b""
 
     def _step(self, content: list[bytes]) -> bool:

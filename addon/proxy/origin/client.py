@@ -58,7 +58,7 @@ class Origin:
 
     @property
     def open_connections(self) -> int:
-        """How many connections there are, idle ones included."""
+        """The number of connections, idle ones included."""
         return self._pool.open
 
     def answer_for(self, host: str, respond: Respond) -> None:
@@ -73,10 +73,11 @@ class Origin:
         interim: Interim = nobody,
         upload: Upload | None = None,
     ) -> Fetched:
-        """Send the request (its fields as they are, after Host, framed anew) and wait for the final response's head.
+        """Send the request (its fields unchanged after Host, framed by us) and wait for the final response's head.
 
-        `reach`: to which addresses it may be sent, whatever its name resolves to. `interim` is called with responses
-        before that. `upload`: its content, which is read once. Raises OriginError if no response comes.
+        `reach`: to which addresses it may be sent, whatever its name resolves to. `interim` is called with
+        responses before that. `upload`: its content, which is read once. Raises OriginError if no response
+        comes.
         """
         sent_s = self._clock.now()
         if request.target.host in self._own:
@@ -115,8 +116,9 @@ class Origin:
     async def _exchanged(
         self, connection: OriginConnection, key: PoolKey, request: Request, interim: Interim, upload: Upload | None
     ) -> Fetched:
-        """One exchange on this connection. Raises OriginError, `_UnansweredError` where the connection had been used
-        before and broke without any answer."""
+        """Do one exchange on this connection. Raises OriginError; `_UnansweredError` if the connection had been used
+        before and broke without any answer.
+        """
         reused = bool(connection.urls)
         length = 0 if upload is None else upload.length
         absolute = self._parent is not None and request.target.scheme == "http"

@@ -1,4 +1,4 @@
-"""How a connection to an origin is made: its name, its address, TLS, and the tunnel through a parent proxy."""
+"""The set-up of a connection to an origin: name, address, TLS, and the tunnel through a parent proxy."""
 
 import asyncio
 import socket
@@ -27,7 +27,7 @@ type Found = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str,
 
 
 class Connector:
-    """Makes connections."""
+    """The maker of connections to origins."""
 
     def __init__(self, tls: ssl.SSLContext, parent: Server | None = None) -> None:
         self._tls = tls
@@ -84,7 +84,7 @@ class Connector:
         return allowed
 
     async def _through_parent(self, parent: Server, scheme: str, host: str, port: int) -> OriginConnection:
-        """To the parent; for https a tunnel through it."""
+        """Connect to the parent; for https through a tunnel."""
         # A parent proxy is the operator's choice, wherever it is.
         connection = await self._directly(parent.scheme, parent.host, parent.port, EVERYWHERE)
         if scheme != "https":
@@ -143,13 +143,13 @@ class _Tunnel(asyncio.Protocol):
 
 
 def out_of_reach(host: str, address: str) -> str:
-    """Why a host may not be contacted."""
+    """Return why a host may not be contacted."""
     where = "this machine" if is_local(address) else f"a private network ({range_of(address)})"
     return f"{host} is an address of {where}"
 
 
 def tls_context(ca_file: str | None, *, verify: bool) -> ssl.SSLContext:
-    """How origins are verified: by the roots of a file, or by the system's."""
+    """Return the context that verifies origins: by the roots of a file, or by the system's."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     if ca_file:

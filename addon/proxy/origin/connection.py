@@ -1,4 +1,4 @@
-"""One connection to an origin. It carries one exchange at a time, and knows which."""
+"""A connection to an origin. It carries one exchange at a time, and knows which."""
 
 import asyncio
 import select
@@ -79,14 +79,14 @@ class OriginConnection(asyncio.Protocol):
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """It does again."""
+        """Resume after the transport has drained."""
         self._writable.set()
 
     # What an exchange does.
 
     @property
     def transport(self) -> asyncio.Transport:
-        """What it is made of. Only after `connection_made`."""
+        """The transport, available after `connection_made`."""
         assert self._transport is not None
         return self._transport
 
@@ -105,7 +105,7 @@ class OriginConnection(asyncio.Protocol):
         return not poll.poll(0)
 
     def begin(self, exchange: "Exchange") -> None:
-        """From now on what comes belongs to this exchange."""
+        """Begin an exchange: what comes from now on belongs to it."""
         if self._exchange is not None:
             raise RuntimeError("a connection carries one exchange at a time")
         self._exchange = exchange
@@ -122,7 +122,7 @@ class OriginConnection(asyncio.Protocol):
             self.abort()
 
     def write(self, data: bytes) -> None:
-        """Send, without waiting."""
+        """Send data, without waiting."""
         if self._transport is not None and not self._transport.is_closing():
             self._transport.write(data)
 
@@ -235,14 +235,14 @@ class Exchange:
             self.close()
 
     def close(self) -> None:
-        """Let go of the connection. Before the end of the answer, that closes it."""
+        """Give the connection back. Before the end of the answer, that closes it."""
         if not self._over:
             self._end(reusable=False, surplus=False)
 
     # What the connection brings.
 
     def receive(self, data: bytes) -> None:
-        """More of the answer has come."""
+        """Receive more of the answer."""
         self.was_answered = True
         try:
             for event in self._reader.feed(data):
@@ -283,7 +283,7 @@ class Exchange:
             self.fail(OriginError(Failure.RESET, str(error)))
 
     def fail(self, error: OriginError) -> None:
-        """There is no answer, or no more of it."""
+        """Fail: there is no answer, or no more of it."""
         if self._over:
             return
         self._error = error

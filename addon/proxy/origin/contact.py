@@ -1,4 +1,4 @@
-"""What a contact with an origin gives: a head and a stream of content, or the reason why there is none."""
+"""The result of a contact with an origin: a head and a stream of content, or the reason why there is none."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from bestbefore.addon.rfc9111.message import Head, Request
 
 
 class Failure(StrEnum):
-    """Why there is no answer from an origin, or only a part of one."""
+    """The reason why there is no answer from an origin, or only a part of one."""
 
     UNREACHABLE = "origin-unreachable"
     TIMEOUT = "origin-timeout"
@@ -53,7 +53,7 @@ class Fetched:
 
 
 class Source(Protocol):
-    """Where contacts go: the network, or in a replay the recorded updates."""
+    """The interface of what contacts go to: the network, or in a replay the recorded updates."""
 
     async def fetch(
         self,
@@ -63,4 +63,4 @@ class Source(Protocol):
         interim: Interim = nobody,
         upload: Upload | None = None,
     ) -> Fetched:
-        """See `client.Origin.fetch`."""
+        """Fetch as `client.Origin.fetch` does."""

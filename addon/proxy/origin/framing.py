@@ -1,4 +1,4 @@
-"""How messages are framed on a connection to an origin (RFC 9112): written by us alone, and read strictly.
+"""The framing of messages on a connection to an origin (RFC 9112): written by us alone, and read strictly.
 
 What a peer says of the length of its message decides where the next one begins, and connections are shared by all
 clients. So an answer whose frame can be read in two ways is refused, and one that breaks a rule ends its connection.
@@ -41,7 +41,7 @@ class MalformedError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class ContentFrame:
-    """Where the content of an answer ends."""
+    """The way in which the end of the content of an answer is found."""
 
     length: int | None
     """Bytes; None: `chunked` says, or else the end of the connection."""
@@ -51,7 +51,7 @@ class ContentFrame:
 
 
 def request_head(request: Request, *, absolute: bool, length: int | None, close: bool) -> bytes:
-    """The head of a request as it is sent. Its framing is ours: of the request's own fields none of that is taken.
+    """Return the head of a request as it is sent. Its framing is ours: none is taken from the request's own fields.
 
     `absolute`: the target in absolute form, for a parent proxy. `length`: bytes of content that follow; None: it
     follows in chunks. `close`: ask the origin to close the connection after its answer. Raises MalformedError for what
@@ -116,7 +116,7 @@ def response_head(raw: bytes) -> tuple[Head, int, bool]:
 
 
 def framed_head(head: Head) -> Head:
-    """The head with one length at most: that which was read, however many lines told it, and none in a 204."""
+    """Return the head with at most one length: the one that was read, however many lines gave it, and none in a 204."""
     lengths = head.fields.values("content-length")
     if not lengths or (len(lengths) == 1 and lengths[0].isdigit() and head.status != 204):
         return head
@@ -127,10 +127,11 @@ def framed_head(head: Head) -> Head:
 
 
 def content_frame(method: str, head: Head, minor: int) -> ContentFrame:
-    """Where the content of a final response to a request with this method ends (RFC 9112 6.3). Raises MalformedError.
+    """Return where the content of a final response to a request with this method ends (RFC 9112 6.3). Raises
+    MalformedError.
 
-    Two lengths, a length beside a coding, another coding beside chunked and any in HTTP/1.0 are refused: what one reads
-    as content, another reads as the next answer.
+    Two lengths, a length beside a coding, another coding beside chunked and any in HTTP/1.0 are refused: what one
+    reads as content, another reads as the next answer.
     """
     fields = head.fields
     codings, lengths = fields.values("transfer-encoding"), fields.values("content-length")

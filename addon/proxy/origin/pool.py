@@ -30,7 +30,7 @@ OPEN_AT_MOST = 1024
 
 
 class PoolKey(NamedTuple):
-    """What connections may be exchanged for one another."""
+    """The key of a connection: connections of the same key are interchangeable."""
 
     reach: Reach
     scheme: str
@@ -46,8 +46,11 @@ class Pool:
         open_at_most: int = OPEN_AT_MOST,
         on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None,
     ) -> None:
-        """`on_surplus` is told what was asked for on a connection on which more came than was asked for, except the
-        first: the answers to these may belong to another request."""
+        """Make an empty pool.
+
+        `on_surplus` is called with the requests of a connection on which more came than was asked for, except the
+        first: the answers to these may belong to another request.
+        """
         self._loop = asyncio.get_running_loop()
         self._idle: dict[PoolKey, deque[OriginConnection]] = {}
         self._open: set[OriginConnection] = set()
@@ -59,7 +62,7 @@ class Pool:
 
     @property
     def open(self) -> int:
-        """How many connections there are, idle ones included."""
+        """Return how many connections there are, idle ones included."""
         return len(self._open) + self._opening
 
     def is_unsound(self, key: PoolKey) -> bool:

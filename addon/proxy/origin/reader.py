@@ -1,4 +1,6 @@
-"""One answer, from the bytes of its connection: interim heads, the final head, content, and the end (no I/O)."""
+"""The reader of an answer, from the bytes of its connection: interim heads, the final head, content, and the end (no
+I/O).
+"""
 
 import re
 from dataclasses import dataclass
@@ -73,7 +75,7 @@ class AnswerReader:
         return self._frame is None and bool(self._buffer)
 
     def feed(self, data: bytes) -> list[AnswerEvent]:
-        """What these bytes bring. Raises MalformedError; nothing may be fed after that, nor after `End`."""
+        """Return the events of these bytes. Raises MalformedError; nothing may be fed after that, nor after `End`."""
         events: list[AnswerEvent] = []
         if self._frame is None:
             self._buffer += data
@@ -83,7 +85,7 @@ class AnswerReader:
         return events
 
     def feed_eof(self) -> list[AnswerEvent]:
-        """What the end of the connection brings. Raises MalformedError where it comes too early."""
+        """Return the events of the end of the connection. Raises MalformedError if it comes too early."""
         if self._frame is not None and self._frame.length is None and not self._frame.chunked:
             self.ended = True
             return [End(reusable=False, surplus=False)]

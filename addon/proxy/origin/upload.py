@@ -1,4 +1,4 @@
-"""The content of a request on its way from a client to the origin."""
+"""The upload: the content of a request, from a client to the origin."""
 
 import asyncio
 from collections import deque
@@ -32,7 +32,7 @@ class Upload:
         self._moved = asyncio.Event()
 
     def feed(self, data: bytes) -> None:
-        """More of it has come."""
+        """Add content."""
         self._size += len(data)
         if self.length is not None and self._size > self.length:
             self.fail("more content than announced")
@@ -42,19 +42,19 @@ class Upload:
             self._moved.set()
 
     def end(self) -> None:
-        """All of it has come."""
+        """Note that the content is complete."""
         if self.length is not None and self._size < self.length:
             self.fail("less content than announced")
         self.ended = True
         self._moved.set()
 
     def fail(self, why: str) -> None:
-        """It will not be complete."""
+        """Note that the content will not be complete."""
         self._error = self._error or UploadError(why)
         self._moved.set()
 
     def drop(self) -> None:
-        """It is of no use any more: what comes is discarded."""
+        """Discard what comes, which is of no use any more."""
         self._dropped = True
         self._pieces.clear()
         self.waiting_bytes = 0

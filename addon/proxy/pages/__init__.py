@@ -1,1 +1,1 @@
-"""The proxy's own pages, and what a user is told of its certificates."""
+"""The proxy's own pages, and its certificates for users."""

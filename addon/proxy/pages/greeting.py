@@ -1,4 +1,4 @@
-"""What the proxy says when it listens."""
+"""The greeting of the proxy when it listens."""
 
 import shlex
 from importlib.metadata import version
@@ -11,7 +11,7 @@ from bestbefore.addon.traffic.files import FOLDER
 def greeting(
     *, proxy_url: str, state: Path, ca_file: Path, bundle: Path, admin_url: str | None, store: str, traffic: str | None
 ) -> str:
-    """Where it listens and keeps its state, which certificate to trust, and a line to try that shows learning.
+    """Return the greeting: addresses, state folder, the certificate to trust, and a command to try.
 
     `traffic`: for how long requests are logged; None: they are not.
     """

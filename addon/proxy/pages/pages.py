@@ -31,7 +31,7 @@ _NO_STORE = ("Cache-Control", "no-store")
 
 @dataclass(frozen=True, slots=True)
 class PageContents:
-    """What the pages show of this proxy."""
+    """The contents of the proxy's pages."""
 
     index_html: bytes
     ca_pem: bytes
@@ -39,10 +39,11 @@ class PageContents:
 
     @classmethod
     def of(cls, proxy_url: str, ca_file: Path, bundle_file: Path) -> Self:
-        """From the URL at which clients reach the proxy, and the files of its certificate and of the bundle.
+        """Make the contents from the URL at which clients reach the proxy, and the files of its certificate and of the
+        bundle.
 
-        Reads the files; raises OSError if it cannot, and ValueError if there is no certificate. A private key that
-        lies beside the certificate in its file is never shown.
+        Reads the files; raises OSError if it cannot, and ValueError if there is no certificate. A private key
+        that lies beside the certificate in its file is never shown.
         """
         ours = certificates(ca_file.read_bytes())
         if not ours:
@@ -63,7 +64,7 @@ class PageContents:
 
 
 def respond(site: PageContents, request: Request, now_s: float) -> tuple[Head, bytes]:
-    """The response to a request for this host: its head, which bears Content-Length, and its content.
+    """Return the response to a request for this host: its head, which bears Content-Length, and its content.
 
     It bears no Date. A Date counts whole seconds, and the age that a cache infers from the lost fraction would eat
     most of the second or two for which the clock is fresh. Whoever receives a response without it records the moment
@@ -89,10 +90,10 @@ def respond(site: PageContents, request: Request, now_s: float) -> tuple[Head, b
 
 
 def _clock(conditions: Fields, now_s: float) -> tuple[Head, bytes]:
-    """The page whose content is that of its last change.
+    """Return the page whose content is the time of its last change.
 
-    It has no entity tag: Last-Modified tells a cache exactly when the page changed, as that of most static files and
-    feeds does, and what is learnt from it is to be seen here.
+    It has no entity tag: Last-Modified tells a cache exactly when the page changed, as that of most static files
+    and feeds does, and what is learnt from it is to be seen here.
     """
     modified_s = now_s // CLOCK_PERIOD_S * CLOCK_PERIOD_S
     last_modified = ("Last-Modified", format_http_date(modified_s))

@@ -1,1 +1,1 @@
-"""What a shared cache may store and reuse: age, freshness, Vary, invalidation (RFC 9111 3 and 4)."""
+"""The rules of a shared cache for storing and reuse: age, freshness, Vary, invalidation (RFC 9111 3 and 4)."""

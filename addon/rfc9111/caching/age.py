@@ -1,4 +1,4 @@
-"""How old a response is (RFC 9111 4.2.3, 5.1)."""
+"""The age of a response (RFC 9111 4.2.3, 5.1)."""
 
 import math
 
@@ -8,7 +8,7 @@ from bestbefore.addon.rfc9111.message import Fields
 
 
 def age_value_s(fields: Fields) -> int:
-    """What the Age field says; 0 without one.
+    """Return the value of the Age field; 0 without one.
 
     Of several members or lines the first counts, and an invalid one is ignored (RFC 9111 5.1).
     """

@@ -8,7 +8,7 @@ from bestbefore.addon.rfc9111.message import Fields, Request
 
 
 class Bypass(StrEnum):
-    """Why: log field, metric label and detail of Cache-Status."""
+    """The reason for a bypass: log field, metric label and detail of Cache-Status."""
 
     METHOD = "method"
     """Neither GET nor HEAD."""
@@ -59,7 +59,7 @@ _NAMES_REMEMBERED = 32
 
 
 def bypass_reason(request: Request) -> Bypass | None:
-    """Why a request goes past the cache, or None if it may be answered from the store."""
+    """Return why a request bypasses the cache, or None if it may be answered from the store."""
     if request.method not in ("GET", "HEAD"):
         return Bypass.METHOD
     if request.has_body:

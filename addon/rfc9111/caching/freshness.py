@@ -1,4 +1,4 @@
-"""How long a response stays fresh by the origin's word (RFC 9111 4.2.1, 4.2.2, 4.2.4)."""
+"""The freshness lifetime that the origin gives (RFC 9111 4.2.1, 4.2.2, 4.2.4)."""
 
 from typing import NamedTuple
 

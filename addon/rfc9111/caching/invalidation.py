@@ -1,4 +1,4 @@
-"""What a change at the origin invalidates (RFC 9111 4.4)."""
+"""Invalidation by a change at the origin (RFC 9111 4.4)."""
 
 from urllib.parse import urljoin
 

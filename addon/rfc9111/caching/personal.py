@@ -46,7 +46,7 @@ def binding(request: Request, head: Head, cache_control: CacheControl, salt: byt
 
 
 def begins_session(request: Request, fields: Fields, cache_control: CacheControl) -> bool:
-    """Whether a response over HTTPS gives a cookie to somebody who had none.
+    """Return whether a response over HTTPS sets a cookie for a client that had none.
 
     It would be bound to the Cookie of its request, and there is none that another request could have the same of:
     whoever else comes without one is another person.
@@ -62,7 +62,7 @@ def _is_same_for_all(content_type: str) -> bool:
 
 
 def may_use_learned_freshness(request: Request, copy: Copy) -> bool:
-    """Whether a lifetime that the origin did not give may rule: not where a credential was or is in play.
+    """Return whether a lifetime that the origin did not give may apply: not where a credential was or is used.
 
     A `public` response is for all, whoever asked; one with Set-Cookie is not, whatever it says.
     """

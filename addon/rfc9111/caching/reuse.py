@@ -1,4 +1,4 @@
-"""May a copy answer a request now, or must the origin be asked first? (RFC 9111 4, 4.2.4, 5.2.1)
+"""The reuse of a copy: whether it may answer a request now, or the origin is asked first (RFC 9111 4, 4.2.4, 5.2.1).
 
 RFC 9111 says what may be done, the verdict of the learned policy what is done within it (or, with `override` and at
 the user's own risk, beyond it).
@@ -19,7 +19,7 @@ CLOCK_TOLERANCE_S = 60.0
 
 
 class Terms(Protocol):
-    """What the rule of a domain says of reuse."""
+    """The settings of a domain's rule for reuse."""
 
     @property
     def obey(self) -> str:
@@ -39,7 +39,7 @@ class Terms(Protocol):
 
 
 class Action(StrEnum):
-    """What to do with the copy."""
+    """The action to take with the copy."""
 
     FRESH = "fresh"
     """Serve it."""
@@ -52,7 +52,7 @@ class Action(StrEnum):
 
 
 class Reuse(NamedTuple):
-    """A decision."""
+    """The decision on a copy."""
 
     action: Action
     reason: str
@@ -65,7 +65,7 @@ class Reuse(NamedTuple):
 
 
 class Expiry(NamedTuple):
-    """Until when a copy may be served without asking the origin."""
+    """The time until which a copy may be served without contact."""
 
     expiry_s: float | None
     """The first moment at which it may not; None: never without asking."""
@@ -73,9 +73,10 @@ class Expiry(NamedTuple):
 
 
 def decide(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse:
-    """What to do with the copy that `vary.choose` found for a request; `asked` is from `directives.of_request`.
+    """Decide on the copy that `vary.choose` found for a request; `asked` is from `directives.of_request`.
 
-    Where the answer is VALIDATE and `asked.only_if_cached` is set, the answer to the client is 504 (RFC 9111 5.2.1.7).
+    Where the answer is VALIDATE and `asked.only_if_cached` is set, the answer to the client is 504 (RFC 9111
+    5.2.1.7).
     """
     age_s = copy.age_s(now_s)
     if _clock_was_set_back(copy, now_s):
@@ -110,7 +111,8 @@ def _refusal(asked: CacheControl, age_s: float, ttl_s: float) -> str | None:
 
 
 def without_origin(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse | None:
-    """The copy as the answer after the origin could not be reached, timed out or answered 5xx; None if it may not be.
+    """Return the decision to answer with the copy after the origin could not be reached, timed out or answered 5xx; or
+    None.
 
     A copy that is fresh by any measure may (the client, or the rule, only wished for more). A stale one by
     stale-if-error, of the response or the request (RFC 5861 4), or by the domain's `stale_if_down` (RFC 9111 4.2.4).
@@ -140,7 +142,7 @@ def _clock_was_set_back(copy: Copy, now_s: float) -> bool:
 
 
 def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
-    """When the copy expires for this request under these terms.
+    """Return when the copy expires for this request under these terms.
 
     With other terms it says what `shorten` or `override` would do with the same verdict.
     """

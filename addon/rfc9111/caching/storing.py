@@ -1,4 +1,4 @@
-"""Which responses a shared cache may store, and what of them (RFC 9111 3)."""
+"""The storing of responses in a shared cache: which, and which parts of them (RFC 9111 3)."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -19,7 +19,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 
 class NoStore(StrEnum):
-    """Why a response is not stored: log field and metric label."""
+    """The reason why a response is not stored: log field and metric label."""
 
     METHOD = "method"
     REQUEST = "request"
@@ -174,7 +174,7 @@ def is_truncated(fields: Fields, size: int) -> bool:
 
 
 def storable_fields(fields: Fields, cache_control: CacheControl) -> Fields:
-    """What of the fields of a response may be stored (RFC 9111 3.1).
+    """Return the fields of a response that may be stored (RFC 9111 3.1).
 
     Not the connection fields, those that no-cache or private names, and Age, which is made anew at each use.
     """

@@ -1,4 +1,4 @@
-"""Which of several copies of one URL answers a request (RFC 9111 4.1, RFC 9110 12.5.5)."""
+"""The selection among several copies of one URL (RFC 9111 4.1, RFC 9110 12.5.5)."""
 
 import hashlib
 import re
@@ -60,14 +60,14 @@ def matches(copy: Copy, request: Fields) -> bool:
 
 
 class Variants(tuple[Copy, ...]):
-    """The copies of one URL and partition, of which `choose` finds one as fast among many as among few.
+    """The copies of one URL and partition, indexed so that `choose` is as fast among many as among few.
 
     Whoever holds copies for many requests holds them so: what the search needs is made once.
     """
 
     @cached_property
     def bound(self) -> dict[str, "_Alternatives"]:
-        """By the cookie hash that they are bound to; "" for those that are for anybody."""
+        """The copies by the cookie hash that they are bound to; "" for those that are not bound."""
         found: dict[str, _Alternatives] = {}
         for rank, copy in enumerate(sorted(self, key=_preference, reverse=True)):
             found.setdefault(copy.personal, _Alternatives()).add(rank, copy)
@@ -103,7 +103,7 @@ class _Alternatives:
 
 
 def choose(copies: Sequence[Copy], request: Fields, salt: bytes) -> Copy | None:
-    """The copy, of those of one URL and partition, that answers a request; None if none does.
+    """Return the copy, of those of one URL and partition, that answers a request; None if none does.
 
     Of several it is the most recent by Date (RFC 9111 4); but who has a page of his own (`personal.binding`, which
     says what `salt` is) gets that, and not a later one that was for nobody in particular. A copy without Vary is passed
@@ -205,7 +205,9 @@ def _accepted(text: str) -> str | None:
 
 
 def _languages(members: list[str]) -> str:
-    """By falling weight and in lower case. Equal weights keep their order: many origins serve the first."""
+    """Return languages by falling weight and in lower case. Equal weights keep their order: many origins serve the
+    first.
+    """
     weighted = [_weighted(member.lower()) for member in members]
     if any(weight is None for _, weight in weighted):
         return ",".join(members)

@@ -9,7 +9,7 @@ from bestbefore.addon.rfc9111.message import Head, Request
 
 
 def answer(request: Request, copy: Copy, age_s: float) -> Head:
-    """The head to send: a 304 where the client's own condition allows it, else that of the copy; with Age.
+    """Return the head to send: a 304 where the client's own condition allows it, else that of the copy; with Age.
 
     An entity tag of ours stands in it where the origin has none.
 

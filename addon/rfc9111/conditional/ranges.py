@@ -1,4 +1,4 @@
-"""Parts of a response: Range and If-Range (RFC 9110 13.1.5, 14.1, 14.2, 15.3.7, 15.5.17).
+"""Partial responses: Range and If-Range (RFC 9110 13.1.5, 14.1, 14.2, 15.3.7, 15.5.17).
 
 Parts are cut from complete content only, a copy's or that of an answer on its way. Partial responses of an origin are
 neither stored nor combined, which RFC 9111 3.3 and 3.4 would allow: they are passed on.
@@ -66,7 +66,7 @@ def whole(request: Request) -> Request:
 
 
 def part(request: Request, head: Head, *, arriving: bool = False) -> ByteRangePart | None:
-    """What a request gets of a response whose head, as it would be sent, this is; None: the whole.
+    """Return the part of a response that a request gets, given the head that would be sent; None: the whole.
 
     Only GET has ranges, and only a 200 has parts: so a 304 comes first (RFC 9110 13.2.2, 14.2). The size of the
     content is its Content-Length; without one the whole is sent. Empty content is sent whole too, as RFC 9110 14.2
@@ -115,7 +115,8 @@ def satisfiable(range_field: str, size: int) -> tuple[Span, ...] | None:
 
 
 def _span(spec: str, size: int) -> Span | None:
-    """What one range is of the content, empty if it lies beyond its end; None if it is invalid (RFC 9110 14.1.2)."""
+    """Return the part of the content that one range names, empty if beyond its end; None if invalid (RFC 9110 14.1.2).
+    """
     match = _SPEC.fullmatch(spec)
     if match is None or spec == "-":
         return None
@@ -169,7 +170,7 @@ def _holds(if_range: str, fields: Fields) -> bool:
 
 
 def _unsatisfiable(head: Head, size: int) -> ByteRangePart:
-    """RFC 9110 15.5.17."""
+    """Return a 416 (RFC 9110 15.5.17)."""
     kept = Fields(
         (name, value)
         for name, value in head.fields.raw
@@ -180,7 +181,7 @@ def _unsatisfiable(head: Head, size: int) -> ByteRangePart:
 
 
 def _single(head: Head, span: Span, size: int) -> ByteRangePart:
-    """RFC 9110 15.3.7.1."""
+    """Return a 206 with a single part (RFC 9110 15.3.7.1)."""
     fields = head.fields.without(_OF_THE_WHOLE).added(
         ("Content-Range", _content_range(span, size)), ("Content-Length", str(span.end - span.start))
     )
@@ -210,7 +211,7 @@ def _multiple(head: Head, spans: tuple[Span, ...], size: int) -> ByteRangePart |
 
 
 def _content_range(span: Span, size: int) -> str:
-    """RFC 9110 14.4."""
+    """Return the value of Content-Range (RFC 9110 14.4)."""
     return f"bytes {span.start}-{span.end - 1}/{size}"
 
 

@@ -37,7 +37,7 @@ _REPRESENTATION = frozenset((
 
 
 def conditional(request: Fields, copies: Sequence[Copy]) -> Fields:
-    """The request fields that ask the origin whether one of the copies is still current (RFC 9111 4.3.1).
+    """Return the request fields that ask the origin whether one of the copies is still current (RFC 9111 4.3.1).
 
     `copies`: those that match the request, the chosen one first. The client's own If-None-Match and
     If-Modified-Since are replaced: the answer to them is made from ours, by `is_not_modified`. Copies without any
@@ -51,7 +51,7 @@ def conditional(request: Fields, copies: Sequence[Copy]) -> Fields:
 
 
 def confirmed(not_modified: Head, copies: Sequence[Copy]) -> tuple[Copy, ...]:
-    """Which of the copies whose validators were sent a 304 is about (RFC 9111 4.3.4).
+    """Return which of the copies whose validators were sent a 304 confirms (RFC 9111 4.3.4).
 
     Empty: about none of them. Then it proves nothing, and the request is to be sent again without conditions.
 
@@ -149,7 +149,7 @@ def is_not_modified(request: Request, copy: Copy) -> bool:
 
 
 def not_modified(head: Head) -> Head:
-    """The 304 that stands for a 200 with this head (RFC 9110 15.4.5): without what describes the content.
+    """Return the 304 for a 200 with this head (RFC 9110 15.4.5): without what describes the content.
 
     Last-Modified stays only where it is the validator.
     """

@@ -1,4 +1,4 @@
-"""Cache-Status: what this cache did with a request, told to the client (RFC 9211)."""
+"""Cache-Status: what this cache did with a request (RFC 9211)."""
 
 import math
 import re
@@ -11,7 +11,7 @@ _SF_INTEGER_MAX = 10**15 - 1
 
 
 class Fwd(StrEnum):
-    """Why a request went on towards the origin (RFC 9211 2.2)."""
+    """The reason why a request went on towards the origin (RFC 9211 2.2)."""
 
     BYPASS = "bypass"
     """The cache was told not to handle such requests."""

@@ -80,7 +80,8 @@ def _names_more_than_hop_by_hop(fields: Fields) -> bool:
 
 
 def without_named(fields: Fields) -> Fields:
-    """The fields less those that Connection names; hop-by-hop fields stay, for whoever has this connection to run.
+    """Return the fields less those that Connection names; hop-by-hop fields stay, for the part that handles this
+    connection.
 
     These very fields where none goes.
     """
@@ -91,17 +92,19 @@ def without_named(fields: Fields) -> Fields:
 
 
 def end_to_end(fields: Fields) -> Fields:
-    """What is passed on, in either direction, and stored: all fields but those of this connection.
+    """Return the end-to-end fields, which are passed on and stored: all but those of this connection.
 
-    These are the hop-by-hop fields and those that Connection names. Left out is Transfer-Encoding too: whoever sends
-    the message frames it anew.
+    These are the hop-by-hop fields and those that Connection names. Left out is Transfer-Encoding too: whoever
+    sends the message frames it anew.
     """
     removed = HOP_BY_HOP | connection_options(fields) if "connection" in fields else HOP_BY_HOP
     return fields if removed.isdisjoint(fields.names()) else fields.without(removed)
 
 
 def with_via(fields: Fields, version: str, pseudonym: str, name: str = "Via") -> Fields:
-    """With us added at the end of Via (RFC 9110 7.6.3); `version` is that of the message received, such as `1.1`."""
+    """Return the fields with us added at the end of Via (RFC 9110 7.6.3); `version` is that of the message received,
+    such as `1.1`.
+    """
     return fields.added((name, f"{version} {pseudonym}"))
 
 

@@ -48,7 +48,7 @@ _PLAIN = re.compile(r"[a-z0-9_-]+")
 
 
 class _Seen:
-    """Every directive with its arguments, in order, before they are judged."""
+    """The directives with their arguments, in order, before they are interpreted."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self.arguments: dict[str, list[str | None]] = {}
@@ -136,16 +136,17 @@ def parse_cache_control(lines: Iterable[str]) -> CacheControl:
 
 
 def of_response(fields: Fields) -> CacheControl:
-    """What the origin says. Pragma means nothing in a response (RFC 9111 5.4)."""
+    """Parse the directives of a response. Pragma means nothing in a response (RFC 9111 5.4)."""
     return parse_cache_control(fields.values("cache-control"))
 
 
 def of_request(fields: Fields, *, honour: bool = True) -> CacheControl:
-    """What the client asks (RFC 9111 5.2.1). In a request no-cache takes no argument, so any counts as unqualified.
+    """Parse the directives of a request (RFC 9111 5.2.1). There no-cache takes no argument, so any counts as
+    unqualified.
 
-    `Pragma: no-cache` counts where there is no Cache-Control (RFC 9111 5.4; its use is deprecated, its senders live).
-    `honour` false leaves what protects the client and its content (no-store, only-if-cached, no-transform), and
-    drops what only chooses between the cache and the origin.
+    `Pragma: no-cache` counts where there is no Cache-Control (RFC 9111 5.4; its use is deprecated, its senders
+    live). `honour` false leaves what protects the client and its content (no-store, only-if-cached, no-transform),
+    and drops what only chooses between the cache and the origin.
     """
     lines = fields.values("cache-control")
     if not lines:

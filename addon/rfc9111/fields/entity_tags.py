@@ -31,7 +31,7 @@ class EntityTag(NamedTuple):
 
 
 def parse_entity_tag(text: str) -> EntityTag | None:
-    """None for what is not one entity tag: without quotes, with `w/` in lower case, or with spaces within."""
+    """Parse an entity tag; None for what is not one: without quotes, with `w/` in lower case, or with spaces within."""
     match = _ONE.fullmatch(text.strip(" \t"))
     return None if match is None else _entity_tag(match[0])
 

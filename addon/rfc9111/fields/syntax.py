@@ -13,7 +13,7 @@ _MEMBER = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+"?+)*+', re.DOTALL)
 
 
 def is_token(text: str) -> bool:
-    """RFC 9110 5.6.2."""
+    """Return whether a text is a token (RFC 9110 5.6.2)."""
     return _TOKEN.fullmatch(text) is not None
 
 
@@ -30,7 +30,7 @@ def list_members(value: str) -> list[str]:
 
 
 def unquoted(text: str) -> str | None:
-    """What a quoted string holds (RFC 9110 5.6.4); None if the text is not exactly one quoted string."""
+    """Return the content of a quoted string (RFC 9110 5.6.4); None if the text is not exactly one quoted string."""
     match = _QUOTED.fullmatch(text)
     return None if match is None else _ESCAPE.sub(r"\1", match[1])
 

@@ -1,1 +1,1 @@
-"""Where the store keeps what outlives the process: Redis or Valkey, files, and memory for tests."""
+"""The backends of the store: Redis or Valkey, files, and memory for tests."""

@@ -30,7 +30,7 @@ _DIGEST = re.compile(r"[A-Za-z0-9_-]{2,128}")
 
 
 def new_digest() -> "hashlib.blake2b":
-    """What contents are named by."""
+    """Return a new hash object of the kind that names contents."""
     return hashlib.blake2b(digest_size=20)
 
 
@@ -42,7 +42,7 @@ def is_whole(ref: BodyRef, content: bytes) -> bool:
 
 
 class BodyReading(NamedTuple):
-    """What was found of a body."""
+    """The result of reading a body."""
 
     body: bytes | Path | None
     """The content, or of a very large one the file; None if it is gone."""
@@ -65,7 +65,7 @@ class BodyFiles:
         """Digest -> inode, size and time of change of a file whose content was compared with its digest."""
 
     def _path(self, digest: str) -> Path | None:
-        """Where the file is; None for what cannot be a digest, such as a path."""
+        """Return the path of the file; None for what cannot be a digest, such as a path."""
         return self._folder / digest[:2] / digest if _DIGEST.fullmatch(digest) else None
 
     def write(self, ref: BodyRef, content: bytes | UnlinkedFile) -> None:
@@ -141,7 +141,7 @@ class BodyFiles:
         return BodyReading(None, damaged=True)
 
     def list(self) -> list[Path]:
-        """All files, those left over from an interrupted write too."""
+        """Return all files, those left over from an interrupted write too."""
         return [p for p in self._folder.glob("**/*") if p.is_file()] if self._folder.is_dir() else []
 
     def sweep(self, found: Collection[Path], referred_to: Collection[str]) -> int:

@@ -17,7 +17,7 @@ from bestbefore.addon.store.backend.interface import KeptCopy, Tombstone
 
 
 class UnreadableError(ValueError):
-    """What is stored is not what this version writes."""
+    """Stored data that this version does not write."""
 
 
 # A type that is none of ours is a fault of this file. msgspec lets this error through; a TypeError it would take for
@@ -40,11 +40,14 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=_plain)
 
 
 class _Codec[T]:
-    """Between a dataclass and msgpack."""
+    """A codec between a dataclass and msgpack."""
 
     def __init__(self, made: type[T], *, beside: Collection[str] = (), **on_wire: Any) -> None:
-        """`on_wire`: the types of those fields that are written otherwise than they are. `beside`: numbers that may be
-        written with them, without being fields."""
+        """Make a codec for a dataclass.
+
+        `on_wire`: the types of those fields that are written otherwise than they are. `beside`: numbers that may be
+        written with them, without being fields.
+        """
         self._made = made
         types = get_type_hints(made) | on_wire
         taken = [f for f in dataclasses.fields(made) if f.init]  # type: ignore[arg-type]
@@ -73,7 +76,7 @@ class _Codec[T]:
         return {name: getattr(wire, name) for name in (*self._names, *self._beside)}
 
     def decode(self, encoded: bytes) -> T:
-        """Raises UnreadableError."""
+        """Decode a value. Raises UnreadableError."""
         return self._made(**self.parts(encoded))
 
 
@@ -95,7 +98,7 @@ encode_tombstone, decode_tombstone = _tombstones.encode, _tombstones.decode
 
 
 def decode_copy(encoded: bytes) -> KeptCopy:
-    """Raises UnreadableError."""
+    """Decode a copy. Raises UnreadableError."""
     parts = _copies.parts(encoded)
     applied, earlier = parts.pop("applied"), parts.pop("heard")
     return KeptCopy(Copy(**parts), earlier if applied is None else applied)
@@ -106,7 +109,7 @@ def encode_record(record: Record) -> bytes:
 
 
 def decode_record(encoded: bytes) -> Record:
-    """Raises UnreadableError."""
+    """Decode a record. Raises UnreadableError."""
     parts = _records.parts(encoded)
     updates = (Update(u, u) if isinstance(u, float) else Update(*u) for u in parts.pop("updates"))
     return Record(**parts, updates=tuple(updates))

@@ -45,7 +45,7 @@ def translated() -> Iterator[None]:
 
 
 def as_store_error(e: Exception) -> Exception:
-    """What an error of redis-py means to the store."""
+    """Return the store's error for an error of redis-py."""
     text = str(e) or type(e).__name__
     if isinstance(e, errors.OutOfMemoryError) or "OOM command not allowed" in text:
         return FullError("it has reached its maxmemory")
@@ -60,7 +60,7 @@ def as_store_error(e: Exception) -> Exception:
 
 
 def _of_server(text: str) -> bool:
-    """Whether an error tells of the server rather than of one command: BUSY, NOREPLICAS and the like.
+    """Return whether an error concerns the server rather than one command: BUSY, NOREPLICAS and the like.
 
     redis-py has removed the code ERR, which all others have that begin with none.
     """
@@ -96,7 +96,7 @@ def _without_password(url: str) -> str:
 
 
 def _wrong_input(e: Exception) -> str | None:
-    """What the user gave wrong, if it was that which kept us from connecting."""
+    """Return what in the user's input prevents connecting; None if the error has another cause."""
     text = str(e)
     if "NOAUTH" in text or "Authentication required" in text:
         return "the server asks for a password"
@@ -118,10 +118,12 @@ class Connection:
     def __init__(
         self, url: str | None = None, *, socket: Path | None = None, name: str = "", patience_s: float = PATIENCE_S
     ) -> None:
-        """To a URL or a Unix socket. `name`: how the server's list of clients calls us. `patience_s`: how long the
-        server may take to accept a connection, and to answer.
+        """Make a connection to a URL or a Unix socket.
 
-        Raises StoreInputError for what is no URL of a Redis.
+        `name`: our name in the server's list of clients. `patience_s`: how long the server may take to accept a
+        connection, and to answer.
+
+                Raises StoreInputError for what is no URL of a Redis.
         """
         self._url = checked_url(url) if url is not None else None
         self._patience_s = patience_s
@@ -141,8 +143,9 @@ class Connection:
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Connect anew. Raises StoreInputError for a refused password or a server that is no Redis;
-        UnavailableError."""
+        """Connect or reconnect. Raises StoreInputError for a refused password or a server that is no Redis;
+        UnavailableError.
+        """
         await self.close()
         # Redis-py's own retries would wait where a client waits; the store itself reconnects, in the background.
         retry = Retry(NoBackoff(), 0)
@@ -169,7 +172,7 @@ class Connection:
         return info
 
     async def warnings(self) -> list[str]:
-        """What in the server's settings lets histories be lost."""
+        """Return warnings on settings of the server with which histories may be lost."""
         found = []
         policy = str(self.info.get("maxmemory_policy", ""))
         if policy.startswith("allkeys-"):
@@ -218,7 +221,7 @@ class Connection:
         return answers
 
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Likewise, with a CommandError in place of the answer of a command that failed alone."""
+        """Send commands together, with a CommandError in place of the answer of a command that failed alone."""
         if not commands:
             return []
         with translated():

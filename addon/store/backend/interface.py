@@ -1,4 +1,4 @@
-"""What the parts of the store say to each other: values, errors and the one Protocol that each backend implements.
+"""The interface between the parts of the store: values, errors and the one Protocol that each backend implements.
 
 A backend keeps; it decides nothing about freshness and knows no queue. All its methods may raise `UnavailableError`
 (it does not answer) and `CommandError` (this one command failed), those that write `UnwritableError` too (it refuses to
@@ -24,7 +24,7 @@ type Body = bytes | Path | UnlinkedFile
 
 
 class StoreInputError(ValueError):
-    """What the user gave is wrong: the URL, its password, a server that is no Redis, a store of another kind."""
+    """An error in the user's input: the URL, its password, a server that is no Redis, a store of another kind."""
 
 
 class StoreUnusableError(Exception):
@@ -40,7 +40,7 @@ class UnwritableError(Exception):
 
 
 class CommandError(Exception):
-    """One command failed because of what it was about; the backend answers others. The message says why."""
+    """A command failed because of its own data; the backend answers others. The message says why."""
 
 
 class FullError(UnwritableError):
@@ -49,7 +49,7 @@ class FullError(UnwritableError):
 
 @dataclass(frozen=True, slots=True)
 class CopySet:
-    """All variants that are known of one URL."""
+    """All known variants of one URL."""
 
     copies: tuple[Copy, ...] = ()
     """Those stored last first."""
@@ -61,7 +61,7 @@ class CopySet:
 
 @dataclass(frozen=True, slots=True)
 class GroupCounts:
-    """What is counted of the members of a group, by hours since the epoch."""
+    """The counts of the members of a group, by hours since the epoch."""
 
     updates: Mapping[int, int]
     starts: Mapping[int, int]
@@ -115,11 +115,11 @@ class KeptCopy(NamedTuple):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tombstone:
-    """What was stored of these objects before this moment is dead.
+    """An invalidation: what was stored of these objects before this moment is dead.
 
-    The moment is one of the clock of the process that wrote the tombstone, and clocks differ. What is before and what
-    after is decided by its number: each process applies tombstones in the order of their numbers, to all that it holds
-    at that moment, and says with each copy that it writes how far it had come.
+    The moment is one of the clock of the process that wrote the tombstone, and clocks differ. What is before and
+    what after is decided by its number: each process applies tombstones in the order of their numbers, to all that
+    it holds at that moment, and says with each copy that it writes how far it had come.
     """
 
     time_s: float
@@ -138,11 +138,11 @@ class Tombstone:
 
 
 class Backend(Protocol):
-    """Where the store keeps what outlives the process."""
+    """The interface of a backend, which keeps what outlives the process."""
 
     @property
     def keeper(self) -> Keeper:
-        """What it keeps for prefetching."""
+        """The backend's part for prefetching."""
 
     async def connect(
         self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]
@@ -154,7 +154,7 @@ class Backend(Protocol):
         """
 
     async def close(self) -> None:
-        """Let go of it. Nothing is called after that."""
+        """Close the connection. Nothing is called after that."""
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
         """The records of these objects, in order."""
@@ -166,10 +166,10 @@ class Backend(Protocol):
         """
 
     async def copies(self, url: str) -> list[KeptCopy]:
-        """All variants, in all partitions."""
+        """Return all variants of a URL, in all partitions."""
 
     async def body(self, copy: Copy) -> Body | None:
-        """Its content; None if it is gone."""
+        """Return the content of a copy; None if it is gone."""
 
     async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
         """Keep copies, each in place of the same variant's before; not if there is a tombstone of its URL after it.
@@ -190,7 +190,9 @@ class Backend(Protocol):
         """The number of the last tombstone that was written; 0 if it gives none."""
 
     async def tombstones(self) -> list[Tombstone]:
-        """Those of the last `TOMBSTONES_KEPT_S`, the earliest first; the latest `TOMBSTONES_AT_MOST` of them."""
+        """Return the tombstones of the last `TOMBSTONES_KEPT_S`, the earliest first; the latest `TOMBSTONES_AT_MOST` of
+        them.
+        """
 
     async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
         """Remove the copies of these objects that are dead by a tombstone. How many objects had any."""
@@ -199,7 +201,7 @@ class Backend(Protocol):
         """The hosts of which anything is counted, of one registrable domain or all."""
 
     async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
-        """What is counted of the members on each of these hosts."""
+        """Return the counts of the members on each of these hosts."""
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         """Add to the request counts of these objects."""
@@ -223,18 +225,18 @@ class Backend(Protocol):
         """The URLs that have copies, likewise."""
 
     async def last_look(self) -> Looked | None:
-        """What was remembered of the clock at the last sweep."""
+        """Return the state of the clock at the last sweep."""
 
     async def keep_look(self, look: Looked) -> None:
-        """Remember it."""
+        """Store the state of the clock."""
 
     async def tidy(self) -> None:
         """Remove what nothing refers to, and measure."""
 
     @property
     def corrupt_entries(self) -> Mapping[str, int]:
-        """What was found damaged since the start, and replaced or removed: how often, by kind."""
+        """How many corrupt entries were found since the start, and replaced or removed, by kind."""
 
     @property
     def size_bytes(self) -> int | None:
-        """How much it keeps, as last measured; None if that was not done yet."""
+        """The size of what the backend keeps, as last measured; None before that."""

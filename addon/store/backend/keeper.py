@@ -1,4 +1,4 @@
-"""What a backend keeps for prefetching, and how several proxies share it.
+"""The interface of what a backend keeps for prefetching, and how several proxies share it.
 
 Leases, the spacing of fetches and the budget are one matter of all proxies on a store. Times to live are real seconds:
 a process that was killed is as dead under a fast clock. Methods raise `UnavailableError` and `UnwritableError`.
@@ -16,7 +16,7 @@ DONE = -1.0
 
 
 class Want(NamedTuple):
-    """Who wants what."""
+    """An object that clients ask for, and the range of their addresses."""
 
     url: str
     asked_from: str
@@ -24,7 +24,7 @@ class Want(NamedTuple):
 
 
 class Keeper(Protocol):
-    """See the head of this file."""
+    """The interface of what a backend keeps for prefetching."""
 
     async def add_wants(self, day: int, wants: Mapping[Want, int]) -> None:
         """Add to the counts of a day since the epoch."""
@@ -36,13 +36,13 @@ class Keeper(Protocol):
         """Forget the wants of some URLs, and which of their jobs were done. The plan stays."""
 
     async def plan_version(self) -> str:
-        """That of the plan in force; empty if there is none."""
+        """Return the version of the current plan; empty if there is none."""
 
     async def plan(self) -> bytes | None:
         """The plan in force."""
 
     async def put_plan(self, version: str, plan: bytes) -> None:
-        """Replace it."""
+        """Replace the plan."""
 
     async def lead(self, holder: str, lease_s: float) -> bool:
         """Whether the holder may plan for all, until the lease ends; it may do so again before."""
@@ -64,10 +64,10 @@ class Keeper(Protocol):
         """Give the job back undone."""
 
     async def pause(self, domain: str, wait_s: float) -> None:
-        """Let nobody take a job of this domain for a while."""
+        """Let no process take a job of this domain for a while."""
 
     async def spend(self, period: int, since: int, most: int) -> bool:
         """Count one fetch in a period, unless there were `most` in the periods from `since` on; whether it was."""
 
     async def spent(self, since: int) -> int:
-        """How many fetches were counted in the periods from `since` on."""
+        """Return how many fetches were counted in the periods from `since` on."""

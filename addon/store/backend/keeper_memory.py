@@ -1,4 +1,4 @@
-"""What is kept for prefetching, in memory: of one process alone."""
+"""The state of prefetching in memory, for one process alone."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from bestbefore.addon.store.backend.keys import host_of
 
 
 class MemoryKeeper:
-    """See `keeper.Keeper`."""
+    """A `Keeper` in memory."""
 
     def __init__(self, clock: Clock, domain_of: Callable[[str], str]) -> None:
         self._clock = clock

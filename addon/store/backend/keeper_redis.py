@@ -1,4 +1,4 @@
-"""What is kept for prefetching, in Redis or Valkey: shared by all proxies there."""
+"""The state of prefetching in Redis or Valkey, shared by all proxies on it."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from importlib.resources import files
@@ -44,7 +44,7 @@ return 1""",
 
 
 class RedisKeeper:
-    """See `keeper.Keeper`; the keys are those of `keys.Keys`."""
+    """A `Keeper` in Redis or Valkey; the keys are those of `keys.Keys`."""
 
     def __init__(self, commands: RepairingCommands, names: Keys, clock: Clock) -> None:
         self._connection = commands

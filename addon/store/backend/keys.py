@@ -60,7 +60,8 @@ def variant_of(copy: Copy) -> str:
 
 
 class Keys:
-    """The keys of one registrable domain D begin with `bb1:{D}:`, so that in a cluster they share one slot.
+    """The names of keys. Those of one registrable domain D begin with `bb1:{D}:`, so that in a cluster they share one
+    slot.
 
     The tag is never the configured group: a changed rule must not move anything. U is a URL, H a host.
 
@@ -98,7 +99,7 @@ class Keys:
         return f"{self.of_domain(self.domain(host), kind)}:{host}"
 
     def of_url(self, url: str, *kinds: str) -> list[str]:
-        """One key for each kind."""
+        """Return one key for each kind."""
         domain = self.domain(host_of(url))
         return [f"{self.of_domain(domain, kind)}:{url}" for kind in kinds]
 
@@ -117,7 +118,8 @@ class Keys:
 
     @staticmethod
     def name_of_domain(key: bytes) -> str | None:
-        """The registrable domain that a key is about; None for a key that is about none, or not ours."""
+        """Return the registrable domain that a key is about; None for a key that is about none, or not of this store.
+        """
         try:
             found = _OF_DOMAIN.fullmatch(key.decode())
         except UnicodeDecodeError:
@@ -126,7 +128,7 @@ class Keys:
 
 
 def type_of(key: str) -> str | None:
-    """The type, as Redis' TYPE answers, that a key of ours has by its name; None for one that is not ours."""
+    """Return the type, as Redis' TYPE answers, that a key has by its name; None for a key that is not of this store."""
     found = _OF_DOMAIN.fullmatch(key)
     return _TYPES.get(key if found is None else found["kind"])
 

@@ -42,10 +42,10 @@ class _Kept:
 
 
 class MemoryBackend:
-    """See `interface.Backend`. Bounded: the copies and records not asked for lately leave."""
+    """A `Backend` in memory. It is bounded: the copies and records not used lately are removed."""
 
     def __init__(self, clock: Clock, domain_of: Callable[[str], str], *, max_bytes: int) -> None:
-        """`max_bytes`: of copies."""
+        """Make an empty backend. `max_bytes`: bound on the bytes of copies."""
         self._clock = clock
         self._domain_of = domain_of
         self.keeper = MemoryKeeper(clock, domain_of)
@@ -65,7 +65,7 @@ class MemoryBackend:
         """Do nothing: there is no connection, and no other process."""
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: no resources are held."""
 
     # Histories
 

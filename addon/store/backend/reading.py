@@ -1,4 +1,4 @@
-"""What a server answers, read without reliance on it: what is none of ours is left out."""
+"""Readers for a server's answers, which may be anything: what this store does not write is left out."""
 
 import math
 from collections.abc import Callable

@@ -56,7 +56,7 @@ _last = _read_script("last", "string")
 
 
 class RedisBackend(RedisCounts):
-    """See `interface.Backend`; the keys are those of `keys.Keys`."""
+    """A `Backend` in Redis or Valkey; the keys are those of `keys.Keys`."""
 
     def __init__(
         self,
@@ -334,7 +334,7 @@ class RedisBackend(RedisCounts):
 
 
 def _number_of(version: bytes) -> int:
-    """The server's time in microseconds at which a version was written; 0 for what is none of ours."""
+    """Return the server's time in microseconds at which a version was written; 0 if it is not of this store."""
     seconds, _, microseconds = version.rstrip(b"+").partition(b".")
     return int(seconds) * 1_000_000 + int(microseconds) if seconds.isdigit() and microseconds.isdigit() else 0
 

@@ -1,4 +1,4 @@
-"""Commands to a server on whose keys no reliance is placed: a key of a wrong type is removed, and written anew."""
+"""Commands to a server whose keys may be corrupt: a key of a wrong type is removed, and written again."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
@@ -16,10 +16,10 @@ return found""")
 
 
 class RepairingCommands:
-    """Sends commands through a connection. One that fails since a key of ours has a wrong type is sent once more."""
+    """A sender of commands through a connection. One that fails because a key has a wrong type is sent once more."""
 
     def __init__(self, connection: Connection, faults: Faults) -> None:
-        """Each repair is counted as `key`."""
+        """Wrap a connection. Each repair is counted as `key`."""
         self._connection = connection
         self._faults = faults
         self.removed: Callable[[str], Awaitable[None]] | None = None
@@ -65,7 +65,7 @@ class RepairingCommands:
         return True
 
     def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
-        """See `Connection.scan`."""
+        """Yield keys as `Connection.scan` does."""
         return self._connection.scan(pattern)
 
 

@@ -9,13 +9,14 @@ COPIED_BYTES = 1 << 20
 
 
 class UnlinkedFile:
-    """A temporary file, readable by nobody else, that is gone with the last reference to it, whatever ends the process.
+    """A temporary file, readable by no other user, that is gone with the last reference to it, whatever ends the
+    process.
 
     What adds, reads and copies blocks. Its length is what was added completely.
     """
 
     def __init__(self, folder: Path) -> None:
-        """Raises OSError."""
+        """Create the file. Raises OSError."""
         self._size = 0
         self._number = -1
         self._number, name = tempfile.mkstemp(dir=folder, prefix="new-")  # its mode is 0600
@@ -37,11 +38,11 @@ class UnlinkedFile:
         self._size = at
 
     def read(self, at: int, most_bytes: int) -> bytes:
-        """So much from there on, or less at the end. Raises OSError."""
+        """Read so many bytes from there on, or less at the end. Raises OSError."""
         return os.pread(self._number, min(most_bytes, max(0, self._size - at)), at)
 
     def read_all(self) -> bytes:
-        """All of it. Raises OSError."""
+        """Read all of it. Raises OSError."""
         return b"".join(self.read(at, COPIED_BYTES) for at in range(0, self._size, COPIED_BYTES))
 
     def copy_to(self, file: BinaryIO) -> None:

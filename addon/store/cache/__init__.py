@@ -1,1 +1,1 @@
-"""What of the store is in process, and how it is written to the backend."""
+"""The part of the store in process, and how it is written to the backend."""

@@ -1,4 +1,4 @@
-"""What may enter the store: text that can be written as UTF-8.
+"""The text that may enter the store: what can be written as UTF-8.
 
 What comes from a peer may hold bytes that no encoding explains; Python keeps these as lone surrogates, which can be
 neither packed nor sent to a server.
@@ -30,7 +30,7 @@ def cleaned(text: str) -> str:
 
 
 def _cleaned_line(text: str) -> str:
-    """Likewise, and without control characters: what is sent as a part of a head."""
+    """Clean a text, without control characters: what is sent as a part of a head."""
     if text.isascii() and text.isprintable():
         return text
     return _CONTROLS.sub("", cleaned(text))

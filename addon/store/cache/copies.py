@@ -37,7 +37,7 @@ LONGEST_S = 10 * 365 * DAY_S
 
 
 class Copies:
-    """What is served: the hot copies first, then what the backend has, less those that tombstones invalidate."""
+    """The copies: those in memory first, then those of the backend, less those that tombstones invalidate."""
 
     def __init__(
         self,
@@ -77,11 +77,11 @@ class Copies:
     # Reading
 
     def hot(self, url: str, partition: str = "") -> CopySet | None:
-        """What is held in process, which may be only some of the variants; None if nothing is."""
+        """Return what is held in process, which may be only some of the variants; None if nothing is."""
         return self._get_hot((url, partition))
 
     async def copies(self, url: str, partition: str = "") -> CopySet:
-        """All variants, as far as they can be had now."""
+        """Return all variants, as far as they are available now."""
         held = self._hot.get((url, partition))
         if held is not None and held.complete:
             return held
@@ -122,9 +122,10 @@ class Copies:
     # Writing
 
     def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
-        """Hold a copy, in place of the same variant's before, and keep it; not if it was stored before a tombstone.
+        """Hold a copy, replacing that of the same variant, and keep it; not if it was stored before a tombstone.
 
-        Nor if the one before was received later: content may be long on its way, and be overtaken by newer content.
+        Nor if the one before was received later: content may be long on its way, and be overtaken by newer
+        content.
         """
         writable = cleaned_copy(copy)
         if writable is None:
@@ -157,7 +158,7 @@ class Copies:
             self._refuse([longest])
 
     def _take(self, copy: Copy) -> Put | None:
-        """What waits of this variant, which waits no longer."""
+        """Remove and return the copy of this variant that waits to be written."""
         variants = self._waiting.get(copy.url, {})
         put = variants.pop(_variant(copy), None)
         if put is not None:
@@ -173,7 +174,7 @@ class Copies:
                 self.refused += 1
 
     def _ttl_s(self, copy: Copy) -> float:
-        """How long a copy is kept, in real seconds: for its lifetime and `keep` after it."""
+        """Return how long a copy is kept, in real seconds: for its lifetime and `keep` after it."""
         now_s = self._clock.now()
         ends_s = max(copy.expiry_s or 0.0, copy.http_expiry_s or 0.0)
         return self._clock.to_real_s(min(max(0.0, ends_s - now_s) + self._keep_s, LONGEST_S))
@@ -244,7 +245,7 @@ def _variant(copy: Copy) -> Variant:
 
 
 def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:
-    """Of each variant the one validated last."""
+    """Return the one validated last of each variant."""
     variants: dict[Variant, Copy] = {}
     for copy in copies:
         name = _variant(copy)
@@ -254,7 +255,7 @@ def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:
 
 
 def _in_order(copies: Iterable[Copy]) -> tuple[Copy, ...]:
-    """Those stored last first, and only so many as are kept."""
+    """Return the copies stored last first, and only so many as are kept."""
     return tuple(sorted(copies, key=lambda copy: -copy.stored_s)[:VARIANTS_KEPT])
 
 

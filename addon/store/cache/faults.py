@@ -23,11 +23,11 @@ class Faults:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """How many there were of each kind."""
+        """The number of faults of each kind."""
         return dict(self._counts)
 
     def add(self, kind: str, message: str, *, error: BaseException | None = None) -> None:
-        """Count one; `error` is logged with its traceback, as a fault of ours."""
+        """Count a fault; `error` is logged with its traceback, as a bug."""
         n = self._counts[kind] = self._counts.get(kind, 0) + 1
         now_s = self._monotonic()
         said_s, said = self._said.get(kind, (-SILENT_S, 0))

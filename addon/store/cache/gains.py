@@ -1,4 +1,4 @@
-"""What the counts of a group gain and lose, by hours since the epoch."""
+"""The gains and losses of the counts of a group, by hours since the epoch."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from bestbefore.addon.store.backend.interface import GroupCounts
 
 
 def gain_of(learnt: Learnt) -> GroupCounts:
-    """What was learnt as changes of the counts."""
+    """Return how the counts change by what was learnt."""
     updates: dict[int, int] = {}
     for points, sign in ((learnt.new_updates_s, 1), (learnt.dropped_updates_s, -1)):
         for point_s in points:
@@ -20,7 +20,7 @@ def gain_of(learnt: Learnt) -> GroupCounts:
 
 
 def loss_of(record: Record) -> GroupCounts:
-    """What the counts gain when a record is removed: all that it gave them, less than zero."""
+    """Return how the counts change when a record is removed: the negative of all that it added."""
     if not record.counted:
         return GroupCounts({}, {})
     updates: dict[int, int] = {hour: -n for hour, n in record.folded}

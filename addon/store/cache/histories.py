@@ -42,7 +42,7 @@ class _Lesson:
 
 @dataclass(slots=True)
 class _Known:
-    """One object: its record, and how it came to be that."""
+    """The record of an object, and the observations that are not written yet."""
 
     version: bytes | None
     """Under which the backend has the record before the lessons; None if it was not asked."""
@@ -64,7 +64,9 @@ class Histories:
         faults: Faults,
         gained: Callable[[str, GroupCounts | None], None],
     ) -> None:
-        """`gained` is told what the counts of a host gain; or None, when they must be read anew."""
+        """Keep histories through this link. `gained` is called with what the counts of a host gain; or None, when they
+        must be read again.
+        """
         self._link = link
         self._tombstones = tombstones
         self._notices = notices
@@ -82,7 +84,7 @@ class Histories:
     # Reading and learning
 
     async def record(self, url: str) -> Record | None:
-        """What is known of an object, with what is not written yet."""
+        """Return what is known of an object, with what is not written yet."""
         return (await self._known(url)).record
 
     async def _known(self, url: str) -> _Known:
@@ -145,7 +147,7 @@ class Histories:
         return self.waiting >= WAITING_OBSERVATIONS or self._waiting_bytes >= WAITING_LISTED_BYTES
 
     def waiting_gain(self, belongs: Callable[[str], bool]) -> GroupCounts:
-        """What the counts of some hosts gain by what is not written yet."""
+        """Return what the counts of some hosts gain by what is not written yet."""
         return total(_gain(known, known.lessons) for url, known in self._waiting.items() if belongs(host_of(url)))
 
     def forget(self, matches: Callable[[str], bool], time_s: float) -> None:
@@ -195,7 +197,9 @@ class Histories:
         self._keep_lessons(url, known, [lesson for lesson in known.lessons if id(lesson) not in written])
 
     def _start_from(self, url: str, known: _Known, found: Versioned) -> None:
-        """Another version is in the backend than the lessons were applied to: apply them to that."""
+        """Apply the observations that wait to the version found in the backend, which is another than they were applied
+        to.
+        """
         known.version = found.version
         self._replace_lessons(url, known, found, known.lessons)
 
@@ -225,7 +229,7 @@ def _gain(known: _Known, lessons: Iterable[_Lesson]) -> GroupCounts:
 
 
 def _apply(record: Record | None, seen: Observation, now_s: float) -> tuple[Learnt, GroupCounts]:
-    """What an observation teaches, and what the counts gain by it in all."""
+    """Return what an observation teaches, and what the counts gain by it in all."""
     if record is None:
         learnt = observe(None, seen)
         return learnt, gain_of(learnt)

@@ -31,14 +31,14 @@ class Link:
         return self.down_since_s is not None
 
     def mark_up(self) -> None:
-        """It answers."""
+        """Note that the backend answers."""
         self.down_since_s = None
         self.up.set()
         self.wake()
         self._notices.ended("down", "the store is up again; what was learnt meanwhile is being written to it")
 
     def mark_down(self, error: UnavailableError) -> None:
-        """It does not."""
+        """Note that the backend does not answer."""
         self.last_error = str(error)
         if self.down_since_s is None:
             self.down_since_s = self._clock.monotonic()
@@ -47,13 +47,13 @@ class Link:
         self._notices.holds("down", f"the store is down ({error}); serving and learning in memory until it is up again")
 
     def wake(self, *, hurry: bool = False) -> None:
-        """There is something to do; with `hurry` before more has gathered."""
+        """Wake the writer; with `hurry` before more has gathered."""
         self.work.set()
         if hurry:
             self.hurry.set()
 
     async def read[T](self, ask: Callable[[Backend], Awaitable[T]]) -> T | None:
-        """What the backend answers; None at once if it is away, and if it cannot read this one thing."""
+        """Return what the backend answers; None at once if it is down, and if it cannot read this one thing."""
         if self.down:
             return None
         try:

@@ -34,7 +34,7 @@ class MemoryCache:
             self._held.pop((url, partition), None)
 
     def filter(self, is_dead: Callable[[Copy], bool], url: str | None = None) -> None:
-        """Let go of the copies that are dead, of one URL or all."""
+        """Remove the copies that are dead, of one URL or all."""
         names = list(self._held) if url is None else [(url, partition) for partition in self._partitions]
         for name in names:
             held = self._held.get(name)

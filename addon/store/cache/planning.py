@@ -27,7 +27,7 @@ DONE_KEPT_S = 2 * DAY_S
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What was wanted, and since when that is counted."""
+    """The demand: what clients asked for, and since when that is counted."""
 
     counts: Counter[Want]
     since_s: float
@@ -66,12 +66,13 @@ class Planning:
 
     @property
     def news(self) -> int:
-        """How many objects were wanted here at least twice that are neither in the plan nor were looked at for it."""
+        """The number of objects asked for here at least twice that are neither in the plan nor were considered for it.
+        """
         return sum(n > 1 for url, n in self._news.items() if url not in self._planned)
 
     @property
     def waiting(self) -> int:
-        """How many wants wait to be written."""
+        """The number of wants that wait to be written."""
         return len(self._wants)
 
     async def write(self, backend: Backend) -> None:
@@ -150,7 +151,8 @@ class Planning:
     # Jobs. Times that are given in policy time are turned into real ones here.
 
     async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
-        """See `Keeper.take`; the interval is in policy time, the lease and the answer in real seconds."""
+        """Take a job as `Keeper.take` does; the interval is in policy time, the lease and the answer in real seconds.
+        """
         real_s = self._clock.to_real_s(interval_s)
         return await self._ask_or_alone(lambda keeper: keeper.take(url, due_s, holder, lease_s, real_s))
 
@@ -177,11 +179,11 @@ class Planning:
         await self._alone.pause(domain, real_s)
 
     async def spend(self, period: int, since: int, most: int) -> bool:
-        """See `Keeper.spend`."""
+        """Count a fetch as `Keeper.spend` does."""
         return await self._ask_or_alone(lambda keeper: keeper.spend(period, since, most))
 
     async def spent(self, since: int) -> int:
-        """See `Keeper.spent`."""
+        """Return the fetches counted, as `Keeper.spent` does."""
         return await self._ask_or_alone(lambda keeper: keeper.spent(since))
 
     async def _ask_or_alone[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T:
@@ -189,7 +191,7 @@ class Planning:
         return await ask(self._alone) if answer is None else answer
 
     async def _ask[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T | None:
-        """What the backend answers; None if it is away, or refuses to write."""
+        """Return what the backend answers; None if it is down, or refuses to write."""
         if self._link.down:
             return None
         try:

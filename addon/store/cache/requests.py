@@ -1,4 +1,4 @@
-"""How often objects were requested: added up in process, written in batches."""
+"""The counts of requests: added up in process, written in batches."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -12,21 +12,21 @@ WAITING_OBJECTS = 50_000
 
 
 class RequestCounter:
-    """What was counted since the last batch. A batch whose answer is lost is written again, and so counts twice."""
+    """The requests counted since the last batch. A batch whose answer is lost is written again, and so counts twice."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self._counts: Counter[str] = Counter()
 
     def count(self, url: str) -> None:
-        """One request of an object."""
+        """Count a request of an object."""
         known = url in self._counts
         if known or (len(self._counts) < WAITING_OBJECTS and is_writable(url)):
             self._counts[url] += 1
 
     @property
     def waiting(self) -> int:
-        """Of how many objects counts wait to be written."""
+        """The number of objects whose counts wait to be written."""
         return len(self._counts)
 
     def waiting_top(self) -> Mapping[str, int]:

@@ -1,4 +1,4 @@
-"""Whether policy time can be trusted to tell how long nobody has touched something."""
+"""The check whether policy time is steady, so that it can tell how long an object was not used."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ TRUSTED_AFTER_S = 7 * DAY_S
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """What is remembered from one look to the next, also by the store: policy time."""
+    """The state of the clock at one look, in policy time; also kept in the store."""
 
     looked_s: float
     """When it was."""
@@ -31,10 +31,10 @@ class Steadiness:
         self._looked = Looked(clock.now(), clock.now())
 
     def look(self, kept: Looked | None) -> Looked:
-        """Look at the clock; `kept` is what the store remembers, of this process or another.
+        """Look at the clock; `kept` is the state in the store, of this process or another.
 
-        A leap, in this process or since what the store remembers, begins the steady time anew: that the clock is right
-        now is then shown by nothing but that it stays so.
+        A leap, in this process or since what the store remembers, begins the steady time anew: that the clock
+        is right now is then shown by nothing but that it stays so.
         """
         now_s, monotonic_s = self._clock.now(), self._clock.monotonic()
         gained_s, real_s = now_s - self._looked.looked_s, monotonic_s - self._monotonic_s

@@ -1,4 +1,4 @@
-"""What is done now and then: forgetting what nobody touched, and removing what was purged."""
+"""The sweep: it forgets objects that are not used, and removes what was purged."""
 
 import asyncio
 from collections.abc import Callable
@@ -80,7 +80,7 @@ class Sweep:
 
     @staticmethod
     async def _forget_once(backend: Backend, urls: list[str], is_old: IsOld) -> tuple[list[str], int]:
-        """One try; those that another proxy wrote meanwhile are left."""
+        """Try once to forget these records; those that another proxy wrote meanwhile are left."""
         found = await backend.records(urls)
         commits = [
             Commit(url, known.version, None, loss_of(known.record))

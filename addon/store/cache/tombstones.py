@@ -27,7 +27,7 @@ BATCH = 500
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Which URLs are meant: by a URL, by a URL with `*` for any text, or by a pattern as in the configuration.
+    """Return a matcher of URLs: for a URL, for a URL with `*` for any text, or for a pattern as in the configuration.
 
     Raises ValueError, which says what is wrong, for none of these.
     """
@@ -54,7 +54,7 @@ def names_one(pattern: str) -> bool:
 
 
 def matcher_of(tombstone: Tombstone) -> Callable[[str], bool]:
-    """Which URLs a tombstone names. Raises ValueError for a pattern that cannot be read."""
+    """Return the matcher of a tombstone. Raises ValueError for a pattern that cannot be read."""
     return tombstone.pattern.__eq__ if tombstone.exact else matcher(tombstone.pattern)
 
 
@@ -148,7 +148,7 @@ class Tombstones:
         )
 
     def trim(self, now_s: float, *, steady: bool = True) -> None:
-        """Let go of those that have been kept long enough, and of those from a clock that has been set back since.
+        """Remove tombstones that have been kept long enough, and those from a clock that has been set back since.
 
         `steady`: whether the clock has been, so that it can tell how long.
         """
@@ -174,7 +174,7 @@ class Tombstones:
 
     @property
     def waiting(self) -> int:
-        """How many are not written to the backend yet."""
+        """The number of tombstones that are not written to the backend yet."""
         return len(self._waiting_of_urls) + len(self._waiting_of_patterns)
 
     def waits(self, url: str) -> bool:
@@ -184,7 +184,7 @@ class Tombstones:
         )
 
     def numbered(self, tombstone: Tombstone) -> Tombstone:
-        """One of our own with its number, if it was given one."""
+        """Return one of our own tombstones with its number, if it has one."""
         same = (t for t in self._that_name(tombstone.pattern) if t == tombstone) if tombstone.exact else (
             t for t in self._of_patterns if t == tombstone
         )

@@ -24,16 +24,17 @@ is done every `IDLE_S`."""
 
 
 class Part(Protocol):
-    """One kind of what is written behind."""
+    """A part of the store that is written behind."""
 
     @property
     def waiting(self) -> int:
-        """How much waits; 0: nothing."""
+        """The number of entries that wait to be written."""
 
     async def write(self, backend: Backend) -> None:
-        """Write a batch of it; what cannot be written even alone is set aside.
+        """Write a batch; an entry that cannot be written even alone is dropped and counted.
 
-        Raises UnavailableError, UnwritableError: it waits on then. So it does after any other error, a fault of ours.
+        Raises UnavailableError, UnwritableError: it waits on then. So it does after any other error, a fault of
+        ours.
         """
 
 
@@ -70,7 +71,7 @@ class WriteBehind:
 
     @property
     def lag_s(self) -> float:
-        """For how long something has waited with no success in writing; 0 while that is no longer than usual."""
+        """Seconds for which something has waited without a successful write; 0 while that is no longer than usual."""
         lag_s = self._monotonic() - self._success_s
         return lag_s if lag_s > LATE_S and any(part.waiting for part in self._parts) else 0.0
 

@@ -72,7 +72,7 @@ class EmbeddedServer:
 
     @property
     def pid(self) -> int | None:
-        """Its process id, while it runs."""
+        """The server's process id, while it runs."""
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
@@ -197,7 +197,7 @@ loglevel warning
         return True
 
     def _said(self) -> str:
-        """Its log since it was started last."""
+        """Return the server's log since its last start."""
         try:
             with (self._state.valkey / "valkey.log").open("rb") as file:
                 file.seek(self._log_start)
@@ -232,7 +232,7 @@ loglevel warning
                     break
 
     async def stop(self) -> None:
-        """End it, so that all it was told is in its file."""
+        """Stop the server after it has written everything to its file."""
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)

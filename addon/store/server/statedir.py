@@ -39,16 +39,18 @@ class Lock:
         os.pwrite(self._file, str(os.getpid()).encode(), 0)
 
     def holder(self) -> str:
-        """Who signed it, as far as is known."""
+        """Return the process that holds the directory, as far as is known."""
         return os.pread(self._file, 20, 0).decode(errors="replace") or "unknown"
 
     def close(self) -> None:
-        """Let go of it here; a child that inherited it holds on."""
+        """Release the lock here; a child that inherited it keeps it."""
         os.close(self._file)
 
 
 class StateDir:
-    """STATE, of which the store uses `store.lock`, and `bodies/` and `valkey/`, which nobody else may read."""
+    """The state directory, of which the store uses `store.lock`, and `bodies/` and `valkey/`, which no other user may
+    read.
+    """
 
     def __init__(self, path: Path) -> None:
         """Make what is missing. Raises StoreUnusableError if it cannot be used."""
@@ -70,7 +72,7 @@ class StateDir:
             raise StoreUnusableError(f"state directory {path} cannot be used: {reason}") from None
 
     def take(self) -> bool:
-        """Whether the directory is ours now: no other process holds it."""
+        """Take the lock; return whether no other process holds it."""
         if not self._lock.take():
             return False
         self._lock.sign()
@@ -86,7 +88,7 @@ class StateDir:
     # The socket
 
     def new_socket(self, environ: Mapping[str, str]) -> Path:
-        """Where a server is to listen, noted for other processes. Raises OSError.
+        """Return the path for the socket of a server, noted for other processes. Raises OSError.
 
         In the state directory; if its path is too long, in a new directory that is as private.
         """
@@ -108,14 +110,14 @@ class StateDir:
         raise OSError("no directory has a path short enough for a socket: set XDG_RUNTIME_DIR")
 
     def socket(self) -> Path | None:
-        """Where the server listens that was started last."""
+        """Return the socket of the server that was started last."""
         try:
             return Path(os.fsdecode(self.socket_file.read_bytes()))
         except OSError:
             return None
 
     def remove_socket(self) -> None:
-        """Remove what a server left, and its directory if it is not ours."""
+        """Remove the socket of a server, and its directory if it is not the state directory."""
         socket = self.socket()
         if socket is None:
             return

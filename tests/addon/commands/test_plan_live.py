@@ -86,4 +86,5 @@ def test_what_is_for_a_file_is_not_for_a_store(bestbefore) -> None:
 
 def test_a_folder_without_a_store_is_wrong_input(bestbefore, tmp_path: Path) -> None:
     status, _, err = bestbefore("plan", "--live", "--state", tmp_path)
-    assert (status, err) == (2, f"bestbefore: {tmp_path}: there is no store in this state folder: no proxy has run with it\n")
+    assert status == 2
+    assert err == f"bestbefore: {tmp_path}: there is no store in this state folder: no proxy has run with it\n"
