@@ -7,11 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 VALUES = """
-addon/admin/event addon/admin/status addon/engine/observation addon/engine/site addon/errors addon/proxy/companion
-addon/proxy/exchange/answer addon/proxy/exchange/context addon/proxy/limits addon/proxy/mitm/gateway
-addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface addon/store/backend/keeper
-addon/store/plan replay/commands/scenario_options replay/played/errors replay/report/measure
-replay/simulate/history_source replay/sweeps/watching replay/traces/errors
+addon/admin/event addon/admin/status addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
+addon/proxy/companion addon/proxy/exchange/answer addon/proxy/exchange/context addon/proxy/limits
+addon/proxy/mitm/gateway addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface
+addon/store/backend/keeper addon/store/plan replay/commands/scenario_options replay/played/errors
+replay/report/measure replay/simulate/history_source replay/sweeps/watching replay/traces/errors
 """
 """Records, protocols and errors without behaviour of their own."""
 
@@ -22,7 +22,8 @@ TESTED_BY = {
     "tests/addon/prefetcher/test_fetching.py": "addon/admin/prefetch_metrics",
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": (
-        "addon/proxy/exchange/sending addon/proxy/exchange/expiry_evaluator"
+        "addon/proxy/exchange/expiry_evaluator addon/proxy/exchange/joining addon/proxy/exchange/relaying"
+        " addon/proxy/exchange/sending"
     ),
     "tests/addon/proxy/feeds/test_feed_answers.py": "addon/proxy/feeds/deltas",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/stream addon/proxy/mitm/wait",

@@ -10,10 +10,11 @@ from functools import lru_cache
 from typing import Self
 from urllib.parse import urlsplit
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.plain import plain_word
 from bestbefore.addon.admin.units import size, span, utc
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.outcome import Outcome
 
 DOMAINS_SHOWN = 10
 DOMAINS_COUNTED = 1000

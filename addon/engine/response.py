@@ -6,6 +6,7 @@ from enum import StrEnum
 from bestbefore.addon.engine import piggyback
 from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.piggyback import Reported
 from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.site import Site
@@ -15,6 +16,7 @@ from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of, is_trunca
 from bestbefore.addon.rfc9111.caching.vary import variant_key
 from bestbefore.addon.rfc9111.conditional.validation import confirmed, freshened, updated
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.fields.connection import protected_in_response
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.message import Head, Request
@@ -22,6 +24,8 @@ from bestbefore.addon.rules import DomainRule
 from bestbefore.policies.units import DAY_S
 
 TOO_LARGE = "too-large"
+TOO_MANY = "too-many-objects"
+"""Why an answer is not stored: its domain has had its share of new objects today."""
 UNASKED = "unasked"
 """Why an error in answer to a prefetch is not stored: it may be about us rather than about what clients get."""
 GONE = frozenset((404, 410))
@@ -131,6 +135,30 @@ def on_response(
     return Relay(head, why or "", drops=supersedes and why is not None and not why.lies_in_the_request)
 
 
+def outcome_of(ask: Ask, relay: Relay) -> Outcome:
+    """What a response that is passed on was to the request: of a validation, another state of the object, no word about
+    it, or that the copy is current (the answer to a HEAD)."""
+    if ask.bypass:
+        return Outcome.BYPASS
+    if ask.chosen is None:
+        return Outcome.MISS
+    if relay.replaces and not any(copy.outdated for copy in relay.replaces):
+        return Outcome.VALIDATED
+    status = relay.head.status
+    is_state = status < 300 or status in GONE or status == ask.chosen.head.status or not relay.why_not_stored
+    return Outcome.UPDATED if is_state and shows_object(status) else Outcome.PASSED_ON
+
+
+def is_of_new_object(ask: Ask, relay: Relay) -> bool:
+    """Whether keeping, or learning from, this answer would bring an object into the store of which it has no copy."""
+    return relay.draft is not None and ask.fwd is Fwd.URI_MISS
+
+
+def not_admitted(relay: Relay) -> Relay:
+    """The answer to one new object too many: it passes, and is neither kept nor learnt from."""
+    return Relay(relay.head, why_not_stored=TOO_MANY)
+
+
 def shows_object(status: int) -> bool:
     """Whether an answer shows a state of the object. One that does not teaches nothing, and ends no copy.
 
@@ -210,13 +238,18 @@ def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
     return replace(relay.draft, body=body, head=replace(relay.draft.head, fields=fields))
 
 
+def is_for_good(head: Head) -> bool:
+    """Whether a response says something for good: `remembered` decides what becomes of it."""
+    return head.status in PERMANENT
+
+
 def remembered(relay: Relay, *, was_feed: bool) -> Relay:
     """What a feed's origin says for good is kept, though it has neither lifetime nor validator: readers ask for years.
 
     So a permanent redirect, or that it is gone, costs a contact a day (`PERMANENT_S`). Without the feed having been
     seen there before it is as with any other object.
     """
-    if not was_feed or relay.draft is None or relay.head.status not in PERMANENT:
+    if not was_feed or relay.draft is None or not is_for_good(relay.head):
         return relay
     why = "" if relay.why_not_stored == NoStore.NEVER_USABLE else relay.why_not_stored
     return replace(relay, why_not_stored=why, draft=replace(relay.draft, for_good=True))

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 from cachetools import LRUCache
 
-from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import GONE
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness

@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from mitmproxy.connection import Client, Connection
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.metrics import Metrics
 from bestbefore.addon.admin.requestlog import RequestLog
 from bestbefore.addon.admin.server import AdminServer
@@ -24,6 +24,7 @@ from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.admission import Admission

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import msgspec
 
-from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.admin.units import utc
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store.backend.bodies import RESERVE_BYTES
 
 FOLDER = "traffic"

@@ -7,9 +7,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import lru_cache
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import TrafficClients
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, matcher_of
 from bestbefore.addon.traffic.files import DAY_S, LoggedRequest, TrafficFiles

@@ -17,6 +17,8 @@ class Answer:
     """If set, the content comes from here (`body` is empty), as it arrives from the origin or a file."""
     sent: Callable[[int, bool], None] | None = None
     """Called once at the end with the bytes of content sent, and whether all of them were."""
+    is_refusal: bool = False
+    """Whether it is an error of the proxy's own."""
 
     release: list[Callable[[], object]] = field(default_factory=list)
     """Called at the end, however it ends: closing `chunks` would not do where nothing was ever read from it."""

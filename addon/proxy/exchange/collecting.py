@@ -11,7 +11,7 @@ from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES, Content
-from bestbefore.addon.proxy.exchange.context import RequestContext
+from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.flight import Spool
 from bestbefore.addon.proxy.exchange.sending import Present
@@ -28,27 +28,33 @@ from bestbefore.addon.store.store import Store
 type Kept = bytes | UnlinkedFile
 
 
-class Collected:
-    """What is collected of one answer, and what has become of it."""
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """The result of an answer whose content has come to its end."""
 
-    def __init__(self, request: Request, rule: DomainRule, relay: Relay) -> None:
-        self.request, self.rule, self.relay = request, rule, relay
-        self.copy: Copy | None = None
-        """As it is stored or, if it may not be, as it would be; None as long as the content is not complete."""
-        self._digest = hashlib.blake2b(digest_size=20)
-        self._size = 0
+    copy: Copy
+    """As it is stored or, if it may not be, as it would be."""
+    stored: bool
+
+
+class _Received:
+    """The content that came so far: its size and its digest."""
+
+    def __init__(self, relay: Relay) -> None:
+        self.size = 0
+        self._digest = None if relay.draft is None else hashlib.blake2b(digest_size=20)
 
     def add(self, chunk: bytes) -> int:
         """Count a piece. The size so far."""
-        self._size += len(chunk)
-        if self.relay.draft is not None:
+        self.size += len(chunk)
+        if self._digest is not None:
             self._digest.update(chunk)
-        return self._size
+        return self.size
 
     @property
     def reference(self) -> BodyRef:
         """What came so far."""
-        return BodyRef(self._digest.hexdigest(), self._size)
+        return BodyRef("" if self._digest is None else self._digest.hexdigest(), self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,35 +69,29 @@ class Collecting:
     budget: Budget
 
     async def collect(
-        self,
-        context: RequestContext,
-        fetched: Fetched,
-        chunks: AsyncGenerator[bytes],
-        collected: Collected,
-        spool: Spool,
-    ) -> None:
+        self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay, spool: Spool
+    ) -> Completed | None:
         """Read an answer to its end, whether or not the client that asked for it is still there, and store it.
 
         If reading is given up, or fails by a fault of ours, those who read along must not take what there is for all
-        of it.
+        of it. None: its content was not complete, or is nothing to store or learn from.
         """
         error: OriginError | None = OriginError(Failure.RESET, "the answer was not read to its end")
-        kept = False
+        received, completed, is_complete = _Received(relay), None, False
         try:
             async for chunk in chunks:
-                size = context.received_bytes = collected.add(chunk)
+                size = contact.context.received_bytes = received.add(chunk)
                 await spool.add(chunk)
                 if spool.is_too_large:
-                    context.facts["stored"] = False
+                    contact.context.stored = False
                 if size == fetched.length:
                     # Now rather than after it has been sent: the client's next request may be here at once.
-                    kept = True
-                    await self._keep(context, collected, spool.body)
+                    is_complete, completed = True, await self._complete(contact, relay, received, spool.body)
                 if not await spool.show():
                     break
             else:
-                if not kept:
-                    await self._keep(context, collected, spool.body)
+                if not is_complete:
+                    completed = await self._complete(contact, relay, received, spool.body)
             error = None
         except OriginError as raised:
             error = raised
@@ -99,17 +99,34 @@ class Collecting:
             await chunks.aclose()
             fetched.close()
             spool.end(error)
+        return completed
 
-    async def passed(
-        self, context: RequestContext, fetched: Fetched, chunks: AsyncGenerator[bytes], collected: Collected
-    ) -> AsyncGenerator[bytes]:
-        """The content of an answer that is not stored, as it comes; it is learnt from at its end."""
-        relay = collected.relay
-        content = Content(self.budget) if teaches_as_feed(relay) else None
-        kept = False
+    async def read(
+        self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay
+    ) -> tuple[bytes, Completed | None]:
+        """All of an answer that is short and not stored, and what it was. Raises OriginError."""
+        received, pieces = _Received(relay), list[bytes]()
         try:
             async for chunk in chunks:
-                size = context.received_bytes = collected.add(chunk)
+                contact.context.received_bytes = received.add(chunk)
+                pieces.append(chunk)
+            content = b"".join(pieces)
+            fits = len(content) <= self.present.site.max_cached_body
+            may_be_feed = fits and teaches_as_feed(relay) and begins_feed(relay.head, content) is not False
+            return content, await self._complete(contact, relay, received, content if may_be_feed else None)
+        finally:
+            fetched.close()
+
+    async def passed(
+        self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay
+    ) -> AsyncGenerator[bytes]:
+        """The content of an answer that is not stored, as it comes; it is learnt from at its end."""
+        received = _Received(relay)
+        content = Content(self.budget) if teaches_as_feed(relay) else None
+        is_complete = False
+        try:
+            async for chunk in chunks:
+                size = contact.context.received_bytes = received.add(chunk)
                 if content is not None:
                     is_first = size == len(chunk)
                     too_large = size > self.present.site.max_cached_body
@@ -117,42 +134,46 @@ class Collecting:
                     if unused or not await content.add(chunk):
                         content = None
                 if size == fetched.length:
-                    kept = True
-                    await self._keep(context, collected, None if content is None else content.body())
+                    is_complete = True
+                    await self._complete(contact, relay, received, None if content is None else content.body())
                     content = None
                 yield chunk
-            if not kept:
-                await self._keep(context, collected, None if content is None else content.body())
+            if not is_complete:
+                await self._complete(contact, relay, received, None if content is None else content.body())
         finally:
             fetched.close()
 
-    async def _keep(self, context: RequestContext, collected: Collected, kept: Kept | None) -> None:
-        """Learn from a complete answer, and store it if it may be."""
-        relay, rule, body = collected.relay, collected.rule, collected.reference
+    async def _complete(
+        self, contact: Contact, relay: Relay, received: _Received, kept: Kept | None
+    ) -> Completed | None:
+        """Learn from a complete answer, and store it if it may be. `kept`: its content, if there was room for it."""
+        context, rule, request = contact.context, contact.rule, contact.ask.request
         if relay.draft is None:
-            return
-        copy = completed(relay, body, complete=kept is not None)
-        told = relay.draft if copy is None else copy
-        digest = "" if told.head.status == 304 else body.digest
-        document = None if kept is None else await self.feeds.read(told.head, kept)
+            return None
+        body = received.reference
+        stored = completed(relay, body, complete=kept is not None)
+        copy = relay.draft if stored is None else stored
+        digest = "" if copy.head.status == 304 else body.digest
+        document = None if kept is None else await self.feeds.read(copy.head, kept)
         if document is not None:
-            told = as_copy_of_feed(told, document, rule)
-        listing = None if document is None else listing_of(told, document)
-        seen = observed(collected.request, told, digest, rule, relay.reported, listing)
-        learnt = await self.learn(seen, context) if shows_object(told.head.status) else None
-        context.facts["stored"] = copy is not None
-        collected.copy = told
-        if copy is not None and kept is not None:
-            record = await self.store.record(told.url) if learnt is None else learnt.record
-            collected.copy = evaluated = await self.evaluator.evaluated(told, record, rule)
-            self.store.put(evaluated, await _few_files(kept))
-            _, context.ttl_s = prospect(collected.request, evaluated, rule, self.clock.now())
+            copy = as_copy_of_feed(copy, document, rule)
+        listing = None if document is None else listing_of(copy, document)
+        seen = observed(request, copy, digest, rule, relay.reported, listing)
+        learnt = await self.learn(seen, context) if shows_object(copy.head.status) else None
+        context.stored = stored is not None
+        if stored is None or kept is None:
+            return Completed(copy, stored=False)
+        record = await self.store.record(copy.url) if learnt is None else learnt.record
+        evaluated = await self.evaluator.evaluated(copy, record, rule)
+        self.store.put(evaluated, await _few_files(kept))
+        _, context.ttl_s = prospect(request, evaluated, rule, self.clock.now())
+        return Completed(evaluated, stored=True)
 
     async def learn(self, observation: Observation, context: RequestContext) -> Learnt:
         """Learn what a contact has shown."""
         learnt = context.learnt = await self.store.learn(observation)
-        context.facts["update"] = bool(learnt.new_updates_s) and learnt.changed is True
-        context.facts["unnecessary"] = context.facts["validation"] and learnt.changed is False
+        context.update = bool(learnt.new_updates_s) and learnt.changed is True
+        context.unnecessary = context.validation and learnt.changed is False
         return learnt
 
 

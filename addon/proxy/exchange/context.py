@@ -1,18 +1,25 @@
-"""What is gathered of one request while it is answered, to be told when it is over."""
+"""One request while it is answered: what is gathered of it for the log, and its question to the origin."""
 
-import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
+from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rules import DomainRule
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """One request. Its parts have the meaning of those of `Answered`."""
+    """What is gathered of one request, to be told when it is over. Its parts mean what those of `Answered` do.
+
+    It is written while the request is answered; what is done next goes by what is returned, not by this.
+    """
 
     request: Request
     client: str
@@ -27,17 +34,17 @@ class RequestContext:
     ttl_s: float | None = None
     received_bytes: int = 0
     encoding: str = ""
-    facts: dict[str, bool] = field(default_factory=dict)
-    """Those of contact, validation, unnecessary, update, stored and background that are known."""
+    contact: bool = False
+    validation: bool = False
+    unnecessary: bool = False
+    update: bool = False
+    stored: bool = False
+    background: bool = False
     would_differ: str = ""
-    filling: asyncio.Task[None] | None = None
-    """What reads the content of the origin's answer, if that goes on whether or not the client is still there."""
     origin_status: int | None = None
     """The status of the origin's answer, if there was one."""
     learnt: Learnt | None = None
     """What the contact taught, if it did."""
-    interim: Interim = nobody
-    """Who is told of interim responses, which go before the answer."""
     feed: str = ""
     spared_bytes: int = 0
 
@@ -64,7 +71,31 @@ class RequestContext:
             complete=complete,
             personal="cookie" in self.request.fields or "authorization" in self.request.fields,
             would_differ=self.would_differ,
+            contact=self.contact,
+            validation=self.validation,
+            unnecessary=self.unnecessary,
+            update=self.update,
+            stored=self.stored,
+            background=self.background,
             feed=self.feed,
             spared_bytes=self.spared_bytes,
-            **self.facts,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """A question to the origin, and what it is asked for."""
+
+    context: RequestContext
+    ask: Ask
+    rule: DomainRule
+    background: BackgroundTasks
+    """Where the content of the answer is read to its end, whether or not the client is still there."""
+    interim: Interim = nobody
+    """Who is told of interim responses, which go before the answer."""
+    upload: Upload | None = None
+    """The content of the request."""
+
+    def without_conditions(self) -> "Contact":
+        """The same question, to be asked again after an answer about none of our copies."""
+        return replace(self, ask=unconditional(self.ask))

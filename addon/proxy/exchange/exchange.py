@@ -5,22 +5,30 @@ This is the shell's main path. It decides nothing: `engine` and the policies do.
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from mitmproxy.connection import Client
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, asked_again, on_request, on_untouched
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import is_restricted, peer_of
+from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.budget import Budget
+from bestbefore.addon.proxy.exchange.collecting import Collecting
 from bestbefore.addon.proxy.exchange.contacts import Contacts
-from bestbefore.addon.proxy.exchange.context import RequestContext
+from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
+from bestbefore.addon.proxy.exchange.flight import Flights
 from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.joining import Joining
+from bestbefore.addon.proxy.exchange.relaying import Relaying
 from bestbefore.addon.proxy.exchange.sending import Present, Sending
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.feeds.deltas import Deltas
@@ -29,7 +37,7 @@ from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
-from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.backend.interface import Body, CopySet
 from bestbefore.addon.store.store import Store
@@ -70,12 +78,24 @@ class Exchanges:
         self._present = Present(rules, site)
         self._evaluator = ExpiryEvaluator(store, lambda: self._present.rules)
         self._sending = Sending(clock, self._present, tell)
+        self._background = BackgroundTasks()
         feeds = FeedReader()
         budget = budget or Budget()
         self._stored = StoredContent(store, budget)
-        self._contacts = Contacts(
-            clock, store, origin, self._evaluator, self._present, self._sending, feeds, budget, self._stored
+        collecting = Collecting(clock, store, self._evaluator, self._present, feeds, budget)
+        contacts = Contacts(
+            clock,
+            store,
+            origin,
+            self._evaluator,
+            self._present,
+            self._sending,
+            self._stored,
+            collecting,
+            Relaying(clock, store, self._present, self._sending, collecting, budget),
+            NewObjects(),
         )
+        self._joining = Joining(clock, store, self._present, self._sending, contacts, Flights())
         self._deltas = Deltas(store, feeds)
 
     @property
@@ -90,7 +110,7 @@ class Exchanges:
 
     async def close(self) -> None:
         """End what runs in the background."""
-        await self._contacts.close()
+        await self._background.close()
 
     def decide(self, request: Request, client: Client, *, untouched: bool = False) -> Answer | Pending:
         """The answer from a copy in memory; or what is decided without it. Asks nobody, and waits for nothing.
@@ -127,7 +147,6 @@ class Exchanges:
         """
         context, client, rule, decision = pending.context, pending.client, pending.rule, pending.decision
         request, copies = context.request, pending.copies
-        context.interim = lambda head: interim(heads.interim(head, self.site))
         if isinstance(decision, Load) or self._is_outdated(pending):
             copies = await self._copies(request, client, rule)
             decision = on_request(request, copies, rule, self.site, context.time_s)
@@ -135,7 +154,8 @@ class Exchanges:
             body = await self._stored.of(decision.copy)
             if body is not None:
                 if decision.refresh is not None:
-                    self._contacts.refresh(self._context(request, client, context.time_s), decision.refresh, rule)
+                    refreshing = self._context(request, client, context.time_s, background=True)
+                    self._joining.refresh(Contact(refreshing, decision.refresh, rule, self._background))
                 answer = self._served(context, decision, body)
                 break
             # Its content is gone (evicted, say): as if there were no such copy.
@@ -145,10 +165,11 @@ class Exchanges:
         if isinstance(decision, Refuse):
             return self._sending.refused(context, decision.status, decision.detail)
         if isinstance(decision, Ask):
-            answer = await self._contacts.ask(context, decision, rule, upload)
+            shown = partial(_pass_interim, interim, self.site)
+            answer = await self._joining.ask(Contact(context, decision, rule, self._background, shown, upload))
             if decision.bypass:
                 return answer
-        if context.outcome is not Outcome.REFUSED:
+        if not answer.is_refusal:
             self._count(context)
         try:
             await self._deltas.shorten(answer, context, rule)
@@ -172,8 +193,10 @@ class Exchanges:
         ask = asked_again(request, found.copies, rule, self.site)
         if ask is None:
             return None
-        context = RequestContext(request, "", reach, self._clock.monotonic(), self._clock.now())
-        return context if await self._contacts.prefetch(context, ask, rule) else None
+        context = RequestContext(
+            request, "", reach, self._clock.monotonic(), self._clock.now(), background=True
+        )
+        return context if await self._joining.prefetch(Contact(context, ask, rule, self._background)) else None
 
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """An error of our own."""
@@ -193,9 +216,12 @@ class Exchanges:
         if self.counts_wants and _is_for_all(context.request):
             self._store.planning.want(url, range_of(context.client))
 
-    def _context(self, request: Request, client: Client, now_s: float) -> RequestContext:
+    def _context(
+        self, request: Request, client: Client, now_s: float, *, background: bool = False
+    ) -> RequestContext:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
-        return RequestContext(request, peer_of(client), reach, self._clock.monotonic(), now_s)
+        started_s = self._clock.monotonic()
+        return RequestContext(request, peer_of(client), reach, started_s, now_s, background=background)
 
     async def _evaluated(self, copy: Copy, rule: DomainRule) -> Copy:
         """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""
@@ -223,6 +249,10 @@ class Exchanges:
             if value is not None:
                 answer.head = replace(answer.head, fields=answer.head.fields.replaced(piggyback.UPDATES, value))
         return answer
+
+
+def _pass_interim(interim: Interim, site: Site, head: Head) -> None:
+    interim(heads.interim(head, site))
 
 
 def _is_for_all(request: Request) -> bool:

@@ -8,6 +8,7 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import Content
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
@@ -39,6 +40,11 @@ class Spool:
         """Those who will perhaps join once all of it is held."""
         self._at_end: list[Callable[[], object]] = []
         self._changed = asyncio.Event()
+
+    @property
+    def size(self) -> int:
+        """How much has come."""
+        return self._size
 
     @property
     def is_whole(self) -> bool:
@@ -217,3 +223,27 @@ class Flight:
     async def landing(self) -> Landing:
         """Wait for the end. One who stops waiting does not disturb the others."""
         return await asyncio.shield(self._landed)
+
+
+class Flights:
+    """The contacts that can be joined now, by partition and URL."""
+
+    def __init__(self) -> None:
+        self._flights: dict[tuple[str, str], Flight] = {}
+
+    def of(self, request: Request) -> Flight | None:
+        """The contact whose answer this request may wait for; None if there is none."""
+        return self._flights.get(_key(request))
+
+    def begin(self, request: Request) -> Flight:
+        """Register a new contact."""
+        flight = self._flights[_key(request)] = Flight()
+        return flight
+
+    def end(self, request: Request) -> None:
+        """Remove a contact: it can be joined no more."""
+        del self._flights[_key(request)]
+
+
+def _key(request: Request) -> tuple[str, str]:
+    return request.partition, request.target.url

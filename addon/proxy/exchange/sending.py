@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import heads
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
@@ -46,14 +47,22 @@ class Sending:
         self._present = present
         self._tell = tell
 
-    def answer(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes] = b"") -> Answer:
+    def answer(
+        self,
+        context: RequestContext,
+        head: Head,
+        content: bytes | AsyncGenerator[bytes] = b"",
+        *,
+        is_refusal: bool = False,
+    ) -> Answer:
         """An answer with this head and content."""
         context.status = head.status
 
         def sent(size: int, complete: bool) -> None:
             self._tell(context.answered(self._clock.monotonic(), size, complete=complete))
 
-        return Answer(head, content, None, sent) if isinstance(content, bytes) else Answer(head, b"", content, sent)
+        body, chunks = (content, None) if isinstance(content, bytes) else (b"", content)
+        return Answer(head, body, chunks, sent, is_refusal)
 
     def from_copy(self, context: RequestContext, copy: Copy, body: Body | Spool, status_member: str) -> Answer:
         """A copy, or the part of it that is asked for, as the answer; its content is there, or on its way."""
@@ -86,4 +95,4 @@ class Sending:
         context.outcome, context.reason, context.ttl_s = Outcome.REFUSED, detail, None
         body = f"bestbefore: {message or detail}\n".encode()
         head = heads.of_our_own(status, context.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
-        return self.answer(context, head, b"" if context.request.method == "HEAD" else body)
+        return self.answer(context, head, b"" if context.request.method == "HEAD" else body, is_refusal=True)

@@ -22,6 +22,11 @@ class Failure(StrEnum):
     UPLOAD = "upload-broken-off"
     """The client did not send the content that it had announced."""
 
+    @property
+    def status(self) -> int:
+        """The status of the answer that tells a client of it."""
+        return {Failure.TIMEOUT: 504, Failure.UPLOAD: 408}.get(self, 502)
+
 
 class OriginError(ConnectionError):
     """The origin could not be asked, or stopped in mid-answer."""

@@ -7,8 +7,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics_families
 from prometheus_client.parser import text_string_to_metric_families
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.metrics import REASONS_LIMIT, Metrics
+from bestbefore.addon.engine.outcome import Outcome
 
 HIT = Answered(
     time_s=1706227238.5, duration_s=0.0004, client="192.0.2.7", method="GET", url="http://www.example.org/secret",

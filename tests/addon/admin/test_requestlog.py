@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.requestlog import HEADING, RequestLog
 from bestbefore.addon.admin.writer import Writer
+from bestbefore.addon.engine.outcome import Outcome
 
 HIT = Answered(
     time_s=1706227238.5, duration_s=0.00042, client="192.0.2.7", method="GET", url="http://www.example.org/a?q=1",

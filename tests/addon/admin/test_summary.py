@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.admin import summary as module
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.summary import Summary
+from bestbefore.addon.engine.outcome import Outcome
 
 HIT = Answered(
     time_s=1706227238.5, duration_s=0.0004, client="192.0.2.7", method="GET", url="http://www.example.org/a",

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.admin.event import Outcome
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import LoggedRequest, TrafficFiles
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, asked_again, on_request
 from bestbefore.addon.engine.response import (
     Again,
@@ -14,9 +15,12 @@ from bestbefore.addon.engine.response import (
     Relay,
     Times,
     completed,
+    is_of_new_object,
+    not_admitted,
     observed,
     observed_unchanged,
     on_response,
+    outcome_of,
     remembered,
     shows_object,
 )
@@ -329,3 +333,30 @@ def test_a_304_that_takes_back_what_steers_reuse_renews_nothing(
     )
     assert isinstance(relay, Relay)
     assert relay.replaces == ()
+
+
+def test_only_an_answer_without_a_copy_before_it_brings_a_new_object(
+    request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
+) -> None:
+    answer = head(200, ETAG)
+    first = asking(request_for(), [], rule, site)
+    relay = relayed(request_for(), answer, rule, site)
+    assert is_of_new_object(first, relay)
+    assert not is_of_new_object(asking(request_for(), [copy_with(ETAG)], rule, site), relay)
+    passed = not_admitted(relay)
+    assert (passed.head, passed.why_not_stored, passed.draft) == (relay.head, "too-many-objects", None)
+    assert not is_of_new_object(first, passed)
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"), [(200, Outcome.UPDATED), (404, Outcome.UPDATED), (403, Outcome.PASSED_ON)]
+)
+def test_what_came_in_place_of_a_copy_has_a_word(
+    status: int, outcome: Outcome, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
+) -> None:
+    copy = copy_with(ETAG)
+    relay = relayed(request_for(), head(status), rule, site, [copy])
+    ask = asking(request_for(), [copy], rule, site)
+    assert outcome_of(ask, relay) is outcome
+    assert outcome_of(asking(request_for(), [], rule, site), relay) is Outcome.MISS
+    assert outcome_of(asking(request_for(method="POST"), [copy], rule, site), relay) is Outcome.BYPASS

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from pathlib import Path
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.traffic.files import TrafficFiles
 

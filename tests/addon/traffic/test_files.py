@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.admin.event import Outcome
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.traffic.files import DAY_S, LoggedRequest, TrafficFiles
 
 NOON_S = 1_706_270_400.0

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store.backend.interface import Tombstone
 from bestbefore.addon.traffic import log as log_module
 from bestbefore.addon.traffic.files import DAY_S, TrafficFiles

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from mitmproxy.test import tflow
 
-from bestbefore.addon.admin.event import Answered, Outcome
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.reach import EVERYWHERE
 from bestbefore.addon.proxy.exchange.answer import Answer
@@ -102,7 +103,7 @@ async def content_of(answer: Answer) -> bytes:
 
 async def ended(asked: Exchanges) -> None:
     """Wait until nothing goes on in the background."""
-    going_on = set(asked._contacts._background)
+    going_on = set(asked._background.running)
     _, pending = await asyncio.wait(going_on, timeout=PATIENCE_S) if going_on else (going_on, set())
     assert pending == set()
     await asyncio.sleep(0)  # what is told of its end

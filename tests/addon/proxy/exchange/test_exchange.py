@@ -120,7 +120,7 @@ async def test_a_request_that_leads_to_a_refresh_in_the_background_is_one(store:
     store.put(Copy(URL, head, BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
     answer = await answer_to(request(), client(), exchanges)
     assert answer.head.status == 200
-    assert exchanges._contacts._background, "a refresh is under way"
+    assert exchanges._background.running, "a refresh is under way"
     assert await wanted(store) == {(URL, "loopback"): 1}
     assert await store.top(1) == [(URL, 1)]
 

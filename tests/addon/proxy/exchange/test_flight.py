@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.flight import Crashed, Flight, Spool
+from bestbefore.addon.proxy.exchange.flight import Crashed, Flight, Flights, Spool
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
+from bestbefore.addon.rfc9111.message import Request, Target
 
 PATIENCE_S = 5
 
@@ -172,3 +173,14 @@ async def test_content_that_is_too_large_or_takes_too_long_does_not_settle() -> 
     writing = asyncio.create_task(large.write(b"abcd"))
     assert not await large.settled(PATIENCE_S)
     writing.cancel()
+
+
+async def test_a_contact_is_found_by_partition_and_url_until_it_ends() -> None:
+    flights = Flights()
+    request = Request("GET", Target.parse("http://a/"))
+    flight = flights.begin(request)
+    assert flights.of(Request("GET", Target.parse("http://a/"))) is flight
+    assert flights.of(Request("GET", Target.parse("http://a/b"))) is None
+    assert flights.of(Request("GET", Target.parse("http://a/"), partition="p")) is None
+    flights.end(request)
+    assert flights.of(request) is None
