@@ -27,14 +27,11 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import peer_of
-from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.descriptors import raised_limit
-from bestbefore.addon.proxy.access.gate import Gate
 from bestbefore.addon.proxy.access.passed_through import PassedThrough
 from bestbefore.addon.proxy.access.trust import targeted, trust
 from bestbefore.addon.proxy.allocator import give_back_regularly
 from bestbefore.addon.proxy.companion import Companion
-from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.limits import limits_of
@@ -44,6 +41,7 @@ from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
+from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.rfc9111.message import Head
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
@@ -87,11 +85,9 @@ class Service:
         self._admin: AdminServer | None = None
         self._closing = AsyncExitStack()
         self._companion = None if companion is None else companion(self)
-        self.gate = Gate(self.settings)
         self.lingering = Lingering()
-        self.admission = Admission(
-            raised_limit(), self.settings.in_flight_max, clock.monotonic, self.metrics.refused
-        )
+        self.state = WorkerState.of(self.settings, raised_limit(), clock.monotonic, self.metrics.refused)
+        self.gate, self.admission = self.state.gate, self.state.admission
 
     @classmethod
     def from_options(
@@ -184,21 +180,29 @@ class Service:
             ca_file=ca_file,
             limits=limits_of(settings),
             open_at_most=self.admission.descriptors.origins,
+            on_surplus=self._drop_all,
+            unsound=self.state.unsound,
         )
-        self._origin.on_surplus = self._drop_all
         self._closing.push_async_callback(self._origin.close)
-        self.budget = Budget(settings.in_flight_max, settings.state / "bodies", self.admission.descriptors.files)
-        budget, admission = self.budget, self.admission
+        budget, admission = self.state.budget, self.admission
         self.metrics.show_in_flight(lambda: budget.used_bytes, lambda: budget.file_bytes, lambda: admission.exchanges)
         self._exchanges = Exchanges(
-            self.clock, self._store, self._origin, self._watch.config.rules, site, self._answered, self.budget
+            self.clock,
+            self._store,
+            self._origin,
+            self._watch.config.rules,
+            site,
+            self._answered,
+            budget,
+            self.state.flights,
+            self.state.new_objects,
         )
         self._closing.push_async_callback(self._exchanges.close)
         self.gateway = LiveGateway(
             self.clock,
             self.gate,
             self.admission,
-            self.budget,
+            budget,
             self._store,
             self._exchanges,
             lambda: self.settings,

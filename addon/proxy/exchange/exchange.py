@@ -69,6 +69,8 @@ class Exchanges:
         site: Site,
         tell: Callable[[Answered], None],
         budget: Budget | None = None,
+        flights: Flights | None = None,
+        new_objects: NewObjects | None = None,
     ) -> None:
         """`budget`: of content in flight; None: there is no bound."""
         self._clock = clock
@@ -93,9 +95,9 @@ class Exchanges:
             self._stored,
             collecting,
             Relaying(clock, store, self._present, self._sending, collecting, budget),
-            NewObjects(),
+            new_objects or NewObjects(),
         )
-        self._joining = Joining(clock, store, self._present, self._sending, contacts, Flights())
+        self._joining = Joining(clock, store, self._present, self._sending, contacts, flights or Flights())
         self._deltas = Deltas(store, feeds)
 
     @property

@@ -24,7 +24,6 @@ from bestbefore.addon.proxy.mitm.forwarded import Passing, is_understood, sent_f
 from bestbefore.addon.proxy.mitm.layer import install
 from bestbefore.addon.proxy.mitm.stream import OURS
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
-from bestbefore.addon.proxy.mitm.tunnels import Refusals
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -62,7 +61,6 @@ class BestBefore:
         self._greet = greet
         self._stock = service is None
         self._starting: asyncio.Task[None] | None = None
-        self._refusals = Refusals()
         self._ended = False
         """Whether a stock mitmproxy is about to exit."""
 
@@ -140,7 +138,7 @@ class BestBefore:
         peer, address = context.client.peername, context.server.address
         if peer and address and (
             service.settings.is_passthrough(address[0])
-            or self._refusals.tunnelled(peer[0], address[0], service.clock.monotonic())
+            or service.state.refusals.tunnelled(peer[0], address[0], service.clock.monotonic())
         ):
             next_layer.layer = layers.TCPLayer(context, ignore=True)
             return
@@ -231,7 +229,7 @@ class BestBefore:
         service, peer, address = self._service, data.conn.peername, data.context.server.address
         if service is None or not peer or not address:
             return
-        if self._refusals.refused(peer[0], address[0], service.clock.monotonic()):
+        if service.state.refusals.refused(peer[0], address[0], service.clock.monotonic()):
             service.metrics.tunnelled()
             logger.warning(
                 "%s refuses our certificate for %s: tunnelled for this client for an hour, uncached",

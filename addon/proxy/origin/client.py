@@ -20,6 +20,7 @@ from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.proxy.origin.framing import MalformedError, request_head
 from bestbefore.addon.proxy.origin.pool import OPEN_AT_MOST, Pool, PoolKey
 from bestbefore.addon.proxy.origin.reader import Final
+from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Head, Request
 
@@ -44,17 +45,18 @@ class Origin:
         ca_file: str | None = None,
         limits: TimeLimits = DEFAULT_LIMITS,
         open_at_most: int = OPEN_AT_MOST,
+        on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None,
+        unsound: UnsoundOrigins | None = None,
     ) -> None:
+        """Make a client without connections. `on_surplus` and `unsound`: see `Pool`."""
         self._clock = clock
         self._parent = upstream
         self._limits = limits
         self._own: dict[str, Respond] = {}
         self.on_answer: Callable[[str, Head], object] = lambda _host, _head: None
         """Called with host and head of each answer."""
-        self.on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None
-        """Called with the URLs whose answers may have been those of other requests."""
         self._connector = Connector(tls_context(ca_file, verify=verify), upstream)
-        self._pool = Pool(open_at_most, lambda urls: self.on_surplus(urls))
+        self._pool = Pool(open_at_most, on_surplus, unsound)
 
     @property
     def open_connections(self) -> int:

@@ -5,12 +5,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cachetools import TTLCache
-
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.origin.connection import OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
-from bestbefore.policies.units import HOUR_S
+from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 
 QUIET_S = 0.2
 """A connection is used again only after it has been quiet for so long.
@@ -23,9 +21,6 @@ IDLE_S = 15.0
 """How long a connection waits to be used again: shorter than most origins close theirs."""
 IDLE_AT_MOST = 128
 """Of one origin. Requests that cannot be repeated bring connections and take none."""
-UNSOUND_S = HOUR_S
-"""For how long no connection to an origin is used twice after one brought what it should not."""
-UNSOUND_AT_MOST = 10_000
 OPEN_AT_MOST = 1024
 
 
@@ -45,11 +40,12 @@ class Pool:
         self,
         open_at_most: int = OPEN_AT_MOST,
         on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None,
+        unsound: UnsoundOrigins | None = None,
     ) -> None:
         """Make an empty pool.
 
         `on_surplus` is called with the requests of a connection on which more came than was asked for, except the
-        first: the answers to these may belong to another request.
+        first: the answers to these may belong to another request. `unsound`: None: none are known yet.
         """
         self._loop = asyncio.get_running_loop()
         self._idle: dict[PoolKey, deque[OriginConnection]] = {}
@@ -58,7 +54,7 @@ class Pool:
         self._open_at_most = open_at_most
         self._closed = asyncio.Event()
         self._on_surplus = on_surplus
-        self._unsound: TTLCache[PoolKey, bool] = TTLCache(UNSOUND_AT_MOST, UNSOUND_S, timer=self._loop.time)
+        self._unsound = unsound or UnsoundOrigins(self._loop.time)
 
     @property
     def open(self) -> int:
@@ -141,7 +137,7 @@ class Pool:
         self._forget(key, connection)
         self._closed.set()
         if connection.had_surplus:
-            self._unsound[key] = True
+            self._unsound.add(key)
             for other in list(self._idle.pop(key, ())):
                 other.abort()
             self._on_surplus(connection.urls[1:] if connection.was_displaced else ())

@@ -1,7 +1,7 @@
 """Which connections to origins are used again."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 import pytest
@@ -46,11 +46,15 @@ class Server:
 
 
 @asynccontextmanager
-async def serving(limits: TimeLimits | None = None, open_at_most: int = 100) -> AsyncIterator[tuple[Server, Origin]]:
+async def serving(
+    limits: TimeLimits | None = None,
+    open_at_most: int = 100,
+    on_surplus: Callable[[Sequence[str]], object] = lambda _: None,
+) -> AsyncIterator[tuple[Server, Origin]]:
     server = Server()
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
-    origin = Origin(ManualClock(0.0), limits=limits or TimeLimits(), open_at_most=open_at_most)
+    origin = Origin(ManualClock(0.0), limits=limits or TimeLimits(), open_at_most=open_at_most, on_surplus=on_surplus)
     yield server, origin
     await origin.close()
     listening.close()
@@ -72,9 +76,8 @@ async def test_a_connection_is_used_again_after_it_was_quiet() -> None:
 
 @pytest.mark.parametrize("late_s", [0.0, 0.005, 0.05, 0.1])
 async def test_a_surplus_reaches_no_request_and_ends_the_trust_in_its_origin(late_s: float) -> None:
-    async with serving() as (server, origin):
-        dropped: list[str] = []
-        origin.on_surplus = dropped.extend
+    dropped: list[str] = []
+    async with serving(on_surplus=dropped.extend) as (server, origin):
         server.surplus, server.late_s = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", late_s
         for number in range(1, 5):
             assert await get(server, origin) == f"{number}.1"
@@ -89,9 +92,8 @@ async def test_a_surplus_reaches_no_request_and_ends_the_trust_in_its_origin(lat
 
 async def test_what_was_answered_on_a_connection_with_a_surplus_is_named() -> None:
     """From its second answer on, each may have been that of another request."""
-    async with serving() as (server, origin):
-        dropped: list[str] = []
-        origin.on_surplus = dropped.extend
+    dropped: list[str] = []
+    async with serving(on_surplus=dropped.extend) as (server, origin):
         assert await get(server, origin, "first") == "1.1"
         await asyncio.sleep(QUIET_S + 0.05)
         server.surplus, server.late_s = b"more", 0.01

@@ -1,0 +1,50 @@
+"""The state beside the store by which a worker decides for its clients, made in one place.
+
+docs/state.md says of each part whom it holds for. Where several workers serve one port, what they are to share is
+replaced here, and nowhere else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Self
+
+from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.proxy.access.admission import Admission
+from bestbefore.addon.proxy.access.gate import Gate
+from bestbefore.addon.proxy.access.new_objects import NewObjects
+from bestbefore.addon.proxy.exchange.budget import Budget
+from bestbefore.addon.proxy.exchange.flight import Flights
+from bestbefore.addon.proxy.mitm.tunnels import Refusals
+from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerState:
+    """What a worker has seen of clients and origins, and how much it may take up."""
+
+    gate: Gate
+    admission: Admission
+    budget: Budget
+    flights: Flights
+    new_objects: NewObjects
+    refusals: Refusals
+    unsound: UnsoundOrigins
+
+    @classmethod
+    def of(
+        cls, settings: Settings, descriptors: int, monotonic: Callable[[], float], count: Callable[[str], None]
+    ) -> Self:
+        """Make that of one worker. Raises what `Gate` raises.
+
+        `descriptors`: how many the process may have. `count` is called for each request or connection refused.
+        """
+        admission = Admission(descriptors, settings.in_flight_max, monotonic, count)
+        return cls(
+            gate=Gate(settings),
+            admission=admission,
+            budget=Budget(settings.in_flight_max, settings.state / "bodies", admission.descriptors.files),
+            flights=Flights(),
+            new_objects=NewObjects(),
+            refusals=Refusals(),
+            unsound=UnsoundOrigins(monotonic),
+        )
