@@ -44,10 +44,10 @@ def write(page: Page) -> None:
     page.section("Table II: freshness and age of the synchronisation orders")
     page.text(
         f"""The table prints formulas, no values. Here they are evaluated (`replay/papers/refresh/synchronisation.py`)
-        and compared with a simulation of what they describe: {ELEMENTS:,} elements with Poisson changes, synchronised in
-        {SWEEPS} sweeps of as many steps, seed {SEED}. The ratio r is changes over synchronisations; age is in units of the mean
-        time between synchronisations; ± is one standard error. Of these {2 * len(found)} values the furthest is
-        {furthest(found):.1f} standard errors from its formula."""
+        and compared with a simulation of what they describe: {ELEMENTS:,} elements with Poisson changes, synchronised
+        in {SWEEPS} sweeps of as many steps, seed {SEED}. The ratio r is changes over synchronisations; age is in
+        units of the mean time between synchronisations; ± is one standard error. Of these {2 * len(found)} values the
+        furthest is {furthest(found):.1f} standard errors from its formula."""
     )
     page.table(
         ("order", "r", "freshness, formula", "simulated", "age, formula", "simulated"),
