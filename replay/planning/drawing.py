@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.planning.plan import RIVALS, ContactPlan, rival_frequencies
 from bestbefore.replay.planning.summary import period_shown
 

@@ -1,27 +1,17 @@
 """The chart of a report: one count against another, a curve for each policy, as SVG."""
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bestbefore.replay.report.axes import Axis, number_shown
-from bestbefore.replay.report.labels import WIDTH, Labels
+from bestbefore.addon.charts import elements
+from bestbefore.addon.charts.axes import Axis
+from bestbefore.addon.charts.elements import text_at
+from bestbefore.addon.charts.labels import Labels
 from bestbefore.replay.report.series import Series, value_shown
 from bestbefore.replay.report.words import number, percent, words
 from bestbefore.replay.sweeps.sweep import Result
 
-COLOURS = 8
-MARKERS = (
-    "M-4,0a4,4 0 1,0 8,0a4,4 0 1,0 -8,0z",  # a disc
-    "M-3.6,-3.6h7.2v7.2h-7.2z",
-    "M0,-4.8L4.6,3.6H-4.6z",
-    "M0,-5.2L5.2,0L0,5.2L-5.2,0z",
-    "M0,4.8L4.6,-3.6H-4.6z",
-    "M-5,-1.6H-1.6V-5H1.6V-1.6H5V1.6H1.6V5H-1.6V1.6H-5z",
-    "M-4.9,-1.6L0,-5.2L4.9,-1.6L3,4.2H-3z",
-)
-"""Paths around (0, 0). Seven of them and eight colours make 56 series; the first seven differ also in grey."""
 STAR = "M0,-8L1.9,-2.6L7.6,-2.5L3,1L4.7,6.5L0,3.2L-4.7,6.5L-3,1L-7.6,-2.5L-1.9,-2.6z"
 BOUND = "oracle"
 """The policy whose point no other can be better than."""
@@ -39,12 +29,12 @@ class Chart:
 
 def marker(place: int, name: str) -> str:
     """The path of the marker of a series, around (0, 0)."""
-    return STAR if name == BOUND else MARKERS[place % len(MARKERS)]
+    return STAR if name == BOUND else elements.marker(place)
 
 
 def colour(place: int, name: str) -> str:
     """The class that gives a series its colour."""
-    return "bound" if name == BOUND else f"c{place % COLOURS}"
+    return "bound" if name == BOUND else elements.colour(place)
 
 
 def svg(chart: Chart, width: float, height: float, font: float, css_class: str) -> str:
@@ -74,7 +64,7 @@ class _Drawing:
             f'<svg class="{css_class}" viewBox="0 0 {self.width:g} {self.height:g}" font-size="{self.font:g}" '
             f'role="img" aria-label="{escape(title)}">'
         )
-        yield from self._grid()
+        yield from elements.grid(self.x_axis, self.y_axis, self.font, self.x_ticks, self.y_ticks)
         if self.whole > 0.0:
             yield from self._shares()
         yield from self._titles()
@@ -90,55 +80,31 @@ class _Drawing:
     def _place(self, result: Result) -> tuple[float, float]:
         return self.x_axis.at(result.counts[self.chart.x]), self.y_axis.at(result.counts[self.chart.y])
 
-    def _grid(self) -> Iterator[str]:
-        yield '<g class="grid">'
-        last_end = -math.inf
-        for value in self.x_axis.ticks(self.x_ticks):
-            x, shown = self.x_axis.at(value), number_shown(value)
-            yield f'<path d="M{x:.1f},{self.top:.1f}V{self.bottom:.1f}"/>'
-            half = WIDTH * self.font * (len(shown) + 1) / 2
-            if x - half >= last_end:
-                yield _text(x, self.bottom + 1.25 * self.font, shown, "middle")
-                last_end = x + half
-        for value in self.y_axis.ticks(self.y_ticks):
-            y = self.y_axis.at(value)
-            yield f'<path d="M{self.left:.1f},{y:.1f}H{self.right:.1f}"/>'
-            yield _text(self.left - 0.5 * self.font, y + 0.35 * self.font, number_shown(value), "end")
-        yield f'<path class="frame" d="M{self.left:.1f},{self.top:.1f}V{self.bottom:.1f}H{self.right:.1f}"/>'
-        x_break, y_break = self.x_axis.break_px, self.y_axis.break_px
-        if x_break is not None:
-            yield f'<path class="break" d="M{x_break - 2:.1f},{self.bottom - 5:.1f}v10m4,0v-10"/>'
-        if y_break is not None:
-            yield f'<path class="break" d="M{self.left - 5:.1f},{y_break - 2:.1f}h10m0,4h-10"/>'
-        yield "</g>"
-
     def _shares(self) -> Iterator[str]:
         """The same axes in per cent of the whole, above and on the right."""
         yield '<g class="shares">'
         for value in self.x_axis.ticks(self.x_ticks, self.whole / 100):
             x = self.x_axis.at(value)
             yield f'<path d="M{x:.1f},{self.top:.1f}v{-0.4 * self.font:.1f}"/>'
-            yield _text(x, self.top - 0.7 * self.font, percent(value / self.whole), "middle")
+            yield text_at(x, self.top - 0.7 * self.font, percent(value / self.whole), "middle")
         for value in self.y_axis.ticks(self.y_ticks, self.whole / 100):
             y = self.y_axis.at(value)
             yield f'<path d="M{self.right:.1f},{y:.1f}h{0.4 * self.font:.1f}"/>'
-            yield _text(self.right + 0.6 * self.font, y + 0.35 * self.font, percent(value / self.whole), "start")
+            yield text_at(self.right + 0.6 * self.font, y + 0.35 * self.font, percent(value / self.whole), "start")
         yield "</g>"
 
     def _titles(self) -> Iterator[str]:
         yield '<g class="titles">'
-        yield _text(0.2 * self.font, self.font, f"{words(self.chart.y)} ↑", "start")
-        yield _text(self.right, self.height - 0.4 * self.font, f"{words(self.chart.x)} →", "end")
+        yield text_at(0.2 * self.font, self.font, f"{words(self.chart.y)} ↑", "start")
+        yield text_at(self.right, self.height - 0.4 * self.font, f"{words(self.chart.x)} →", "end")
         if self.whole > 0.0:
             note = f"in % of the {self.whole:,.0f} requests that found a copy"
-            yield f'<g class="shares">{_text(self.width - 0.2 * self.font, self.font, note, "end")}</g>'
+            yield f'<g class="shares">{text_at(self.width - 0.2 * self.font, self.font, note, "end")}</g>'
         yield "</g>"
 
     def _series(self, place: int, series: Series, labels: Labels) -> Iterator[str]:
         yield f'<g class="series {colour(place, series.name)}">'
-        places = [self._place(result) for result in series.results]
-        if len(places) > 1:
-            yield f'<path class="line" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in places)}"/>'
+        yield elements.line_through([self._place(result) for result in series.results])
         path = marker(place, series.name)
         for result in (*series.beside, *series.results):
             x, y = self._place(result)
@@ -148,7 +114,7 @@ class _Drawing:
         for result, texts in _labels(series):
             for text in texts:
                 if begin := labels.place(*self._place(result), text):
-                    yield _text(*begin, text, "start")
+                    yield text_at(*begin, text, "start")
                     break
         yield "</g>"
 
@@ -175,7 +141,3 @@ def _labels(series: Series) -> Iterator[tuple[Result, Sequence[str]]]:
     for result, texts in ((first, [name]), (last, [])):
         value = value_shown(result, series.key)
         yield result, [*(f"{text} {value}" for text in texts), value]
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

@@ -5,10 +5,11 @@ from html import escape
 from pathlib import Path
 from string import Template
 
+from bestbefore.addon.charts.elements import legend_key
 from bestbefore.replay.report.chart import BOUND, Chart, colour, marker, svg
 from bestbefore.replay.report.html_tables import cheapest_table, parts_table, points_table
 from bestbefore.replay.report.measure import REQUESTS, Measure
-from bestbefore.replay.report.series import Series, series_of, value_shown
+from bestbefore.replay.report.series import Series, series_of
 from bestbefore.replay.report.words import number, words
 from bestbefore.replay.sweeps.sweep import Result
 
@@ -67,7 +68,7 @@ def page(
         cheapest="\n".join(cheapest_table(results, measure)),
         table_note=escape(note),
         table="\n".join(points_table(results, names, measure)),
-        parts="\n".join(line for key, lines in parts.items() for line in parts_table(key, lines, measure)),
+        parts="\n".join(line for what, lines in parts.items() for line in parts_table(what, lines, measure)),
         facts="\n".join(_definitions(facts)),
         words="\n".join(_definitions({words(name): WORDS[name] for name in results[0].counts if name in WORDS})),
     )
@@ -75,14 +76,11 @@ def page(
 
 def _legend(series: Sequence[Series]) -> Iterator[str]:
     for place, one in enumerate(series):
-        span = ""
-        if one.key is not None:
-            first, last = (value_shown(one.results[end], one.key) for end in (0, -1))
-            span = f" <span>{escape(one.key)} {escape(first)} to {escape(last)}</span>"
-        line = '<path class="line" d="M-11,0H11"/>' if len(one.results) > 1 else ""
+        span = f" <span>{escape(one.range_shown())}</span>" if one.key is not None else ""
+        shown = legend_key(marker(place, one.name), joined=len(one.results) > 1)
         yield (
             f'<li><svg class="{colour(place, one.name)}" viewBox="-11 -7 22 14" aria-hidden="true"><g class="series">'
-            f'{line}<path d="{marker(place, one.name)}"/></g></svg>{escape(one.name)}{span}</li>'
+            f"{shown}</g></svg>{escape(one.name)}{span}</li>"
         )
 
 

@@ -22,6 +22,18 @@ class Series:
     key: str | None = None
     """The parameter in which they differ; None if there is none, or more than one."""
 
+    def range_shown(self) -> str:
+        """The parameter in which they differ and its values from first to last; empty if there is none."""
+        if self.key is None or not self.results:
+            return ""
+        first, last = (value_shown(self.results[end], self.key) for end in (0, -1))
+        return f"{self.key} {first} to {last}"
+
+    @property
+    def full_name(self) -> str:
+        """The name, with that range."""
+        return ", ".join(filter(None, (self.name, self.range_shown())))
+
 
 def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
     """One for each name of a policy if its results differ in one parameter at most, else one for each SPEC.

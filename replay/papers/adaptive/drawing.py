@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.replay.papers.adaptive.curves import STALE_RATE, VALIDATION_RATE, rates
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
-from bestbefore.replay.report.series import Series, value_shown
+from bestbefore.replay.report.series import Series
 
 PER_CENT = 100.0
 
@@ -33,8 +33,4 @@ def cached_requests(series: Sequence[Series]) -> float:
 def _line(series: Series) -> Line:
     shares = [rates(result.counts) for result in series.results]
     xy = [(PER_CENT * share[VALIDATION_RATE], PER_CENT * share[STALE_RATE]) for share in shares]
-    name = series.name
-    if series.key is not None and series.results:
-        ends = (value_shown(series.results[place], series.key) for place in (0, -1))
-        name = f"{name}, {series.key} {' to '.join(ends)}"
-    return Line(name, [point for point in xy if min(point) > 0.0], marked=True)
+    return Line(series.full_name, [point for point in xy if min(point) > 0.0], marked=True)

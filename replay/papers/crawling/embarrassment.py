@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.embarrassment_weights import click_probabilities, embarrassment_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
@@ -16,7 +17,6 @@ from bestbefore.replay.papers.crawling.schemes import (
     is_convex,
     mean_staleness,
 )
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 
 POSITIONS, RESULT_PAGES, NEXT_PAGE = 10, 5, 0.8

@@ -4,12 +4,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.checked import IntArray
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.pages import PAGES, pareto_staleness, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import in_proportion
 from bestbefore.replay.papers.crawling.tables import best_visits_of_tables
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 
 CRAWLS_PER_PAGE = 2.5

@@ -5,6 +5,7 @@ from time import process_time
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.discrete.best import best_visits
 from bestbefore.policies.prefetch.discrete.gains import PoissonGains
 from bestbefore.replay.papers.crawling.pages import (
@@ -18,7 +19,6 @@ from bestbefore.replay.papers.crawling.pages import (
 )
 from bestbefore.replay.papers.crawling.quasideterministic import MOST_POTENTIAL
 from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, in_words, is_convex, mean_staleness
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 
 MIXTURES: dict[str, Mixture] = {

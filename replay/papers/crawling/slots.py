@@ -7,9 +7,9 @@ from time import process_time
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.slots.assignment import Slots, assign
 from bestbefore.policies.units import DAY_S, FloatArray
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 
 CRAWLERS = 10

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.feeds.learnt import LearntRates
@@ -15,7 +16,6 @@ from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLIN
 from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S, Spans
 from bestbefore.replay.papers.feeds.strategies import evenly
 from bestbefore.replay.papers.feeds.tables import Found
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 

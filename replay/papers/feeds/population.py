@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.feeds.spans import (
     LEARN_DAYS,
@@ -13,7 +14,6 @@ from bestbefore.replay.papers.feeds.spans import (
     SPAN_DAYS,
     Spans,
 )
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 
 ENOUGH = 10

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt import LearntRates
@@ -22,7 +23,6 @@ from bestbefore.replay.papers.feeds.runs import (
     measured,
 )
 from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 

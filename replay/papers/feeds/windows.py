@@ -4,11 +4,11 @@ from functools import partial
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import DAY_S, IntArray
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learning_windows import mean_delay_of_pattern_window_s, mean_delay_of_rate_window_s
 from bestbefore.replay.papers.feeds.spans import SPAN_DAYS, Spans
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import DAY_S, FloatArray
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.refresh.synchronisation import Order, age, freshness, waits
 from bestbefore.replay.papers.work import Work

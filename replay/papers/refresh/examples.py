@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.table import Allocate
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside, rows_beside
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bestbefore.replay.papers.lines import Line, Scale, drawn
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside
 from bestbefore.replay.papers.refresh.synchronisation import Order, Simulated, age, freshness, simulate

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.papers.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.printed import HEADS, beside
 from bestbefore.replay.papers.refresh.shares import (

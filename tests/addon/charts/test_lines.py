@@ -2,7 +2,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bestbefore.replay.papers.lines import Line, Scale, drawn
+from bestbefore.addon.charts.lines import Line, Scale, drawn
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -1,17 +1,14 @@
-"""A chart of a report as an SVG file of its own, with its legend beneath."""
+"""A chart as an SVG file of its own, with its legend beneath."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bestbefore.replay.report.chart import Chart, colour, marker, svg
-from bestbefore.replay.report.measure import REQUESTS, Measure
-from bestbefore.replay.report.series import Series, value_shown
+from bestbefore.addon.charts.elements import legend_key
 
 WIDTH, HEIGHT, FONT = 760, 460, 13
 LEGEND_COLUMNS = 2
 LEGEND_ROW = 1.6 * FONT
-LINE_SHOWN = '<path class="line" d="M-11,0H11"/>'
 
 STYLE = """
 svg { color: #1d2430; font-family: system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
@@ -27,16 +24,6 @@ text { fill: currentColor; }
 .series text { font-size: 0.85em; stroke: #fff; stroke-width: 3; paint-order: stroke; stroke-linejoin: round; }
 """
 """On white paper also where the page around it is dark, since a file of its own does not know."""
-
-
-def figure(series: Sequence[Series], measure: Measure = REQUESTS) -> str:
-    """The drawing of these series, each with its name in the legend and the range of what differs in it."""
-    chart = svg(Chart(series, measure.x, measure.y, measure.whole), WIDTH, HEIGHT, FONT, "chart")
-    legend = [
-        Entry(one.name + _range(one), colour(place, one.name), marker(place, one.name))
-        for place, one in enumerate(series)
-    ]
-    return framed(chart.replace("<svg ", f'<svg width="{WIDTH}" height="{HEIGHT}" ', 1), legend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +56,6 @@ def framed(chart: str, legend: Sequence[Entry]) -> str:
 def _entry(number: int, entry: Entry) -> Iterator[str]:
     row, column = divmod(number, LEGEND_COLUMNS)
     x, y = 4 * FONT + column * (WIDTH / LEGEND_COLUMNS - 2 * FONT), HEIGHT + LEGEND_ROW * (row + 0.7)
-    line = LINE_SHOWN if entry.joined else ""
-    mark = f'<path d="{entry.marker}"/>' if entry.marker else ""
-    yield f'<g class="series {entry.colour}" transform="translate({x:g},{y:g})">{line}{mark}</g>'
+    shown = legend_key(entry.marker, joined=entry.joined)
+    yield f'<g class="series {entry.colour}" transform="translate({x:g},{y:g})">{shown}</g>'
     yield f'<text x="{x + 18:g}" y="{y + 0.35 * FONT:g}">{escape(entry.text)}</text>'
-
-
-def _range(series: Series) -> str:
-    if series.key is None or not series.results:
-        return ""
-    first, last = (value_shown(series.results[end], series.key) for end in (0, -1))
-    return f", {series.key} {first} to {last}"

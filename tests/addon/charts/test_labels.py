@@ -1,6 +1,6 @@
 import pytest
 
-from bestbefore.replay.report.labels import Labels
+from bestbefore.addon.charts.labels import Labels
 
 
 def labels() -> Labels:

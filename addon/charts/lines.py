@@ -1,12 +1,12 @@
-"""A figure of a paper: numbers against numbers, a line or points for each of several cases, as an SVG file."""
+"""A chart of numbers against numbers, a line or points for each of several cases, as an SVG file."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
-from bestbefore.replay.papers.figure import FONT, HEIGHT, WIDTH, Entry, framed
-from bestbefore.replay.report.axes import MARGIN, Axis, number_shown
-from bestbefore.replay.report.chart import colour, marker
+from bestbefore.addon.charts.axes import MARGIN, Axis
+from bestbefore.addon.charts.elements import colour, grid, line_through, marker, text_at
+from bestbefore.addon.charts.file import FONT, HEIGHT, WIDTH, Entry, framed
 
 LEFT, RIGHT, TOP, BOTTOM = 4.4 * FONT, WIDTH - 2.0 * FONT, 2.0 * FONT, HEIGHT - 3.2 * FONT
 X_TICKS, Y_TICKS = 12, 9
@@ -54,14 +54,14 @@ def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
     points = [point for line in lines for point in line.points]
     x_axis = x.axis((point[0] for point in points), LEFT, RIGHT)
     y_axis = y.axis((point[1] for point in points), BOTTOM, TOP)
-    colours = [colour(number if line.of is None else line.of, "") for number, line in enumerate(lines)]
-    markers = [marker(number, "") if line.marked else "" for number, line in enumerate(lines)]
+    colours = [colour(number if line.of is None else line.of) for number, line in enumerate(lines)]
+    markers = [marker(number) if line.marked else "" for number, line in enumerate(lines)]
     chart = "".join((
         f'<svg class="chart" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{escape(y.title)} against {escape(x.title)}">',
-        *_grid(x_axis, y_axis),
-        f'<g class="titles">{_text(0.2 * FONT, FONT, f"{y.title} ↑", "start")}',
-        f'{_text(RIGHT, HEIGHT - 0.4 * FONT, f"{x.title} →", "end")}</g>',
+        *grid(x_axis, y_axis, FONT, X_TICKS, Y_TICKS),
+        f'<g class="titles">{text_at(0.2 * FONT, FONT, f"{y.title} ↑", "start")}',
+        f'{text_at(RIGHT, HEIGHT - 0.4 * FONT, f"{x.title} →", "end")}</g>',
         *(
             _line([(x_axis.at(x), y_axis.at(y)) for x, y in line.points], line.joined, css_class, path)
             for line, css_class, path in zip(lines, colours, markers, strict=True)
@@ -75,28 +75,10 @@ def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
     return framed(chart, legend)
 
 
-def _grid(x_axis: Axis, y_axis: Axis) -> Iterator[str]:
-    yield '<g class="grid">'
-    for value in x_axis.ticks(X_TICKS):
-        x = x_axis.at(value)
-        yield f'<path d="M{x:.1f},{TOP:.1f}V{BOTTOM:.1f}"/>'
-        yield _text(x, BOTTOM + 1.25 * FONT, number_shown(value), "middle")
-    for value in y_axis.ticks(Y_TICKS):
-        y = y_axis.at(value)
-        yield f'<path d="M{LEFT:.1f},{y:.1f}H{RIGHT:.1f}"/>'
-        yield _text(LEFT - 0.5 * FONT, y + 0.35 * FONT, number_shown(value), "end")
-    yield f'<path class="frame" fill="none" d="M{LEFT:.1f},{TOP:.1f}V{BOTTOM:.1f}H{RIGHT:.1f}"/></g>'
-
-
 def _line(at: Sequence[tuple[float, float]], joined: bool, css_class: str, path: str) -> str:
-    through = " ".join(f"{x:.1f},{y:.1f}" for x, y in at)
     return "".join((
         f'<g class="series {css_class}">',
-        f'<path class="line" fill="none" d="M{through}"/>' if joined and len(at) > 1 else "",
+        line_through(at) if joined else "",
         *(f'<path transform="translate({x:.1f},{y:.1f})" d="{path}"/>' for x, y in at if path),
         "</g>",
     ))
-
-
-def _text(x: float, y: float, text: str, anchor: str) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'

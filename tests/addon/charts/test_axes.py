@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.replay.report.axes import Axis, number_shown
+from bestbefore.addon.charts.axes import Axis, number_shown
 
 
 def test_values_of_one_magnitude_have_a_linear_axis_from_0() -> None:
