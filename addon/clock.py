@@ -1,7 +1,7 @@
 """Clocks, the only readers of time: policy time for decisions, monotonic time for waiting.
 
 Policy time is Unix seconds (UTC). Everything that is stored, compared or sent in a header is policy time; below the
-shells it is an argument. It may jump: whoever sets the system clock back or forward moves it, and a copy stored
+shells it is an argument. It may jump: setting the system clock moves it, and a copy stored
 "in the future" must then be held for stale by the engine, never kept for good. Monotonic time never jumps; it is for
 the time-outs of sockets and for spacing.
 """
@@ -107,7 +107,7 @@ def clock_from_environment(environ: Mapping[str, str]) -> RealClock | FastClock:
     START is `now`, Unix seconds in [0, 1e11], or an ISO 8601 time (UTC unless it bears an offset); FACTOR is in
     [1, 1e6]. Unset or empty: the real clock. Raises ValueError with a message for the user for anything else.
 
-    Policy time begins anew at START with each process: give a restarted process the time that the last one reached.
+    Policy time starts at START in each process: give a restarted process the time that the last one reached.
     """
     text = environ.get(VARIABLE, "").strip()
     if not text:

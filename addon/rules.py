@@ -107,7 +107,7 @@ class Pattern:
         """Raises ValueError, which says what is wrong, for what the grammar does not allow."""
         host, slash, path = text.partition("/")
         if host.endswith(":") and path.startswith("/"):
-            raise ValueError(f"{text!r} has a scheme: expected HOST or HOST/PATH alone")
+            raise ValueError(f"{text!r} has a scheme: expected HOST or HOST/PATH")
         return cls(HostPattern.parse(host), "/" + path if slash else None)
 
     def matches_path(self, path: str) -> bool:
@@ -147,7 +147,7 @@ class DomainRule:
     """How far beyond the last contact what a feed declares (ttl, sy:updatePeriod, skipHours, skipDays) may move an
     expiry, s; 0: it is not regarded."""
     key: str = field(init=False, repr=False, compare=False)
-    """Names what enters a verdict: a copy judged under another key is judged anew at its next use."""
+    """Names what enters a verdict: a copy evaluated under another key is evaluated again at its next use."""
 
     def __post_init__(self) -> None:
         text = repr((self.policy, self.group, self.feed_hint))

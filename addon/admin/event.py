@@ -43,8 +43,8 @@ class Answered:
     personal: bool = False
     """Whether the request bore Cookie or Authorization."""
     background: bool = False
-    """Whether nobody waited for it: a copy was refreshed after it had been served, or before it is asked for. It is no
-    request of anybody, and yet a contact."""
+    """Whether no client waited for it: a copy was refreshed after it had been served, or before it is requested. It is
+    no request of anybody, and yet a contact."""
     would_differ: str = ""
     """What `shorten` or `override` would have done otherwise: `validated`, `hit`, or nothing."""
     feed: str = ""

@@ -15,7 +15,7 @@ PORTS_TRIED = 100
 
 type Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 type Health = Callable[[], dict[str, object]]
-"""What /healthz tells beside `"status": "ok"`, or with another status: an object for JSON."""
+"""What /healthz answers beside `"status": "ok"`, or with another status: an object for JSON."""
 
 _logger = logging.getLogger(__name__)
 

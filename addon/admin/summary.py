@@ -1,7 +1,7 @@
 """Counts of requests: since the start and in the current period, in total and for each registrable domain.
 
 The proxy prints it each hour and at its end. The hours are real ones: under a fast clock an hour of policy time may
-be a second, and nobody reads a summary a second.
+be a second, and one summary a second would be useless.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ class RequestCounts:
         self.validations += answered.validation
         self.unnecessary += answered.unnecessary
         self.updates += answered.update
-        if answered.outcome is not Outcome.REFUSED:  # our own error pages save nobody anything
+        if answered.outcome is not Outcome.REFUSED:  # error pages of the proxy save no contact
             self.saved_bytes += answered.sent_bytes - answered.received_bytes
         if answered.would_differ:
             self.would_validate += answered.would_differ == "validated"

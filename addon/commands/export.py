@@ -47,16 +47,16 @@ def command(folder: Path, config_file: Path | None, format_: str, *, force: bool
         # Of a file that is being made the user knows only the folder; others are of the log.
         is_ours = error.filename is None or Path(error.filename).is_relative_to(folder)
         raise click.ClickException(f"{folder if is_ours else error.filename}: {error.strerror}") from None
-    for line in _told(paths, updates, requests, config):
+    for line in _lines(paths, updates, requests, config):
         click.echo(line)
 
 
 def _check(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: is no folder")
+        raise InputError(f"{folder}: is not a folder")
     there = next((path for path in _files_of_exports(folder) if path.exists()), None)
     if there is not None and not force:
-        raise InputError(f"{there}: is there already: expected another folder, or --force to replace it")
+        raise InputError(f"{there}: exists already: give another folder, or --force to overwrite it")
 
 
 def _files_of_exports(folder: Path) -> list[Path]:
@@ -92,7 +92,7 @@ def _written(folder: Path, format_: str, updates: ExportedUpdates, requests: Exp
     return paths
 
 
-def _told(
+def _lines(
     paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, config: Config
 ) -> Iterator[str]:
     """Print what is in the files, and how they are replayed."""

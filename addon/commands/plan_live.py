@@ -54,10 +54,10 @@ def plan_text(plan: Outlook, now_s: float) -> str:
     ]
     if plan.next:
         lines += ["", "time (UTC)            in      spares  URL"]
-    told = set()
+    explained = set()
     for fetch in plan.next:
         lines.append(f"{utc(fetch.due_s)}  {span(fetch.due_s - now_s):<6}  {fetch.gain:>6.2g}  {plain_word(fetch.url)}")
-        if fetch.url not in told:
+        if fetch.url not in explained:
             lines.append(f"{'':>38}{plain_text(fetch.why)}")
-            told.add(fetch.url)
+            explained.add(fetch.url)
     return "\n".join(lines)

@@ -22,7 +22,7 @@ _PART = re.compile(_KEY_PART)
 class KeyLines:
     """The lines, from 1, of the tables and keys of a text that tomllib has accepted.
 
-    Keys inside inline tables are not told apart: they are where the value begins that they are part of.
+    Keys inside inline tables have no lines of their own: they have that of the value they are part of.
     """
 
     def __init__(self, toml: str) -> None:

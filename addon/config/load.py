@@ -67,7 +67,7 @@ def _read(path: Path) -> str:
     except OSError as error:
         raise ConfigError([f"{path}: cannot be read: {error.strerror}"]) from None
     if len(content) > MAX_FILE_BYTES:
-        raise ConfigError([f"{path}: larger than 1 MiB: this is no configuration file"])
+        raise ConfigError([f"{path}: larger than 1 MiB: not a configuration file"])
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

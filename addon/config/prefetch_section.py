@@ -97,7 +97,7 @@ def _connections(value: object) -> int:
 def _field_value(value: object) -> str:
     if isinstance(value, str) and _FIELD_VALUE.fullmatch(value):
         return value
-    raise ValueError("expected up to 256 printable ASCII characters, the first and last of them no spaces")
+    raise ValueError("expected up to 256 printable ASCII characters, without spaces at the ends")
 
 
 _READERS: Mapping[str, Reader[Any]] = {

@@ -44,7 +44,7 @@ def boolean(value: object) -> bool:
 def text(value: object) -> str:
     if isinstance(value, str) and value.strip() and value.isprintable():
         return value
-    raise ValueError("expected a text that is not empty")
+    raise ValueError("expected a text of one character or more")
 
 
 def one_of[T: str](names: Collection[T]) -> Reader[T]:

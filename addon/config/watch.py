@@ -19,7 +19,7 @@ class _FileState(NamedTuple):
     """Also moves when owner or permissions are mended."""
     size_bytes: int
     inode: int
-    """Another one tells of a file moved into place."""
+    """It differs when a file was moved into place."""
 
 
 @dataclass(frozen=True, slots=True)

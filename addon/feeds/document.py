@@ -22,7 +22,7 @@ class Item:
     """An item (RSS) or entry (Atom) of one document."""
 
     name: str
-    """What tells it from other items: the identifier that the feed gives it, else its link, else its words."""
+    """What distinguishes it from other items: the identifier that the feed gives it, else its link, else its words."""
     time_s: float | None
     """When it says that it was published, or else last updated; None where it does not say, or not readably."""
     content: int
@@ -36,7 +36,7 @@ class Hints:
     least_s: float = 0.0
     """For how long a copy may be kept before it is asked again: the longer of ttl and sy:updatePeriod, s."""
     skip_hours: tuple[int, ...] = ()
-    """Hours of the day (UTC, 0 to 23) in which nobody needs to ask."""
+    """Hours of the day (UTC, 0 to 23) in which polling is useless."""
     skip_days: tuple[int, ...] = ()
     """Days of the week (UTC, 0 is Monday), likewise."""
 
@@ -71,7 +71,7 @@ def told_apart(items: Iterable[Item], otherwise: Sequence[str]) -> tuple[Item, .
     """Return the items with distinct names.
 
     `otherwise`: for each, further words to tell it by (its link and title). Items that share a name are named by
-    these too; those that share all of it are one item, told twice.
+    these too; those that share all of it are one item, given twice.
     """
     listed = list(items)
     times = Counter(item.name for item in listed)

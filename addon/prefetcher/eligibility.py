@@ -24,7 +24,8 @@ class Refusal(StrEnum):
     USERINFO = "userinfo"
     SECRET = "secret-in-query"  # noqa: S105 - no password, but the name of a reason
     TOKEN = "token-in-path"  # noqa: S105 - likewise
-    """A segment of the path looks as if it had been drawn at random, as in a link that opens to whoever has it."""
+    """A segment of the path looks as if it had been drawn at random, as in a link that grants access to anyone who has
+    it."""
     DEED = "deed"
     """Path or query name something that is done rather than shown."""
     TOO_LONG = "too-long"
@@ -65,8 +66,8 @@ _DEEDS = frozenset((
 words of a segment, as in `confirm-email`. Not words that name pages or lists as often, such as `start`, `open`,
 `order`, `install` and `archive`."""
 LEAST_TOKEN = 16
-"""Characters: 64 bits in hexadecimal digits, the least that nobody guesses. Shorter are the names of files by content
-that build tools make (8 digits), and of videos (11)."""
+"""Characters: 64 bits in hexadecimal digits, the least that cannot be guessed. Shorter are the names of files by
+content that build tools make (8 digits), and of videos (11)."""
 _RUN = re.compile(rf"[A-Za-z0-9_-]{{{LEAST_TOKEN},}}")
 _HEX_RUN = re.compile(rf"[0-9A-Fa-f]{{{LEAST_TOKEN},}}|[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}")
 _CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
@@ -125,7 +126,7 @@ def fetch_of(copies: tuple[Copy, ...], asked_from: tuple[str, ...], user_agent: 
     Of several variants it is the one validated last, which is what a client asked for last. `asked_from`: the
     ranges of private addresses from which clients have asked for it. The request has the fields that Vary names, as
     a client sent them up to what means the same; the User-Agent too, if Vary names it: any other one would bring
-    what nobody has asked for. (Who we are still stands in Via.)
+    what no client has asked for. (Who we are still stands in Via.)
     """
     usable = [copy for copy in copies if copy.has_validator and copy.head.status == 200 and not copy.partition]
     if not usable:

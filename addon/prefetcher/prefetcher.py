@@ -26,9 +26,9 @@ from bestbefore.addon.store.plan import Plan
 logger = logging.getLogger(__name__)
 
 LOOK_S = 1.0
-"""How often it is looked whether to plan anew."""
+"""How often it is checked whether to plan again."""
 LEAD_S = 60.0
-"""For how long nobody else plans."""
+"""For how long no other process plans."""
 AGAIN_S = 60.0
 """After a fault. All in real seconds."""
 SOONEST = 1.0 / 60.0
@@ -152,7 +152,7 @@ async def _kept_up(work: Callable[[], Coroutine[None, None, None]]) -> None:
         try:
             await work()
         except Exception:
-            logger.exception("prefetching has failed, and is tried again: this is a fault in bestbefore")
+            logger.exception("prefetching failed and is tried again: this is a bug in bestbefore")
         await asyncio.sleep(AGAIN_S)
 
 

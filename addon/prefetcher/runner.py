@@ -131,7 +131,7 @@ class Runner:
         self._under_way.discard(task)
         self._wake.set()
         if not task.cancelled() and task.exception() is not None:
-            logger.error("a prefetch failed: this is a fault in bestbefore", exc_info=task.exception())
+            logger.error("a prefetch failed: this is a bug in bestbefore", exc_info=task.exception())
 
     async def _do(self, job: Job, domain: str) -> None:
         try:

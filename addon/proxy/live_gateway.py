@@ -106,7 +106,7 @@ class LiveGateway:
 
     def _fault(self, request: Request, client: Client) -> Answer:
         """The answer where an error was raised: left to mitmproxy, the client would wait for ever."""
-        logger.exception("a request could not be answered: this is a fault in bestbefore")
+        logger.exception("a request could not be answered: this is a bug in bestbefore")
         return self._exchanges.refused(request, client, 500, "fault")
 
     async def _purge(self, request: Request, client: Client) -> Answer:

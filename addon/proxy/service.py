@@ -248,20 +248,20 @@ class Service:
         self.ready = False
         await self._closing.aclose()
         if self._writer is not None:
-            if self.gate.own_ports:  # else nobody was ever answered
+            if self.gate.own_ports:  # else no client was ever answered
                 self._writer.write(self.summary.render(self.clock.now(), self.clock.monotonic()))
             self._writer.close()
 
     async def _reload(self) -> None:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
-            self.admission.shortage.tell()
+            self.admission.shortage.log_counts()
             outcome = self._watch.poll()
             if outcome is None:
                 continue
             if isinstance(outcome, Refused):
                 self.metrics.reload_failed()
-                logger.warning("the configuration stays as it was:\n%s", outcome.message)
+                logger.warning("the changed configuration is not used:\n%s", outcome.message)
                 continue
             self._reconfigure(outcome.need_restart)
 
@@ -270,7 +270,7 @@ class Service:
         try:
             self.gate.reconfigured(settings)
         except (OSError, ValueError) as error:
-            logger.warning("credentials stay as they were: %s", error)
+            logger.warning("changed credentials are not used: %s", error)
         site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
         self._exchanges.reconfigured(self._watch.config.rules, site)
         self._passed_through.reconfigured(settings.passthrough)
@@ -278,7 +278,7 @@ class Service:
             self._companion.reconfigured()
         logger.info("the configuration has changed")
         if need_restart:
-            logger.warning("these take effect at the next start: %s", ", ".join(need_restart))
+            logger.warning("changes that need a restart: %s", ", ".join(need_restart))
 
     async def _sum_up(self) -> None:
         while True:
@@ -306,14 +306,14 @@ class Service:
 
     def passed_on(self, passing: Passing, client: Client, status: int, *, complete: bool) -> None:
         """The exchange that mitmproxy forwarded is over."""
-        told = self._told(passing, client, status)
-        self._answered(replace(told, outcome=Outcome.BYPASS, reason=passing.why, contact=True, complete=complete))
+        entry = self._entry(passing, client, status)
+        self._answered(replace(entry, outcome=Outcome.BYPASS, reason=passing.why, contact=True, complete=complete))
 
     def refused(self, passing: Passing, client: Client, status: int) -> None:
         """Record a request that was answered with an error of ours instead of being forwarded."""
-        self._answered(self._told(passing, client, status))
+        self._answered(self._entry(passing, client, status))
 
-    def _told(self, passing: Passing, client: Client, status: int) -> Answered:
+    def _entry(self, passing: Passing, client: Client, status: int) -> Answered:
         return Answered(
             time_s=passing.time_s,
             duration_s=self.clock.monotonic() - passing.started_s,

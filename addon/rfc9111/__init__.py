@@ -3,7 +3,7 @@
 `message` (fields, request, head) and `copy` (a stored response) are what all speak of.
 
 `fields` holds parsers that take any text: `syntax`, `dates`, `entity_tags`, `directives`, `targeted`; `connection`
-(what is not passed on) and `cache_status` (what the client is told). `caching` holds the arithmetic, `age` and
+(what is not passed on) and `cache_status` (what the client gets to know). `caching` holds the arithmetic, `age` and
 `freshness`, and the decisions: `bypass` (what goes past the cache), `personal` (whom a page is for), `vary` (which copy
 answers), `storing` (what may be stored), `reuse` (serve, or ask first), `invalidation` (what goes). `conditional` holds
 `validation` (asking, and what the answer changes), `answer` (what is sent) and `ranges` (which part of it).

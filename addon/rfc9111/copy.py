@@ -34,7 +34,7 @@ class Copy:
 
     url: str
     head: Head
-    """As it is served, less what every hop makes anew (connection fields, Age). It always bears a valid Date."""
+    """As it is served, less what every hop sets itself (connection fields, Age). It always bears a valid Date."""
     body: BodyRef
     request_time_s: float
     """When the request of the exchange was sent that stored the copy or last validated it."""

@@ -84,7 +84,7 @@ class Store:
         self._clock = clock
         self._forgotten = forgotten
         self._name = secrets.token_hex(8)
-        """What tells our tombstones from those of others."""
+        """Distinguishes our tombstones from those of other processes."""
         self._published: list[Tombstone] | None = None
         """Tombstones received while we connect, until those before them were read."""
         self._was_connected = False
@@ -263,7 +263,7 @@ class Store:
             matches = matcher_of(tombstone)
             self._tombstones.add(tombstone)
         except ValueError as e:
-            self._faults.add("unreadable", f"a tombstone in the store is not understood: {e}")
+            self._faults.add("unreadable", f"a tombstone in the store cannot be read: {e}")
             return
         if is_ours:
             return

@@ -1,7 +1,7 @@
 """The files of the traffic log: one for each day (UTC) with a line per request, appended and never rewritten.
 
-They hold what people have read, so nobody else may read them, they go when they are old, and what is to be forgotten
-is overwritten where it stands: that needs no room on a full disk, and a proxy may append meanwhile.
+They hold what people have read: no other user may read them, old ones are deleted, and lines to be forgotten are
+overwritten in place, which needs no room on a full disk while a proxy may append.
 """
 
 import errno
@@ -34,7 +34,7 @@ class LoggedRequest(msgspec.Struct, array_like=True, frozen=True):
     time_s: float
     """Policy time at which it came."""
     client: str
-    """A name for the client's address, or the address; empty if clients are not told apart."""
+    """A name for the client's address, or the address; empty if clients are not distinguished."""
     url: str
     size: int
     """Bytes of content sent."""
@@ -57,7 +57,7 @@ def _day(days: float) -> str:
 class TrafficFiles:
     """The traffic log of one state folder, which need not exist. All methods block, and raise OSError.
 
-    A line that was cut off, when the proxy was killed or the disk was full, is passed over by whoever reads.
+    A line that was cut off, when the proxy was killed or the disk was full, is skipped by readers.
     """
 
     def __init__(self, state: Path) -> None:

@@ -24,7 +24,7 @@ TIDY_EVERY_S = HOUR_S
 """How often what is too old is removed, in real seconds; under a fast clock at least once a day of policy time."""
 
 _SERVED = frozenset((Outcome.HIT, Outcome.VALIDATED, Outcome.STALE))
-"""From the store, so that nobody need ask whether the answer may be stored."""
+"""Outcomes from the store, whose answers may be stored."""
 
 _logger = logging.getLogger(__name__)
 
@@ -87,7 +87,7 @@ class TrafficLog:
         self._work = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
-    # Told by the proxy
+    # Called by the proxy
 
     def add(self, answered: Answered) -> None:
         """Log a request, if it is one to be logged. Never raises and never waits."""
@@ -162,13 +162,13 @@ class TrafficLog:
                 _logger.warning("the traffic log cannot be written: %s; requests are not logged", error.strerror)
             self._failing = True
         except Exception:  # a fault of ours must not be the end of all logging
-            _logger.exception("the traffic log could not be written: this is a fault in bestbefore")
+            _logger.exception("the traffic log could not be written: this is a bug in bestbefore")
         else:
             self._own_up()
 
     def _own_up(self) -> None:
         if self._left_out:
-            _logger.warning("the traffic log is written; %d requests were left out", self._left_out)
+            _logger.warning("the traffic log is written again; %d requests are missing in it", self._left_out)
         self._failing, self._left_out = False, 0
 
     def _let_go_of_tombstones(self, oldest_s: float) -> None:
@@ -180,11 +180,12 @@ class TrafficLog:
     def _append(self, answered: list[Answered], tombstones: list[tuple[Tombstone, Callable[[str], bool]]]) -> None:
         """Append a line, in a thread. A request that came before its object was forgotten may be answered only now."""
         self._files.append(
-            self._logged(told)
-            for told in answered
-            if not any(told.time_s <= tombstone.time_s and matches(told.url) for tombstone, matches in tombstones)
+            self._logged(entry)
+            for entry in answered
+            if not any(entry.time_s <= tombstone.time_s and matches(entry.url) for tombstone, matches in tombstones)
         )
 
-    def _logged(self, told: Answered) -> LoggedRequest:
-        client = self._name_client(told.client)
-        return LoggedRequest(told.time_s, client, told.url, told.sent_bytes, told.status, told.outcome, told.reason)
+    def _logged(self, answered: Answered) -> LoggedRequest:
+        client = self._name_client(answered.client)
+        size, status = answered.sent_bytes, answered.status
+        return LoggedRequest(answered.time_s, client, answered.url, size, status, answered.outcome, answered.reason)

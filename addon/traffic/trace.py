@@ -38,7 +38,7 @@ class ExportedUpdates:
         """The updates of one object, as its record has them."""
         self.objects += 1
         self.since_s = record.since_s if self.since_s is None else min(self.since_s, record.since_s)
-        if record.last_modified_s is not None:  # an update before its t_0, which a policy is told of too
+        if record.last_modified_s is not None:  # an update before its t_0, which policies know too
             self.known.add((record.last_modified_s, record.url))
         for update in record.updates:
             self.known.add((update.point_s, record.url))

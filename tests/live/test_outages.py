@@ -200,7 +200,7 @@ def test_a_full_disk_is_said_once_and_what_was_learnt_meanwhile_is_written_later
     load.goes_on()
     assert proxy.metric("bestbefore_pending_observations") > 0
     os.ftruncate(ballast, 0)
-    proxy.hears("the store writes again")
+    proxy.hears("the store accepts writes again")
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)

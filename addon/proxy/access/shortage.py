@@ -23,27 +23,27 @@ class Shortage:
         self._limit = limit
         self._now = now
         self._count = count
-        self._untold: Counter[str] = Counter()
+        self._unlogged: Counter[str] = Counter()
         self._told_s: float | None = None
         self._last_s: float | None = None
 
     def refused(self, what: str) -> None:
         """Count a refusal."""
-        self._untold[what] += 1
+        self._unlogged[what] += 1
         self._count(what)
         self._last_s = self._now()
-        self.tell()
+        self.log_counts()
 
-    def tell(self) -> None:
+    def log_counts(self) -> None:
         """Log what was not logged yet, if the last line is a minute old. To be called now and then."""
         now_s = self._now()
-        if not self._untold or (self._told_s is not None and now_s - self._told_s < TELL_EVERY_S):
+        if not self._unlogged or (self._told_s is not None and now_s - self._told_s < TELL_EVERY_S):
             return
-        told = ", ".join(f"{number} {what}" for what, number in sorted(self._untold.items()))
+        counts = ", ".join(f"{number} {what}" for what, number in sorted(self._unlogged.items()))
         logger.warning(
-            "refused since the last such line: %s; the process may have %d file descriptors", told, self._limit
+            "refused at a limit since the last such line: %s (limit of file descriptors: %d)", counts, self._limit
         )
-        self._untold.clear()
+        self._unlogged.clear()
         self._told_s = now_s
 
     @property

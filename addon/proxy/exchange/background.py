@@ -34,4 +34,4 @@ class BackgroundTasks:
     def _ended(self, task: asyncio.Task[Any]) -> None:
         self.running.discard(task)
         if not task.cancelled() and task.exception() is not None:
-            logger.error("an answer could not be kept: this is a fault in bestbefore", exc_info=task.exception())
+            logger.error("an answer could not be kept: this is a bug in bestbefore", exc_info=task.exception())

@@ -79,7 +79,7 @@ class FeedReader:
             try:
                 return await asyncio.to_thread(read, content, *args, **kwargs)
             except Exception:
-                logger.exception("a feed could not be read: this is a fault in bestbefore")
+                logger.exception("a feed could not be read: this is a bug in bestbefore")
                 return None
 
 

@@ -74,7 +74,7 @@ class BestBefore:
         if not self._stock or not any(name.startswith("bestbefore_") for name in updated):
             return
         if self._starting is not None:
-            raise exceptions.OptionsError("the options bestbefore_* take effect at the start only")
+            raise exceptions.OptionsError("changes of the options bestbefore_* need a restart")
         try:
             self._service = Service.from_options(
                 {name: getattr(ctx.options, f"bestbefore_{name}") or None for name in OPTIONS}, self._companion

@@ -29,7 +29,7 @@ class CachingHttpLayer(HttpLayer):
         self._not_read: frozenset[Connection] = frozenset()
         """Those that are not read from now."""
         self._closed: set[Connection] = set()
-        """Those that were told to close: what was received on them before, and waited in a layer below, is not read. It
+        """Those that are being closed: what was received on them before, and waited in a layer below, is not read. It
         may be what a message that was refused was to hide."""
         self._moved: asyncio.Event | None = None
         self._head_timer: asyncio.TimerHandle | None = None
@@ -94,7 +94,7 @@ class CachingHttpLayer(HttpLayer):
         """Read no more from a peer while much of what it sent waits here, and again when it does not."""
         waits = self._waiting_bytes(connection) > self._gateway.share_bytes()
         if waits or connection in self._not_read:
-            # Told again at each event: asyncio's StreamReader resumes reading for reasons of its own.
+            # Set again at each event: asyncio's StreamReader resumes reading for reasons of its own.
             self._not_read = self._not_read | {connection} if waits else self._not_read - {connection}
             self._gateway.set_reading(connection, self.context.client, on=not waits)
 

@@ -43,7 +43,7 @@ class ErrorCheck:
         self._errors = _Errors()
         self._logger = logging.getLogger("mitmproxy")
         self._logger.addHandler(self._errors)
-        self._logger.propagate = False  # whoever catches the StartError says what is wrong, and once is enough
+        self._logger.propagate = False  # the StartError says what is wrong
 
     async def shutdown_if_errored(self) -> None:
         """mitmproxy's method, called between the steps of the start."""

@@ -109,4 +109,4 @@ class _Chunks:
 
     def read_eof(self) -> h11.EndOfMessage:
         """The client closed the connection before the end."""
-        raise h11.RemoteProtocolError("the client broke off")
+        raise h11.RemoteProtocolError("the client closed the connection early")

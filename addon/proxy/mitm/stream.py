@@ -37,7 +37,7 @@ logger = logging.getLogger(__name__)
 Commands = layer.CommandGenerator[Any]
 
 OURS = "bestbefore_answers"
-"""The key of a flow's metadata that tells our own hooks to leave it alone."""
+"""The key of a flow's metadata by which our own hooks ignore it."""
 WHOLE_BYTES = 256 * 1024
 """Content in memory that is no larger is handed over at once, if there is room for it."""
 PIECE_BYTES = 64 * 1024
@@ -86,7 +86,7 @@ class CachingStream(HttpStream):
             if isinstance(event, layers.RequestTrailers):
                 return
             if isinstance(event, layers.RequestProtocolError):
-                self.upload.fail("the client broke off")
+                self.upload.fail("the client closed the connection early")
         yield from super().handle_event(event)
 
     def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
@@ -296,7 +296,7 @@ class CachingStream(HttpStream):
             # The head is out, so the only honest end is a broken one: the client must not take this for the whole. And
             # left to mitmproxy, it would wait for ever.
             if not isinstance(error, ConnectionError):
-                logger.exception("an answer broke off: this is a fault in bestbefore")
+                logger.exception("an answer was interrupted: this is a bug in bestbefore")
             yield from self._wait(close)
             answer.finish(sent, complete=False)
             yield layers.DropStream(self.stream_id)

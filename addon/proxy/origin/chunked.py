@@ -61,12 +61,12 @@ class ChunkedReader:
             return False
         if self._in_trailer:
             if line and not FIELD_LINE.fullmatch(line):
-                raise MalformedError("a trailer field is none")
+                raise MalformedError("a trailer line is not a field")
             self.done = not line
             return True
         size = _SIZE_LINE.fullmatch(line)
         if size is None or (size[2] and not self._padded):
-            raise MalformedError("the size of a chunk is no number")
+            raise MalformedError("the size of a chunk is not a number")
         self._left = int(size[1], 16)
         self._in_chunk, self._in_trailer = self._left > 0, self._left == 0
         return True

@@ -146,7 +146,7 @@ class Origin:
         head = final.head
         self.on_answer(request.target.host, head)
         is_stream = (head.fields.first("content-type") or "").lower().startswith(_STREAMS)
-        # Behind a parent proxy only the name tells.
+        # Behind a parent proxy only the name is known.
         peer = connection.peer if self._parent is None else request.target.host
         return Fetched(
             head,

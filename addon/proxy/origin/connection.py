@@ -69,7 +69,7 @@ class OriginConnection(asyncio.Protocol):
             if exc is None and not self._tls:
                 self._exchange.receive_eof()
             else:
-                self._exchange.fail(OriginError(Failure.RESET, "the origin broke off"))
+                self._exchange.fail(OriginError(Failure.RESET, "the origin closed the connection early"))
         self._writable.set()
         if not self.closed.done():
             self.closed.set_result(None)
@@ -177,7 +177,7 @@ class Exchange:
         self._connection.begin(self)
         if not self._connection.is_open:
             self.close()
-            raise OriginError(Failure.RESET, "the origin broke off")
+            raise OriginError(Failure.RESET, "the origin closed the connection early")
         self._connection.write(head)
         try:
             async with asyncio.timeout(self._limits.read_s) as self._deadline:

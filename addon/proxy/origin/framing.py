@@ -61,14 +61,14 @@ def request_head(request: Request, *, absolute: bool, length: int | None, close:
     target = (absolute_form(request.target) if absolute else request.target.path).encode("latin-1", "replace")
     authority = request.target.authority.encode("latin-1", "replace")
     if not _METHOD.fullmatch(method) or not authority or _NOT_IN_A_TARGET.search(target + authority):
-        raise MalformedError("a method or target that is none")
+        raise MalformedError("an invalid method or target")
     lines = [b"%s %s HTTP/1.1" % (method, target), b"Host: " + authority]
     for name, value in request.fields.raw:
         if name.lower() in MADE_HERE:
             continue
         raw_name, raw_value = name.encode("latin-1", "replace"), value.encode("latin-1", "replace")
         if not _METHOD.fullmatch(raw_name) or _NOT_IN_A_VALUE.search(raw_value):
-            raise MalformedError("a field that is none")
+            raise MalformedError("an invalid field")
         lines.append(raw_name + b": " + raw_value)
     if length is None:
         lines.append(b"Transfer-Encoding: chunked")
@@ -94,7 +94,7 @@ def response_head(raw: bytes) -> tuple[Head, int, bool]:
     first, *rest = [line.removesuffix(b"\r") for line in raw.rstrip(b"\r\n").split(b"\n")]
     status_line = _STATUS_LINE.fullmatch(first)
     if status_line is None:
-        raise MalformedError("what came is no status line")
+        raise MalformedError("the first line is not a status line")
     if len(rest) > LINES_AT_MOST:
         raise MalformedError(f"the head has more than {LINES_AT_MOST} lines")
     fields: list[tuple[str, str]] = []
@@ -108,7 +108,7 @@ def response_head(raw: bytes) -> tuple[Head, int, bool]:
             continue
         field = FIELD_LINE.fullmatch(line)
         if field is None:
-            raise MalformedError("a line of the head is no field")
+            raise MalformedError("a line of the head is not a field")
         fields.append((field[1].decode("ascii"), field[2].decode("latin-1")))
         sound = sound and line[len(field[1]) :].startswith(b":")
     reason = _CONTROL.sub(b"", status_line[3] or b"").decode("latin-1").strip()
@@ -138,7 +138,7 @@ def content_frame(method: str, head: Head, minor: int) -> ContentFrame:
     if codings and lengths:
         raise MalformedError("the answer has a length and is chunked")
     if codings and (minor == 0 or len(codings) > 1):
-        raise MalformedError("the answer has a transfer coding that cannot be relied on")
+        raise MalformedError("the answer has an unknown transfer coding")
     chunked = bool(codings) and codings[0].lower() == "chunked"
     if codings and not chunked and "chunked" in codings[0].lower():
         raise MalformedError("the answer has a transfer coding beside chunked")

@@ -89,7 +89,7 @@ class AnswerReader:
         if self._frame is not None and self._frame.length is None and not self._frame.chunked:
             self.ended = True
             return [End(reusable=False, surplus=False)]
-        raise MalformedError("the origin broke off")
+        raise MalformedError("the origin closed the connection early")
 
     def _read_heads(self, events: list[AnswerEvent]) -> bytes:
         """Read up to the final head; what follows it is returned."""
@@ -114,7 +114,7 @@ class AnswerReader:
                 return rest
             self._interim += 1
             if head.status == 101 or self._interim > INTERIM_AT_MOST:
-                raise MalformedError("the origin switches protocols unasked" if head.status == 101 else "too many 1xx")
+                raise MalformedError("an unrequested switch of protocols" if head.status == 101 else "too many 1xx")
             events.append(Interim(head))
 
     def _read_content(self, data: bytes, frame: ContentFrame, events: list[AnswerEvent]) -> None:

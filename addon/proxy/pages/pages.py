@@ -47,7 +47,7 @@ class PageContents:
         """
         ours = certificates(ca_file.read_bytes())
         if not ours:
-            raise ValueError(f"{ca_file}: there is no certificate in it")
+            raise ValueError(f"{ca_file}: contains no certificate")
         digest = hashlib.sha256(ssl.PEM_cert_to_DER_cert(ours[0].decode("ascii"))).digest()
         values = {
             "proxy": proxy_url,
@@ -67,7 +67,7 @@ def respond(site: PageContents, request: Request, now_s: float) -> tuple[Head, b
     """Return the response to a request for this host: its head, which bears Content-Length, and its content.
 
     It bears no Date. A Date counts whole seconds, and the age that a cache infers from the lost fraction would eat
-    most of the second or two for which the clock is fresh. Whoever receives a response without it records the moment
+    most of the second or two for which the clock is fresh. The recipient of a response without it records the moment
     itself (RFC 9110 6.6.1), and here that is the same process.
     """
     pages = {

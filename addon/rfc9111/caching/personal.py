@@ -49,7 +49,7 @@ def begins_session(request: Request, fields: Fields, cache_control: CacheControl
     """Return whether a response over HTTPS sets a cookie for a client that had none.
 
     It would be bound to the Cookie of its request, and there is none that another request could have the same of:
-    whoever else comes without one is another person.
+    any other client without one is another person.
     """
     for_all = cache_control.public or cache_control.s_maxage is not None
     gives = request.target.scheme == "https" and "set-cookie" in fields and "cookie" not in request.fields
@@ -64,7 +64,7 @@ def _is_same_for_all(content_type: str) -> bool:
 def may_use_learned_freshness(request: Request, copy: Copy) -> bool:
     """Return whether a lifetime that the origin did not give may apply: not where a credential was or is used.
 
-    A `public` response is for all, whoever asked; one with Set-Cookie is not, whatever it says.
+    A `public` response is for all clients; one with Set-Cookie is not, whatever it says.
     """
     if copy.sets_cookie:
         return False

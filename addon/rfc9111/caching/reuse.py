@@ -116,7 +116,7 @@ def without_origin(request: Request, asked: CacheControl, copy: Copy, now_s: flo
 
     A copy that is fresh by any measure may (the client, or the rule, only wished for more). A stale one by
     stale-if-error, of the response or the request (RFC 5861 4), or by the domain's `stale_if_down` (RFC 9111 4.2.4).
-    Of the request only no-cache counts: who insists on the origin is told that it is down.
+    Of the request only no-cache counts: a client that insists on the origin gets an error.
     """
     if asked.no_cache or copy.cache_control.no_cache:
         return None

@@ -176,7 +176,7 @@ def is_truncated(fields: Fields, size: int) -> bool:
 def storable_fields(fields: Fields, cache_control: CacheControl) -> Fields:
     """Return the fields of a response that may be stored (RFC 9111 3.1).
 
-    Not the connection fields, those that no-cache or private names, and Age, which is made anew at each use.
+    Not the connection fields, those that no-cache or private names, and Age, which is computed at each use.
     """
     return end_to_end(fields).without({"age", *cache_control.no_cache_names, *cache_control.private_names})
 

@@ -62,7 +62,7 @@ def matches(copy: Copy, request: Fields) -> bool:
 class Variants(tuple[Copy, ...]):
     """The copies of one URL and partition, indexed so that `choose` is as fast among many as among few.
 
-    Whoever holds copies for many requests holds them so: what the search needs is made once.
+    An index that is built once serves many requests.
     """
 
     @cached_property
@@ -106,7 +106,7 @@ def choose(copies: Sequence[Copy], request: Fields, salt: bytes) -> Copy | None:
     """Return the copy, of those of one URL and partition, that answers a request; None if none does.
 
     Of several it is the most recent by Date (RFC 9111 4); but who has a page of his own (`personal.binding`, which
-    says what `salt` is) gets that, and not a later one that was for nobody in particular. A copy without Vary is passed
+    says what `salt` is) gets that, and not a later one that is bound to no cookie. A copy without Vary is passed
     over where a later one has it (RFC 9111 4.1): the resource is negotiated now.
     """
     if len(copies) == 1:

@@ -34,7 +34,7 @@ _OF_THE_WHOLE = frozenset(("content-length", "content-range", "content-md5", "co
 """Fields of a 200 that are not true of a part. (Those that are of the representation, such as Repr-Digest, stay.)"""
 _OF_A_REFUSAL = frozenset(("date", "etag", "vary", "accept-ranges", "timing-allow-origin", "via", "cache-status"))
 """What a 416 keeps, besides the Access-Control fields, without which a browser shows it to no script. Nothing that
-would let a cache store it: a range is in nobody's key."""
+would let a cache store it: a range is in no cache key."""
 
 
 class Span(NamedTuple):

@@ -14,7 +14,7 @@ class Fwd(StrEnum):
     """The reason why a request went on towards the origin (RFC 9211 2.2)."""
 
     BYPASS = "bypass"
-    """The cache was told not to handle such requests."""
+    """The cache is configured not to handle such requests."""
     METHOD = "method"
     URI_MISS = "uri-miss"
     VARY_MISS = "vary-miss"

@@ -94,8 +94,8 @@ def without_named(fields: Fields) -> Fields:
 def end_to_end(fields: Fields) -> Fields:
     """Return the end-to-end fields, which are passed on and stored: all but those of this connection.
 
-    These are the hop-by-hop fields and those that Connection names. Left out is Transfer-Encoding too: whoever
-    sends the message frames it anew.
+    These are the hop-by-hop fields and those that Connection names. Transfer-Encoding is left out too: the
+    sender frames the message itself.
     """
     removed = HOP_BY_HOP | connection_options(fields) if "connection" in fields else HOP_BY_HOP
     return fields if removed.isdisjoint(fields.names()) else fields.without(removed)

@@ -8,7 +8,8 @@ DELTA_MAX_S = 2**31
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _QUOTED = re.compile(r'"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[^\x00-\x08\x0a-\x1f\x7f])*+)"')
 _ESCAPE = re.compile(r"\\(.)")
-# A quoted string that is never closed takes the rest of the line with it: whoever reads the member sees it is broken.
+# A quoted string that is never closed takes the rest of the line with it: the reader of the member sees that it is
+# broken.
 _MEMBER = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+"?+)*+', re.DOTALL)
 
 

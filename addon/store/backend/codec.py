@@ -20,7 +20,7 @@ class UnreadableError(ValueError):
     """Stored data that this version does not write."""
 
 
-# A type that is none of ours is a fault of this file. msgspec lets this error through; a TypeError it would take for
+# An unknown type is a bug in this file. msgspec lets this error through; a TypeError it would take for
 # stored data that cannot be read.
 
 

@@ -83,9 +83,9 @@ def checked_url(url: str) -> str:
     except (ValueError, TypeError, errors.RedisError) as e:
         raise StoreInputError(f"store {shown!r}: {str(e).rpartition('__init__() ')[2]}; {EXPECTED}") from None
     if not options.get("path" if scheme == "unix" else "host"):
-        raise StoreInputError(f"store {shown!r}: it names no {'path' if scheme == 'unix' else 'host'}; {EXPECTED}")
+        raise StoreInputError(f"store {shown!r}: it has no {'path' if scheme == 'unix' else 'host'}; {EXPECTED}")
     if scheme != "unix" and database and not database.isdigit():
-        raise StoreInputError(f"store {shown!r}: {database!r} is no database number; {EXPECTED}")
+        raise StoreInputError(f"store {shown!r}: {database!r} is not a database number; {EXPECTED}")
     return url
 
 

@@ -48,7 +48,7 @@ class MemoryKeeper:
     async def put_plan(self, version: str, plan: bytes) -> None:
         self._plan = version, plan
 
-    async def lead(self, holder: str, lease_s: float) -> bool:  # noqa: ARG002 - there is nobody else
+    async def lead(self, holder: str, lease_s: float) -> bool:  # noqa: ARG002 - there is one process
         return True
 
     async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:

@@ -29,7 +29,7 @@ _release = script(_if_mine + "return redis.call('DEL', KEYS[1])", "string")
 _lead = script(
     """
 local leader = redis.call('GET', KEYS[1])
--- A lease without an end is none of ours.
+-- A lease without an end was not written by us.
 if leader and leader ~= ARGV[1] and redis.call('PTTL', KEYS[1]) >= 0 then return 0 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
 return 1""",

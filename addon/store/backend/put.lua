@@ -49,7 +49,7 @@ for i = 1, #variants, 2 do
       oldest, oldest_s = variants[i], at_s
     end
   else
-    redis.call('HDEL', KEYS[1], variants[i])  -- none of ours
+    redis.call('HDEL', KEYS[1], variants[i])  -- not written by us
   end
 end
 if n > tonumber(ARGV[6]) then

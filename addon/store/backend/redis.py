@@ -102,7 +102,7 @@ class RedisBackend(RedisCounts):
         try:
             schema, clock = await self._connection.ask("HMGET", keys.STORE, "schema", "clock")
         except UnwritableError as e:
-            raise StoreInputError(f"{where}: we may not use it: {e}") from None
+            raise StoreInputError(f"{where}: access is denied: {e}") from None
         # What is no text was never a mark.
         damaged = [n for n, mark in (("schema", schema), ("clock", clock)) if mark is not None and not _is_mark(mark)]
         schema, clock = (mark if mark is not None and _is_mark(mark) else None for mark in (schema, clock))
@@ -115,19 +115,19 @@ class RedisBackend(RedisCounts):
         if clock is not None and clock.decode() != self._clock_mark:
             found = clock.decode()
             raise StoreInputError(
-                f"{where}: its times are those of a clock marked {found!r}, and this process runs under one marked "
+                f"{where}: it was used with the clock {found!r}, and this process runs with the clock "
                 f"{self._clock_mark!r} (BESTBEFORE_CLOCK): use another store"
             )
         if schema is None or clock is None:
             for name in damaged:
-                self._faults.add("value", f"the mark {name} of {where} was no text: it is written anew")
+                self._faults.add("value", f"the mark {name} of {where} was not text: it is written again")
             try:
                 await self._connection.ask_all([
                     *(("HDEL", keys.STORE, name) for name in damaged),
                     ("HSETNX", keys.STORE, "schema", keys.SCHEMA),
                     ("HSETNX", keys.STORE, "clock", self._clock_mark),
                 ])
-            except UnwritableError as e:  # nothing else will be written either, until it is connected to anew
+            except UnwritableError as e:  # nothing else will be written either, until it is connected to again
                 raise UnavailableError(str(e)) from e
 
     # Histories
@@ -202,7 +202,7 @@ class RedisBackend(RedisCounts):
         return None
 
     def _damaged(self, copy: Copy) -> None:
-        self._faults.add("body", f"content of {shown(copy.url)} in the store is not what was stored: it was removed")
+        self._faults.add("body", f"content of {shown(copy.url)} in the store is corrupt: it was removed")
 
     def _is_file(self, ref: BodyRef) -> bool:
         return self._files is not None and ref.size > FILE_FROM_BYTES

@@ -30,7 +30,7 @@ HURRY_BYTES = WAITING_BYTES // 4
 BATCH = 100
 BATCH_BYTES = 4 * 1024 * 1024
 type Variant = tuple[str, str, Selecting]
-"""Partition, personal, selecting: what tells one copy of a URL from another."""
+"""Partition, personal, selecting: what distinguishes the copies of a URL."""
 
 LONGEST_S = 10 * 365 * DAY_S
 """No copy is kept longer, whatever lifetime its origin gave it."""
@@ -129,7 +129,7 @@ class Copies:
         """
         writable = cleaned_copy(copy)
         if writable is None:
-            self._faults.add("copy", f"no copy is kept of {shown(copy.url)}: its name cannot be written")
+            self._faults.add("copy", f"the copy of {shown(copy.url)} is not kept: its URL cannot be written as UTF-8")
             return
         copy = writable
         if self._tombstones.is_invalidated(copy.url, copy.stored_s):
@@ -153,7 +153,7 @@ class Copies:
         self.waiting_bytes += _bytes(put)
         self._link.wake(hurry=self.waiting_bytes > HURRY_BYTES)
         while self.waiting_bytes > WAITING_BYTES:
-            self._notices.holds("copies", "too many copies wait for the store: those that wait longest are not kept")
+            self._notices.holds("copies", "too many copies wait for the store: the oldest are not kept")
             longest = next(iter(next(iter(self._waiting.values())).values()))
             self._refuse([longest])
 
@@ -221,7 +221,7 @@ class Copies:
             if self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put:
                 self._take(put.copy)
         if not self.waiting:
-            self._notices.ended("copies", "no copies wait for the store any more")
+            self._notices.ended("copies", "all waiting copies are written to the store")
 
     def _batch(self) -> list[Put]:
         puts: list[Put] = []
@@ -237,7 +237,7 @@ class Copies:
         if measured_bytes != self._measured_bytes:
             self._measured_bytes, self._written_bytes = measured_bytes, 0
         if self._store_max is not None and (measured_bytes or 0) + self._written_bytes > self._store_max:
-            raise FullError(f"our data there take more than {self._store_max} bytes")
+            raise FullError(f"the data of bestbefore take more than {self._store_max} bytes")
 
 
 def _variant(copy: Copy) -> Variant:

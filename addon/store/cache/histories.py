@@ -121,7 +121,7 @@ class Histories:
         """Apply an observation to what is known; it is written later. Waits for nothing but what is known."""
         writable = cleaned_observation(seen)
         if writable is None:
-            self._faults.add("history", f"nothing is kept of {shown(seen.url)}: its name cannot be written")
+            self._faults.add("history", f"nothing is kept of {shown(seen.url)}: its URL cannot be written as UTF-8")
             return observe(None, seen)
         seen = writable
         known = await self._known(seen.url)
@@ -130,7 +130,7 @@ class Histories:
             return learnt
         if self._is_full:
             self.lost += 1
-            self._notices.holds("histories", "too many observations wait for the store: new ones are not kept")
+            self._notices.holds("histories", "too many observations wait for the store: new ones are dropped")
             return learnt
         known.record = learnt.record
         known.lessons.append(_Lesson(seen, now_s, gain))

@@ -82,7 +82,7 @@ class Planning:
         try:
             parts = await write_each(list(wants.items()), lambda part: backend.keeper.add_wants(day, dict(part)))
             for (want, _), error in parts:
-                self._faults.add("wants", f"who wants {shown(want.url)} cannot be counted in the store: {error}")
+                self._faults.add("wants", f"the demand for {shown(want.url)} cannot be counted in the store: {error}")
         except BaseException:
             self._wants.update(wants)
             raise

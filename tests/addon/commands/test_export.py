@@ -113,7 +113,7 @@ def test_what_is_there_is_replaced_only_if_that_is_asked_for(bestbefore: Run, le
     status, shown, err = bestbefore(*args)
     assert (status, shown) == (2, "")
     where = f"bestbefore: {out}/updates.csv"
-    assert err == f"{where}: is there already: expected another folder, or --force to replace it\n"
+    assert err == f"{where}: exists already: give another folder, or --force to overwrite it\n"
     assert (out / "updates.csv").stat().st_ino == before
     assert bestbefore(*args, "--format", "csv.gz")[0] == 2
     assert bestbefore(*args, "--format", "csv.gz", "--force")[0] == 0
@@ -130,7 +130,7 @@ def test_what_is_wrong_is_said_in_one_line(bestbefore: Run, learnt: Path, tmp_pa
     file = tmp_path / "file"
     file.touch()
     for status, args, message in (
-        (2, ("--out", file, "--state", learnt), f"{file}: is no folder"),
+        (2, ("--out", file, "--state", learnt), f"{file}: is not a folder"),
         (1, ("--out", file / "out", "--state", learnt), f"{file}/out: Not a directory"),
         (2, ("--out", tmp_path / "out", "--state", tmp_path / "none"), f"{tmp_path}/none: there is no store"),
         (2, ("--out", tmp_path / "out", "--state", file), f"{file}: there is no store"),

@@ -614,5 +614,5 @@ async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, 
     await until(lambda: not store.status().pending_observations)
     assert await store.record(URL) == learnt.record
     assert len([message for message in said() if "disk" in message]) == 1
-    assert "the store writes again" in said()
+    assert "the store accepts writes again" in said()
     server.kill()

@@ -26,8 +26,8 @@ def test_refusals_are_told_at_once_and_then_once_a_minute(caplog: pytest.LogCapt
     assert len(caplog.records) == 1
     now.now_s += TELL_EVERY_S
     assert not shortage.holds
-    shortage.tell()
-    shortage.tell()
+    shortage.log_counts()
+    shortage.log_counts()
     assert len(caplog.records) == 2
     assert "999 connections, 1 requests" in caplog.text
 

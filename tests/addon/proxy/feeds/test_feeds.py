@@ -76,4 +76,4 @@ async def test_a_fault_in_reading_keeps_nothing_from_the_client(
 
     monkeypatch.setattr(feeds, "extract", fails)
     assert await FeedReader().read(head(), RSS) is None
-    assert "this is a fault in bestbefore" in caplog.text
+    assert "this is a bug in bestbefore" in caplog.text

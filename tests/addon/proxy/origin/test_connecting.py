@@ -59,7 +59,7 @@ async def test_an_origin_without_tls_is_told_apart() -> None:
         (b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n", "answers 403"),
         (b"HTTP/1.1 200 OK\r\n\r\nsmuggled", "before the tunnel"),
         (b"nonsense\r\n\r\n", "could not be read"),
-        (b"", "broke off"),
+        (b"", "closed the connection early"),
     ],
 )
 async def test_a_parent_that_opens_no_tunnel_is_no_way(answer: bytes, why: str) -> None:

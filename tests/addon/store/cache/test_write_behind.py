@@ -96,7 +96,7 @@ async def test_what_is_refused_is_tried_again_and_the_others_are_written_meanwhi
     link.wake()
     await asyncio.wait_for(asyncio.gather(refused.written.wait(), other.written.wait()), 10)
     await made.close()
-    assert said() == ["the store refuses to write (no disk); what was learnt waits", "the store writes again"]
+    assert said() == ["the store refuses to write (no disk); what was learnt waits", "the store accepts writes again"]
 
 
 async def test_a_fault_of_ours_is_not_the_end_of_writing(start, said):
@@ -105,7 +105,7 @@ async def test_a_fault_of_ours_is_not_the_end_of_writing(start, said):
     link.wake()
     await asyncio.wait_for(part.written.wait(), 5)
     await made.close()
-    assert "this is a fault in bestbefore" in said()[0]
+    assert "this is a bug in bestbefore" in said()[0]
 
 
 async def test_a_fault_of_one_part_does_not_keep_the_others_from_being_written(start):
