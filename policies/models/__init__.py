@@ -1,1 +1,1 @@
-"""What is known of an object: its update history and what follows from it."""
+"""Models of an object: its update history and what follows from it."""

@@ -1,4 +1,4 @@
-"""What is believed of objects of which little was seen: they borrow from their group, and pay back as they are seen.
+"""Rate estimates that borrow strength: an object seen little takes from its group, and less as more is seen.
 
 Rates. The group's rates are a Gamma distribution fitted to its members (`rates.prior`), with shape a and b hours. An
 object that was seen to change n times in h hours is believed to change at

@@ -1,4 +1,4 @@
-"""What is known of all updates of a group of objects: those that AggHist takes to have similar update patterns."""
+"""The updates of a group of objects: those that AggHist assumes to have similar update patterns."""
 
 import math
 from bisect import bisect_right
@@ -16,7 +16,7 @@ from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How much happened up to a moment, for a count that grows at given moments."""
+    """A count that grows at given moments."""
 
     moments_s: Sequence[float]
     """(n,) ascending."""
@@ -25,7 +25,7 @@ class Tally:
 
     @classmethod
     def of(cls, counts: Mapping[float, int]) -> Self:
-        """From how much is added at each moment, in any order."""
+        """Make a tally from how much is added at each moment, in any order."""
         moments = sorted(counts)
         return cls(moments, [0, *accumulate(counts[moment] for moment in moments)])
 
@@ -39,7 +39,7 @@ class Tally:
         return found
 
     def between(self, after_s: float, until_s: float) -> int:
-        """How much happened in (after_s, until_s]; after_s <= until_s."""
+        """Return the increase in (after_s, until_s]; after_s <= until_s."""
         return self.totals[bisect_right(self.moments_s, until_s)] - self.totals[bisect_right(self.moments_s, after_s)]
 
 
@@ -65,7 +65,7 @@ class Group:
     def of_updates(
         cls, times_s: FloatArray, starts_s: Iterable[float], edges_s: Sequence[float] = HOURLY_S
     ) -> Self:
-        """From the times of all updates of all members, in any order, and the t_0 of each member."""
+        """Make a group from the times of all updates of all members, in any order, and the t_0 of each member."""
         times = np.sort(times_s)
         segments = np.searchsorted(np.asarray(edges_s), times % DAY_S, side="right") - 1
         moments = [times[segments == k].tolist() for k in range(len(edges_s) - 1)]
@@ -77,7 +77,7 @@ class Group:
 
     @classmethod
     def of_hours(cls, updates: Mapping[int, int], starts: Mapping[int, int]) -> Self:
-        """From how many updates, and how many t_0 of members, lie in each hour since the epoch.
+        """Make a group from how many updates, and how many t_0 of members, lie in each hour since the epoch.
 
         What happened in an hour counts whole from the start of the hour on.
         """
@@ -90,7 +90,7 @@ class Group:
 
     @classmethod
     def of_tallies(cls, edges_s: Sequence[float], updates: tuple[Tally, ...], starts: Mapping[float, int]) -> Self:
-        """From the updates in each segment, and how many members have their t_0 at each moment."""
+        """Make a group from the updates in each segment, and how many members have their t_0 at each moment."""
         members = Tally.of(starts)
         offsets = accumulate((s - members.moments_s[0]) * starts[s] for s in members.moments_s)
         return cls(edges_s, updates, members, [0.0, *offsets])

@@ -14,13 +14,13 @@ from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class History:
-    """Updates u_1 < u_2 < ... of one object, observed since t_0 (`since_s`).
+    """The updates u_1 < u_2 < ... of one object, observed since t_0 (`since_s`).
 
     `times_s` may reach beyond the moment t of a decision; every method looks only at updates <= t.
     Two updates at the same instant are one; the order in which they are given does not matter.
 
     Of a folded hour only its number of updates is known: they all count where the start of the hour lies in the
-    interval asked for, and the start of the hour stands for their time.
+    interval asked for, and their time is taken to be the start of the hour.
     """
 
     times_s: FloatArray
@@ -40,7 +40,8 @@ class History:
     @classmethod
     def of(cls, times_s: Iterable[float], since_s: float, last_modified_s: float | None = None,
            folded: Iterable[tuple[int, int]] = ()) -> Self:
-        """From updates in any order, with or without repetitions; those before `since_s` are left out."""
+        """Make a history from updates in any order, with or without repetitions; those before `since_s` are left out.
+        """
         given = times_s if isinstance(times_s, np.ndarray) else list(times_s)
         times = np.unique(np.asarray(given, dtype=np.float64))
         return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)))

@@ -1,10 +1,10 @@
-"""A recurrent piecewise-constant update intensity lambda(t), period one day, and what follows from it.
+"""Recurrent piecewise-constant update intensities lambda(t) with a period of one day.
 
 The day is cut into K segments by `edges_s`: K+1 ascending seconds since midnight UTC, from 0 to 86400. `HOURLY_S` cuts
 it into the 24 hour bins. In segment k the intensity is `rates_per_hour[k]` >= 0, the same on each day.
 
 These are plain loops over floats and sequences of them, so that a compiler of numeric loops can take them as they are.
-Whoever calls them a million times hands over where the result for each segment goes (`set_...`), and has no list made.
+For a million calls there are variants that write the result for each segment to an array (`set_...`).
 
 Source: Bright, Gal, Raschid, "Adaptive pull-based data freshness policies for diverse update patterns", section 3.2
 and equations 1 and 2 (printed there without its sum sign between the first, middle and last segments).

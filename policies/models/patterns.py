@@ -1,4 +1,4 @@
-"""At which hours of the day feeds post: profiles, clusters of them, and the cluster of a feed of which little is known.
+"""Daily patterns of feeds: profiles, clusters of them, and the cluster of a feed of which little is known.
 
 A profile is (24,) shares of postings in each UTC hour bin, 0 or more, with the sum 1.
 

@@ -1,4 +1,4 @@
-"""Where the intensity of updates changes within the day: the segments that explain the counts best.
+"""The segmentation of the day: the segments of constant intensity that explain the counts best.
 
 Source: Bright, Gal, Raschid, section 3.3.1 and Table 1, whose segments are given without a word on how they were found.
 The method is ours: exact, by dynamic programming over the bins, with a penalty for each segment.
@@ -60,7 +60,7 @@ def set_segments(
 
 
 def log_likelihood(updates: float, hours: float) -> float:
-    """That of the rate n / h for n updates in h hours, up to what is the same for every way to cut the day."""
+    """Return the log-likelihood of the rate n / h for n updates in h hours, up to a constant for all segmentations."""
     return updates * math.log(updates / hours) if updates > 0 and hours > 0.0 else 0.0
 
 

@@ -1,1 +1,3 @@
-"""How often, when and in which slot objects are refreshed that nobody has asked for: table.py names the objectives."""
+"""Prefetching: how often, when and in which slot objects are refreshed without a request; table.py names the
+objectives.
+"""

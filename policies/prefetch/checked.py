@@ -1,4 +1,4 @@
-"""Is what a plan is computed from possible at all? An error names the row, so that a command can name the line."""
+"""The check of the input of a plan. An error names the row, so that a command can name the line."""
 
 from typing import NoReturn
 

@@ -21,7 +21,7 @@ ALLOCATIONS: Mapping[str, Allocate] = {
 
 
 class Objective(NamedTuple):
-    """What a plan can be made for."""
+    """An objective that a plan can be made for."""
 
     allocate: Allocate
     """Gives the best allocation."""

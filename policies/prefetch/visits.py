@@ -29,7 +29,7 @@ begins at the object's last contact, so that objects without a pattern do not al
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectEstimates:
-    """What is believed of n objects."""
+    """The estimates of n objects."""
 
     rates_per_hour: FloatArray
     """(n,) updates per hour, 0 or more."""
@@ -45,7 +45,7 @@ class ObjectEstimates:
 
 @dataclass(frozen=True, slots=True)
 class VisitConstraints:
-    """What a plan must keep to."""
+    """The constraints of a plan."""
 
     budget_per_day: float
     """Visits, above 0."""
@@ -126,7 +126,7 @@ def visits_per_day(objects: ObjectEstimates, terms: VisitConstraints) -> FloatAr
 
 
 def saved(rate_per_hour: float, requests_per_hour: float, before_s: float, at_s: float, after_s: float) -> float:
-    """How many requests a visit saves from an outdated answer, between it and the next one.
+    """Return how many requests a visit saves from an outdated answer, between it and the next one.
 
     With updates at a rate lambda and requests at w, without the visit at t a request at u would be answered with what
     was current at s, the visit before: outdated with the probability 1 - e^-lambda(u-s) instead of 1 - e^-lambda(u-t).
@@ -140,7 +140,7 @@ def saved(rate_per_hour: float, requests_per_hour: float, before_s: float, at_s:
 
 
 class _Schedule:
-    """At what moments objects are visited: the same hours each day, or evenly spaced."""
+    """The times at which objects are visited: the same hours each day, or evenly spaced."""
 
     def __init__(self, profiles: FloatArray, per_day: FloatArray, *, evenly: bool) -> None:
         self._profiles = profiles
@@ -150,7 +150,9 @@ class _Schedule:
         self._solved: dict[tuple[int, bytes], _Points | None] = {}
 
     def moments(self, i: int, last_s: float, now_s: float, until_s: float) -> list[float]:
-        """Those of object i after its last contact and up to `until_s`; all that were missed count as one, now."""
+        """Return the times of object i after its last contact and up to `until_s`; all that were missed count as one,
+        now.
+        """
         number = int(self._whole[i])
         points = self._points(i, number) if number <= MOST_POINTS and not self._evenly else None
         if self._per_day[i] < 1.0:
@@ -167,7 +169,7 @@ class _Schedule:
         return [now_s, *moments[missed:]] if missed else moments
 
     def _points(self, i: int, number: int) -> "_Points | None":
-        """None where even spacing is as good."""
+        """Return the points of an object; None where even spacing is as good."""
         profile = self._profiles[i] / np.max(self._profiles[i])
         key = (number, profile.tobytes())
         if key not in self._solved:
@@ -204,7 +206,8 @@ class _Points:
         return np.where(to_h > from_h, passed, passed + self._intensity.mass[-1])
 
     def after(self, last_s: float, now_s: float, until_s: float) -> list[float]:
-        """The points after the last contact, which stands for the first one if it saw most of what that would have.
+        """Return the points after the last contact, which replaces the first one if it saw most of what that would
+        have.
 
         Of those missed only the latest is needed, so at most a day of them is gone through.
         """

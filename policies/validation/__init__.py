@@ -1,4 +1,4 @@
-"""When a copy expires. `rules` learn, `baselines` are what they are measured against, `machinery` is what both share.
+"""Validation policies: when a copy expires. `rules` learn, `baselines` are for comparison, `machinery` is shared.
 
 One file a policy; `table` lists them.
 """

@@ -41,7 +41,7 @@ class LogLikelihood:
 
     @classmethod
     def of(cls, seen: Seen, more_updates: float = 0.0, more_h: float = 0.0) -> Self:
-        """Of what contacts showed, each of weight 1, and so many updates and hours more."""
+        """Make a likelihood from what contacts showed, each of weight 1, and additional updates and hours."""
         return cls(seen.updates + more_updates, seen.open_h + more_h, seen.changed_h, np.ones(seen.changed_h.size))
 
     @property

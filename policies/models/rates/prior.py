@@ -28,7 +28,8 @@ CONVERGED = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class GammaRate:
-    """What is believed of a rate: density ~ lambda^(shape-1) exp(-lambda hours), as of `shape` updates in `hours`."""
+    """A Gamma distribution of a rate: density ~ lambda^(shape-1) exp(-lambda hours), as of `shape` updates in `hours`.
+    """
 
     shape: float
     """Above 0. The standard deviation is the mean over sqrt(shape)."""

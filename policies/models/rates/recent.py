@@ -1,4 +1,4 @@
-"""What the postings of the last week, day and hours say of those to come: feeds post in bursts and fall silent.
+"""The rate of postings to come, by those of the last week, day and hours: feeds post in bursts and fall silent.
 
 The mean over a window is the best estimate of a rate that does not change. Rates of feeds do: a feed without a posting
 in a week may post again, and one that has just posted is likely to do so soon. So the rate to come is taken to be
@@ -41,7 +41,8 @@ class RecentRates:
 
     @classmethod
     def fitted(cls, recent: ArrayLike, followed: ArrayLike, hours: ArrayLike) -> Self:
-        """From m moments of any feeds: the postings in the windows before, (m, K), and those in the `hours` (m,) after.
+        """Fit to m moments of any feeds: the postings in the windows before, (m, K), and those in the `hours` (m,)
+        after.
 
         By expectation and maximisation, which keeps all b at 0 or more. Costs O(m K) a pass. Raises ValueError where
         the shapes differ, for numbers that are negative or not finite, and for 0 hours.

@@ -1,12 +1,12 @@
-"""What contacts with the origin show of an object's rate of change, and what an estimate of it says.
+"""The evidence on an object's rate of change from contacts with the origin, and estimates of the rate.
 
 The model is a Poisson process: updates come at a rate lambda, independent of each other. A poller sees them in one of
 three ways, and each contributes one factor to the likelihood, which is why they can be mixed:
 
 (a) completely: n updates in h hours, lambda^n exp(-lambda h);
-(b) at a contact that tells when the latest update was: looking back from the contact, the process was seen until its
+(b) at a contact that shows when the latest update was: looking back from the contact, the process was seen until its
     first update, a hours ago, lambda exp(-lambda a), or unchanged over the whole interval of L hours, exp(-lambda L);
-(c) at a contact that tells only that the object changed since the last one: 1 - exp(-lambda L).
+(c) at a contact that shows only that the object changed since the last one: 1 - exp(-lambda L).
 
 So all that has to be kept is n, the hours in which no update was hidden, and the lengths of the intervals of (c).
 
@@ -33,7 +33,7 @@ def _no_intervals() -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Seen:
-    """What was seen of one object: the sufficient statistics of its rate."""
+    """The evidence on one object: the sufficient statistics of its rate."""
 
     updates: int = 0
     """n: updates whose time is known."""
@@ -56,10 +56,10 @@ class Seen:
     def at_contacts(
         cls, lengths_s: FloatArray, changed: NDArray[np.bool_], since_update_s: FloatArray | None = None
     ) -> Self:
-        """Of contacts at any distances, each with what it told.
+        """Make the evidence of contacts at any distances, each with whether it found a change.
 
         All are (n,): the time since the contact before, above 0; whether the object had changed since then; and how
-        long before the contact the latest update was, NaN where that was not told. It counts only where the object
+        long before the contact the latest update was, NaN where that is not known. It counts only where the object
         changed, and must lie in the interval; other updates of that interval stay unseen.
         """
         changed = np.asarray(changed, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Which law of update intervals an object follows: maximum likelihood, and how well each law fits.
+"""The law of update intervals of an object: maximum likelihood, and how well each law fits.
 
 `censored` is the time since the last update, at the moment of asking: an interval of which only the least length is
 known. It counts in every likelihood; without it slow objects look faster than they are.
@@ -19,7 +19,7 @@ REJECTED = 2.492
 ENOUGH = 20
 """With fewer intervals than this, those seen are no better guide than a law that they barely contradict."""
 MOST_SHAPE = 100.0
-"""Of a Weibull law: more regular than this (all intervals within some percent) is not told apart."""
+"""Of a Weibull law: more regular than this (all intervals within some percent) is not distinguished."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def fit_empirical(intervals: Iterable[float]) -> Fit:
 
 
 def fit_best(intervals: Iterable[float], censored: float = 0.0) -> Fit:
-    """Of Poisson, Weibull and Pareto the fit of the least AICc; of two intervals or fewer, Poisson.
+    """Return the fit with the least AICc among Poisson, Weibull and Pareto; for two intervals or fewer, Poisson.
 
     Where even that law is rejected (A^2 > 2.492), and there are 20 intervals or more, `Empirical`.
     """

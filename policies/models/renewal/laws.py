@@ -39,7 +39,7 @@ class RenewalLaw(Protocol):
         """ln P(interval > t), t >= 0."""
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """For how much of a time tau >= 0 after a contact the copy is expected to be stale."""
+        """Return how much of a time tau >= 0 after a contact the copy is expected to be stale."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Poisson:
         return 1.0 / self.rate
 
     def log_tail(self, t: FloatArray) -> FloatArray:
-        """-rate t."""
+        """Return the logarithm of the tail, -rate t."""
         return -self.rate * t
 
     def log_density(self, t: FloatArray) -> FloatArray:
@@ -65,7 +65,7 @@ class Poisson:
         return math.log(self.rate) - self.rate * t
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """As `poisson_stale_time`."""
+        """Return the expected stale time, as `poisson_stale_time` does."""
         return poisson_stale_time(self.rate, tau)
 
 
@@ -82,7 +82,7 @@ class Weibull:
 
     @classmethod
     def of_mean(cls, shape: float, mean: float) -> Self:
-        """Of this shape > 0 and mean > 0; ValueError for others."""
+        """Make the law with this shape > 0 and mean > 0; ValueError for others."""
         _positive("the shape of a Weibull law", shape)
         try:
             return cls(shape, mean / math.exp(math.lgamma(1.0 + 1.0 / shape)))
@@ -94,7 +94,7 @@ class Weibull:
         return self.scale * math.exp(math.lgamma(1.0 + 1.0 / self.shape))
 
     def log_tail(self, t: FloatArray) -> FloatArray:
-        """-(t / scale)^shape."""
+        """Return the logarithm of the tail, -(t / scale)^shape."""
         with np.errstate(over="ignore"):
             return -((t / self.scale) ** self.shape)
 
@@ -104,7 +104,7 @@ class Weibull:
         return math.log(self.shape / self.scale) + (self.shape - 1.0) * log_share + self.log_tail(t)
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """As `weibull_stale_time`."""
+        """Return the expected stale time, as `weibull_stale_time` does."""
         return weibull_stale_time(self.shape, self.scale, tau)
 
 
@@ -121,7 +121,7 @@ class Pareto:
 
     @classmethod
     def of_mean(cls, shape: float, mean: float) -> Self:
-        """Of this shape > 1 and mean > 0; ValueError for others."""
+        """Make the law with this shape > 1 and mean > 0; ValueError for others."""
         _has_mean(shape)
         return cls(shape, mean * (shape - 1.0))
 
@@ -138,7 +138,7 @@ class Pareto:
         return math.log(self.shape / self.scale) - (self.shape + 1.0) * np.log1p(t / self.scale)
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """As `pareto_stale_time`."""
+        """Return the expected stale time, as `pareto_stale_time` does."""
         return pareto_stale_time(self.shape, self.scale, tau)
 
 
@@ -154,7 +154,7 @@ class Empirical:
 
     @classmethod
     def of(cls, intervals: Iterable[float]) -> Self:
-        """From intervals in any order; ValueError if there is none, or one is not positive and finite."""
+        """Make the law from intervals in any order; ValueError if there is none, or one is not positive and finite."""
         ascending = np.sort(checked_intervals(intervals))
         return cls(ascending, _running(ascending), _running(ascending**2))
 

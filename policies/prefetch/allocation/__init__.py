@@ -1,1 +1,1 @@
-"""How often each object is refreshed, in real numbers."""
+"""Refresh rates in real numbers."""

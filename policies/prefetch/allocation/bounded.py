@@ -1,4 +1,4 @@
-"""How often each object is refreshed, in real numbers and within bounds: m_i <= f_i <= M_i.
+"""Refresh rates in real numbers and within bounds: m_i <= f_i <= M_i.
 
 Each allocation gives every object more as the budget grows (of the optimal ones, as the multiplier falls). So it is
 computed for another budget, at which the frequencies, cut to their bounds, add up to the one there is. For an optimal

@@ -1,8 +1,8 @@
-"""How often each object is refreshed, in real numbers: a budget of contacts per period, divided among objects.
+"""Refresh rates in real numbers: a budget of contacts per period, divided among objects.
 
 Each function takes (rates, weights, budget) - updates per period and importance, (n,), finite and >= 0, and contacts
 per period, > 0 - and gives the refreshes per period f, (n,) float64, that add up to the budget. An object that never
-changes (lambda = 0) or has no weight gets nothing, and where all are such, nobody does. Bad values raise a ValueError
+changes (lambda = 0) or has no weight gets nothing, and where all are such, none does. Bad values raise a ValueError
 that names the row (`checked.RowError`).
 
 Sources: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers", sections 3, 5.3 and 6 (uniform,

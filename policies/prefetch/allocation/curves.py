@@ -1,4 +1,4 @@
-"""Which refreshes follow from a multiplier: an object's place on the universal curve, and back from it.
+"""The refreshes that follow from a multiplier: an object's place on the universal curve, and back from it.
 
 Everything works in place on one chunk of objects, as it runs over millions of them several times.
 """
@@ -26,7 +26,7 @@ NOTHING_LEFT = float(np.nextafter(-1.0, 0.0))
 
 
 class AllocationCurve(Protocol):
-    """Which refreshes follow from x, the logarithm by which the multiplier is searched for; they fall as x rises."""
+    """The refreshes by x, the logarithm by which the multiplier is searched for; they fall as x rises."""
 
     slope: float
     """d ln(refreshes) / dx where budgets are large."""

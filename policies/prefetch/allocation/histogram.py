@@ -1,4 +1,4 @@
-"""A histogram that grows as objects are put into it: the bins that stand for millions of objects."""
+"""A histogram that grows as objects are added: bins in place of millions of objects."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What a refresh rate is worth: the expected freshness, age and delay of an object refreshed at regular intervals.
+"""The value of a refresh rate: the expected freshness, age and delay of an object refreshed at regular intervals.
 
 An object has lambda updates per period as a Poisson process and is refreshed f times per period, every 1/f of it;
 r = lambda / f. All arrays are (n,); times are in periods.

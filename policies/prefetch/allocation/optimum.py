@@ -20,7 +20,7 @@ from bestbefore.policies.units import FloatArray
 TOLERANCE = 1e-7
 """Of the budget: how far off refreshes may be that are then scaled to it. The objective errs by its square."""
 BINS_TOLERANCE = 1e-10
-"""The same for the bins, which stand for the objects to about 1e-7."""
+"""The same for the bins, which represent the objects to about 1e-7."""
 STEP = 1e-3
 """In x, to either side: over which the slope is taken."""
 EDGE_BELOW, EDGE_ABOVE = 16, 2
@@ -28,7 +28,7 @@ EDGE_BELOW, EDGE_ABOVE = 16, 2
 MANY = 1 << 17
 """That many objects are not looked at one by one before the passes over all."""
 FEWEST_UPDATES = 1e-120
-"""For each refresh of the budget. The best objects have r of that or more then, far above what `LEAST_X` stands for."""
+"""For each refresh of the budget. The best objects have r of that or more then, far above `LEAST_X`."""
 CERTAIN_SURPRISE = 37.0
 """Where the best object has s = r - ln(1+r) above this, that of every other is infinite in float64."""
 

@@ -9,7 +9,7 @@ EVALUATIONS = 400
 
 
 class Root(NamedTuple):
-    """Where a falling function passes 0: between `low` and `high`, which are equal where it was hit within tolerance.
+    """The zero of a falling function: between `low` and `high`, which are equal if it was found within tolerance.
 
     Where they differ no float lies between them; `low_value` > 0 > `high_value` are what the function is there.
     """

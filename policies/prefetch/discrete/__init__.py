@@ -1,1 +1,1 @@
-"""How often each object is visited, in whole numbers."""
+"""Numbers of visits: how often each object is visited, in whole numbers."""

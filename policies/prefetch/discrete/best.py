@@ -1,4 +1,4 @@
-"""How often each object is visited, in whole numbers: exactly the visits that gain most, within bounds.
+"""Optimal numbers of visits: exactly the visits that gain most, within bounds.
 
 The greedy rule, one visit after the other to where it gains most (Fox), is exact because gains never rise, but its cost
 grows with the visits. Here a threshold is searched for at which the visits that gain as much add up to the budget: each
@@ -121,7 +121,7 @@ def _between(gains: Gains, more: Side, less: Side, spare: int) -> IntArray:
     left = int(room.sum())
     if needed <= 0 or left <= needed:
         return less.counts + room if needed > 0 else less.counts
-    if left > max(FEW, 2 * len(gains)):  # float64 tells no threshold between: they all gain the same
+    if left > max(FEW, 2 * len(gains)):  # float64 has no threshold between: they all gain the same
         first: IntArray = np.clip(needed - (np.cumsum(room) - room), 0, room)
         return less.counts + first
     some = np.flatnonzero(room)

@@ -1,4 +1,4 @@
-"""What one more visit is worth to each of many objects: w_i (A_i(x) - A_i(x+1)), which never rises with x."""
+"""The gain of one more visit to each of many objects: w_i (A_i(x) - A_i(x+1)), which never rises with x."""
 
 from collections.abc import Sequence
 from typing import Protocol, Self
@@ -23,13 +23,13 @@ class Gains(Protocol):
     """The gains of n objects, numbered from 0."""
 
     def __len__(self) -> int:
-        """n."""
+        """Return the number n of objects."""
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
         """(n,) how many visits to each object gain `threshold` > 0 or more, at most `maximum`, (n,)."""
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """What the visit after `visits` gains, for pairs of an object and a number of visits; all (m,)."""
+        """Return what the visit after `visits` gains, for pairs of an object and a number of visits; all (m,)."""
 
     def only(self, objects: IntArray) -> Self:
         """The same of these objects alone, (m,) ascending numbers; the first of them becomes 0."""
@@ -51,7 +51,7 @@ class PoissonGains:
         return len(self._rates)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """As in `Gains`.
+        """Count the visits that gain at least the threshold, as `Gains.count` says.
 
         The gain of an interval more lies between the derivatives at its ends. So where the derivative is the threshold
         at n* intervals, all up to floor(n*) gain enough, perhaps one more, and none beyond.
@@ -88,7 +88,7 @@ class PoissonGains:
         np.copyto(out, intervals, casting="unsafe")
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """As in `Gains`."""
+        """Return the gains of single visits, as `Gains.of` says."""
         rates = self._rates[objects]
         intervals = visits.astype(np.float64) + self._fresh
         with np.errstate(all="ignore"):
@@ -96,7 +96,7 @@ class PoissonGains:
         return np.where(rates > 0.0, gained, 0.0)
 
     def only(self, objects: IntArray) -> Self:
-        """As in `Gains`."""
+        """Return the gains of some of the objects, as `Gains.only` says."""
         return type(self)(self._rates[objects], self._weights[objects], self._boundary)
 
 
@@ -109,7 +109,7 @@ def _fresher(rates: FloatArray, intervals: FloatArray) -> FloatArray:
 
 
 class TabulatedGains:
-    """Any convex A(x), up to a number of visits beyond which nothing is gained."""
+    """The gains of any convex A(x), up to a number of visits beyond which nothing is gained."""
 
     def __init__(self, gains: FloatArray) -> None:
         """`gains` is (n, k): what the first, ..., the k-th visit to each object is worth; no row rises."""
@@ -117,7 +117,7 @@ class TabulatedGains:
 
     @classmethod
     def of_table(cls, table: ArrayLike, weights: ArrayLike) -> Self:
-        """From A_i(0) ... A_i(k), (n, k+1), and weights, (n,).
+        """Make gains from A_i(0) ... A_i(k), (n, k+1), and weights, (n,).
 
         Raises a `RowError` for the first object whose A rises, is not convex, or not finite.
         """
@@ -141,25 +141,27 @@ class TabulatedGains:
         boundary: Boundary,
         most: int,
     ) -> Self:
-        """From one law for each object, up to `most` visits in a period; the period is in the unit of the laws."""
+        """Make gains from one law for each object, up to `most` visits in a period; the period is in the unit of the
+        laws.
+        """
         return cls.of_table(staleness_table(laws, most, period, boundary), weights)
 
     def __len__(self) -> int:
         return len(self._gains)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """As in `Gains`."""
+        """Count the visits that gain at least the threshold, as `Gains.count` says."""
         return np.minimum((self._gains >= threshold).sum(axis=1, dtype=np.int64), maximum)
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """As in `Gains`."""
+        """Return the gains of single visits, as `Gains.of` says."""
         known = visits < self._gains.shape[1]
         gained = np.zeros(len(objects))
         gained[known] = self._gains[objects[known], visits[known]]
         return gained
 
     def only(self, objects: IntArray) -> Self:
-        """As in `Gains`."""
+        """Return the gains of some of the objects, as `Gains.only` says."""
         return type(self)(self._gains[objects])
 
 
@@ -167,7 +169,9 @@ class MixedGains:
     """Objects of several kinds: each part is the numbers of its objects, (m,) ascending, and their gains."""
 
     def __init__(self, parts: Sequence[tuple[IntArray, Gains]]) -> None:
-        """All numbers together are 0 ... n-1, each once; ValueError if they are not, or a part's numbers differ."""
+        """Join parts, whose numbers together are 0 ... n-1, each once; ValueError if they are not, or a part's numbers
+        differ.
+        """
         self._parts = parts
         together = np.concatenate([objects for objects, _ in parts]) if parts else np.zeros(0, np.int64)
         if not np.array_equal(np.sort(together), np.arange(len(together))):
@@ -184,14 +188,14 @@ class MixedGains:
         return len(self._part)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """As in `Gains`."""
+        """Count the visits that gain at least the threshold, as `Gains.count` says."""
         counts = np.empty(len(self), np.int64)
         for objects, gains in self._parts:
             counts[objects] = gains.count(threshold, maximum[objects])
         return counts
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """As in `Gains`."""
+        """Return the gains of single visits, as `Gains.of` says."""
         gained = np.empty(len(objects))
         for number, (_, gains) in enumerate(self._parts):
             here = self._part[objects] == number
@@ -199,7 +203,7 @@ class MixedGains:
         return gained
 
     def only(self, objects: IntArray) -> Self:
-        """As in `Gains`."""
+        """Return the gains of some of the objects, as `Gains.only` says."""
         parts = []
         for number, (_, gains) in enumerate(self._parts):
             here = np.flatnonzero(self._part[objects] == number)

@@ -1,4 +1,4 @@
-"""What one more visit takes off the age or the delay of each of many objects: gains as in `gains`.
+"""The gain of one more visit in age or delay, for each of many objects: gains as in `gains`.
 
 Both rest on visits at regular intervals and updates at random. n visits make n intervals in a plan that repeats, and
 n + 1 in one that begins with current copies ("interval"). Without an interval both are infinite, so in a plan that
@@ -32,19 +32,19 @@ class WaitingGains:
 
     @classmethod
     def of_age(cls, rates: ArrayLike, weights: ArrayLike | None, boundary: Boundary) -> Self:
-        """Those of `objectives.age`."""
+        """Make the gains of `objectives.age`."""
         return cls(age, rates, weights, boundary)
 
     @classmethod
     def of_delay(cls, rates: ArrayLike, weights: ArrayLike | None, boundary: Boundary) -> Self:
-        """Those of `objectives.delay`."""
+        """Make the gains of `objectives.delay`."""
         return cls(delay, rates, weights, boundary)
 
     def __len__(self) -> int:
         return len(self._rates)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """As in `Gains`.
+        """Count the visits that gain at least the threshold, as `Gains.count` says.
 
         The gain of the interval after n is at most w lambda / (2 n^2) in delay and w / (2 n^2) in age, whose slopes
         these are or bound; what lies below is halved until the number is found.
@@ -62,7 +62,7 @@ class WaitingGains:
         return enough
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """As in `Gains`; infinite for the first interval."""
+        """Return the gains of single visits, as `Gains.of` says; infinite for the first interval."""
         rates, intervals = self._rates[objects], visits.astype(np.float64) + self._fresh
         live = (rates > 0.0) & (self._weights[objects] > 0.0)
         lessened = np.zeros(len(objects))
@@ -71,5 +71,5 @@ class WaitingGains:
         return lessened
 
     def only(self, objects: IntArray) -> Self:
-        """As in `Gains`."""
+        """Return the gains of some of the objects, as `Gains.only` says."""
         return type(self)(self._measure, self._rates[objects], self._weights[objects], self._boundary)

@@ -1,1 +1,1 @@
-"""What is refreshed next, without a plan."""
+"""Online refreshing, without a plan: which object is next."""

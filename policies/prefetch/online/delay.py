@@ -1,4 +1,4 @@
-"""Feeds retrieved without a plan, for the least delay: at each moment those where a retrieval saves most waiting.
+"""Online retrieval of feeds for the least delay: at each moment those where a retrieval saves most waiting.
 
 A feed with intensity lambda(t) was last retrieved at a, so Lambda = Lambda(a, t) postings are expected to wait. Were it
 retrieved now, then by theorem 3 the gap that follows best is Lambda / lambda(t); without the retrieval each of the
@@ -9,7 +9,7 @@ waiting postings would wait about so much longer. So the index of a feed is what
 At a constant rate it is w lambda (t - a)^2, which theorem 1 makes equal for all feeds at the moments of their
 retrievals. Where the rate falls, at the end of the hours in which a feed posts, the index rises, and where it is about
 to rise, the index is small: retrievals find the best moments of the day without being planned. Rates may be learnt
-anew after every retrieval.
+again after every retrieval.
 
 Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", theorems 1 and 3; the index is ours.
 """
@@ -32,8 +32,11 @@ class DelayIndex:
 
     def __init__(self, rates_per_hour: ArrayLike, profiles: FloatArray, retrieved_s: ArrayLike,
                  weights: ArrayLike | None = None) -> None:
-        """Rates and weights (n,), 0 or more; `profiles` (n, 24), the share of each hour of the day (UTC) in the
-        postings; `retrieved_s` (n,) finite. Raises ValueError where shapes or values are others."""
+        """Start with n feeds.
+
+        Rates and weights (n,), 0 or more; `profiles` (n, 24), the share of each hour of the day (UTC) in the postings;
+        `retrieved_s` (n,) finite. Raises ValueError for other shapes or values.
+        """
         self._rates = np.array(rates_per_hour, dtype=np.float64)
         self._weights = np.ones(self._rates.size) if weights is None else np.array(weights, dtype=np.float64)
         if profiles.shape != (self._rates.size, BINS) or self._weights.shape != self._rates.shape:

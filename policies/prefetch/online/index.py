@@ -1,11 +1,11 @@
-"""Refreshes without a plan: at each moment the object whose refresh has the largest index.
+"""Online refreshing by an index: at each moment the object whose refresh has the largest index.
 
 An object with rate lambda and weight w, refreshed tau ago, has the index
 
     (w / lambda) (1 - (1 + x) exp(-x)),        x = lambda tau.
 
 In an optimal plan at regular intervals all objects are refreshed at one and the same value of it, the multiplier of the
-budget (`refresh` section 5.3, with x = lambda / f). So whoever refreshes the largest one whenever there is a contact to
+budget (`refresh` section 5.3, with x = lambda / f). So refreshing the largest one whenever there is a contact to
 spend needs no multiplier: it settles by itself, at what the budget allows, and follows rates, weights and budgets that
 change.
 
@@ -55,7 +55,8 @@ def refresh_index(rates_per_hour: FloatArray, weights: FloatArray, since_refresh
 
 
 def reached_after_h(rates_per_hour: FloatArray, weights: FloatArray, index: float) -> FloatArray:
-    """How long after a refresh objects reach an index above 0; infinite where it is w / lambda or more. All (n,).
+    """Return how long after a refresh objects reach an index above 0; infinite where it is w / lambda or more. All
+    (n,).
 
     With s = -ln(1 - index lambda / w) this is the x / lambda at which x - ln(1 + x) = s. Relative error 3e-13.
     """
@@ -80,7 +81,9 @@ class IndexScheduler:
     """
 
     def __init__(self, rates_per_hour: FloatArray, weights: FloatArray, refreshed_s: FloatArray) -> None:
-        """All (n,): rates and weights of 0 to 1e100, and when each object was last refreshed (-inf: never)."""
+        """Start with n objects: rates and weights of 0 to 1e100, and when each was last refreshed (-inf: never). All
+        (n,).
+        """
         self._rates = np.array(rates_per_hour, dtype=np.float64)
         self._weights = np.array(weights, dtype=np.float64)
         self._refreshed_s = np.maximum(np.array(refreshed_s, dtype=np.float64), NEVER_S)
@@ -146,7 +149,7 @@ class IndexScheduler:
             self._put(number)
 
     def _best(self) -> tuple[int, float]:
-        """Of the objects that have reached the floor the one with the largest index."""
+        """Return the object with the largest index, of those that have reached the floor."""
         if not self._reached:
             return -1, 0.0
         numbers = np.array(self._reached)

@@ -1,4 +1,4 @@
-"""Refreshes at regular intervals without a plan: each object has due dates, and may be refreshed a little around them.
+"""Online refreshing at regular intervals: each object has due dates, and may be refreshed a little around them.
 
 There is one contact to spend at a time, and due dates of many objects do not come evenly, so some must be missed. What
 it costs to miss one by a given time is the larger, the shorter the interval. So each due date has a window around it, a
@@ -84,7 +84,7 @@ class DueDates:
 
 
 def _phase(number: int) -> float:
-    """Where in its first interval an object is first due, in (0, 1)."""
+    """Return where in its first interval an object is first due, in (0, 1)."""
     return (number + 1) * GOLDEN % 1.0
 
 

@@ -1,1 +1,1 @@
-"""By which crawler in which slot."""
+"""Slots: which crawler makes which contact in which slot."""

@@ -1,4 +1,4 @@
-"""Which slot of which crawler each crawl gets, so that the slots lie nearest to the ideal times.
+"""The assignment of crawls to slots of crawlers, so that the slots lie nearest to the ideal times.
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines" (`crawling`), section 3, a transportation
 problem. The l-th of the S_k slots of crawler k starts at (l - 1) T / S_k (printed (l - 1) / T). A crawl at t instead of
@@ -74,7 +74,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """Which slot each of n crawls has."""
+    """The slot of each of n crawls."""
 
     slot: IntArray
     """(n,) the number of the slot in `Slots`; none occurs twice."""
@@ -85,7 +85,7 @@ class Assignment:
 
     @classmethod
     def of(cls, slots: Slots, slot: IntArray) -> Self:
-        """From the number of the slot of each crawl."""
+        """Make an assignment from the number of the slot of each crawl."""
         return cls(slot, slots.start_s[slot], slots.crawler[slot])
 
 
@@ -101,13 +101,13 @@ def checked_crawls(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_
 
 
 def assign(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> Assignment:
-    """The assignment of n crawls with the least total cost.
+    """Return the assignment of n crawls with the least total cost.
 
     `ideal_s` (n,): t* of each crawl; `released` (n,): whether t* is a release time. Of equal crawls the first row comes
     first. Raises ValueError for more crawls than slots, and a `RowError` for a time that is not finite, and for a
     release time after which too few slots are left.
 
-    O(n log n) for sorting the ideal times, and O(M) where all slots are used; `flow` tells what slack costs.
+    O(n log n) for sorting the ideal times, and O(M) where all slots are used; `flow` says what slack costs.
     """
     checked_crawls(slots, ideal_s, released)
     first = np.flatnonzero(np.diff(slots.start_s, prepend=-np.inf))
@@ -123,14 +123,14 @@ def assign(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> As
 
 
 def _sorted(rows: IntArray, ideal_s: FloatArray) -> tuple[IntArray, FloatArray]:
-    """These rows by their ideal times, and the times."""
+    """Return these rows by their ideal times, and the times."""
     times = ideal_s[rows]
     order = np.argsort(times, kind="stable")
     return rows[order], times[order]
 
 
 def _release_counts(at: FloatArray, capacity: IntArray, rows: IntArray, release_s: FloatArray) -> IntArray:
-    """How many crawls with a release time each start serves. A `RowError` if not all fit."""
+    """Return how many crawls with a release time each start serves. A `RowError` if not all fit."""
     in_time = int(np.searchsorted(release_s, at[-1], side="right")) if at.size else 0
     arriving = np.bincount(np.searchsorted(at, release_s[:in_time]), minlength=at.size)
     served, waiting = first_come_first_served(arriving, capacity)

@@ -1,4 +1,4 @@
-"""How many crawls use each start time of slots, for the least sum of |start - ideal time|: a flow along the line.
+"""The number of crawls at each start time of slots, for the least sum of |start - ideal time|: a flow along the line.
 
 Let F_k be the crawls that pass the gap after start k forwards, less those that pass it back, each crawl taken to be at
 the start nearest to its ideal time at first. With a_k crawls nearest to start k, and y_k of its capacity c_k used,
@@ -139,8 +139,9 @@ def _add(left: Heap, right: Heap, left_shift: int, right_shift: int, values: lis
 
 
 def _move(source: Heap, target: Heap, shift: int, slope: float) -> None:
-    """Move breakpoints with a change of slope of `slope` together from the top of one heap to the other, where
-    `shift` less their value is their value."""
+    """Move breakpoints with a change of slope of `slope` together from the top of one heap to the other, where `shift`
+    less their value is their value.
+    """
     while slope > 0.0:
         value, change = source[0]
         if change <= slope:

@@ -1,1 +1,1 @@
-"""At which moments."""
+"""The timing of visits within a period."""

@@ -49,9 +49,11 @@ def retrieval_points(intensity: Intensity, retrievals: int) -> FloatArray:
 
 
 def dense_points(intensity: Intensity, retrievals: int) -> FloatArray:
-    """(m,) points spaced by 1 / sqrt(lambda), which is best in the limit of many: by calculus of variations, for gaps
-    in which lambda hardly changes. With rough hourly rates 10 to 20 percent above the least delay at 100 a day, some 5
-    percent at 300, and ever nearer."""
+    """Return (m,) points spaced by 1 / sqrt(lambda), which is best in the limit of many.
+
+    By calculus of variations, for gaps in which lambda hardly changes. With rough hourly rates 10 to 20 percent above
+    the least delay at 100 a day, some 5 percent at 300, and ever nearer.
+    """
     density = np.sqrt(intensity.rates_per_hour) * np.diff(intensity.edges_h)
     until_edge = np.concatenate(([0.0], np.cumsum(density)))
     wanted = (np.arange(retrievals) + 0.5) / retrievals * until_edge[-1]

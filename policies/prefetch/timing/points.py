@@ -1,4 +1,4 @@
-"""At what moments of a period a feed is retrieved: the intensity of its postings and the delay that a choice costs.
+"""The retrieval points of a feed within a period: the intensity of its postings and the delay that a choice costs.
 
 Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts" (`feeds`), definition 1, lemma 1 and
 theorem 3. Unit of time: the hour; periods, rates and points use the same.

@@ -1,4 +1,4 @@
-"""When to crawl a page that may be updated at known moments only (quasi-deterministic updates).
+"""The crawl times of a page that may be updated at known moments only (quasi-deterministic updates).
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines" (`crawling`), section 2.3.3. A crawl is best
 made at a potential update, since there is no reason to come later. Equation 18 as printed multiplies the staleness of
@@ -67,7 +67,7 @@ def optimal_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) -
 
 
 def greedy_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) -> IntArray:
-    """As `optimal_crawls` by the paper's rule: one crawl after the other where it lowers the staleness most.
+    """Return crawl times by the paper's greedy rule: one crawl after the other where it lowers the staleness most.
 
     Of equals the first.
     """

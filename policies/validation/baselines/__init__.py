@@ -1,1 +1,2 @@
-"""What rules are measured against: bounds, a policy that knows the future, and the rules of programs in use."""
+"""Baselines, which rules are compared with: bounds, a policy that knows the future, and the rules of programs in use.
+"""

@@ -1,1 +1,1 @@
-"""What every policy is made with: features, decisions, bounds, the fallback at the start, and SPEC."""
+"""The machinery of all policies: features, decisions, bounds, the fallback at the start, and SPEC."""

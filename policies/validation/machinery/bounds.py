@@ -48,7 +48,7 @@ class Rule(NamedTuple):
     max_ttl_s: float = math.inf
 
     def decide(self, known: Features) -> Decision:
-        """What the policy decides, within its bounds."""
+        """Return what the policy decides, within its bounds."""
         return bounded(self.own.decide(known), known.t, self.min_ttl_s, self.max_ttl_s)
 
 
@@ -71,7 +71,7 @@ class RuleWithFallback(NamedTuple):
     bootstrap_s: float
 
     def decide(self, known: Features) -> Decision:
-        """What the policy decides, or what decides in its place, within its bounds."""
+        """Return what the policy or its fallback decides, within its bounds."""
         if known.counted_updates() < ENOUGH_UPDATES:
             decided = fallback_decision(known, self.first, self.second, self.alpha, self.theta, self.bootstrap_s)
         else:

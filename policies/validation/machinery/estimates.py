@@ -1,4 +1,4 @@
-"""What follows from features: rates of the object by hour bin, the pattern of its group, medians.
+"""Estimates from features: rates of the object by hour bin, the pattern of its group, medians.
 
 Plain loops over what `ByBin` has room for, so that they can be compiled as they are.
 """
@@ -37,7 +37,7 @@ def expected_within(known: Features, window_s: float, within: int) -> float:
 
 
 def _set_rates(known: Features, until_s: float) -> None:
-    """From the counts since `observed_since_s`, where this is no later than `until_s`."""
+    """Set the rates from the counts since `observed_since_s`, if this is no later than `until_s`."""
     by_bin = known.by_bin
     set_exposure_h(by_bin.hours, by_bin.hourly_s, known.observed_since_s(), until_s)
     set_observed_rates_per_hour(by_bin.rates, by_bin.counts, by_bin.hours, known.least_exposure_h)
@@ -76,7 +76,7 @@ def set_joined_group_pattern(known: Features, updates: int, penalty: float) -> i
 
 
 def median(values: MutableSequence[float], n: int) -> float:
-    """That of the first n, 1 or more, which are sorted for it."""
+    """Return the median of the first n values, 1 or more, which are sorted for it."""
     for i in range(1, n):
         value = values[i]
         k = i

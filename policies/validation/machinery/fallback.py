@@ -1,4 +1,4 @@
-"""What decides in place of a policy while hardly any update of the object is known."""
+"""The fallback of a policy while hardly any update of the object is known."""
 
 import math
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ type Fallback = LastUpdate | GroupMember
 def fallback_decision(
     known: Features, first: int, second: int, alpha: float, theta: float, bootstrap_s: float
 ) -> Decision:
-    """By the first of two rules that applies, given by their numbers, else the bootstrap's lifetime."""
+    """Decide by the first of two rules that applies, given by their numbers, else by the bootstrap's lifetime."""
     for number in (first, second):
         if number == LAST_UPDATE and not math.isnan(known.last_update_s()):
             return expires_by(FALLBACK_TTL, ttl_expiry_s(known, alpha))
@@ -69,7 +69,7 @@ def fallback_decision(
 
 
 def member_expiry_s(known: Features, theta: float) -> float:
-    """As `GroupMember` says; NaN where the group tells too little."""
+    """Return the expiry of `GroupMember`; NaN where too little is known of the group."""
     group_updates = known.set_group_counts()
     if group_updates < GROUP_LEAST_UPDATES or known.group_since_s() >= known.t:
         return math.nan

@@ -1,4 +1,4 @@
-"""What a policy may ask about an object and its group at the moment of a decision.
+"""The features of an object and its group that a policy may use at the moment of a decision.
 
 Each representation of what is known extracts the same features: `history_features` from a record, and two modules of
 the fast engine from the arrays of a packed trace and of observed contacts. A policy asks for those that it needs, and
@@ -36,7 +36,7 @@ class ByBin(NamedTuple):
     """
 
     hourly_s: Sequence[float]
-    """(25,) the edges of the hour bins, which nobody writes to."""
+    """(25,) the edges of the hour bins, which are never written to."""
     group_edges_s: Sequence[float]
     """The edges of the segments by which a group's updates are counted, once they have been: mostly the same."""
     counts: MutableSequence[int]
@@ -65,7 +65,7 @@ class ByBin(NamedTuple):
 
 
 class Features(Protocol):
-    """What is known when a copy is found current at t. Times are Unix seconds.
+    """The features at the moment t at which a copy is found current. Times are Unix seconds.
 
     Updates are *counted* where they lie in (t - history_window, t]. A method that says "set" writes into `by_bin`.
     """
@@ -77,7 +77,8 @@ class Features(Protocol):
 
     @property
     def state(self) -> float:
-        """What the policy kept for this copy at its last contact; NaN for a copy that has just been stored."""
+        """The state that the policy kept for this copy at its last contact; NaN for a copy that has just been stored.
+        """
         ...
 
     @property
@@ -92,7 +93,7 @@ class Features(Protocol):
 
     @property
     def by_bin(self) -> ByBin:
-        """Where methods and estimates write what they find."""
+        """Arrays in which methods and estimates store results by hour bin."""
         ...
 
     def known_since_s(self) -> float:
@@ -100,7 +101,7 @@ class Features(Protocol):
         ...
 
     def observed_since_s(self) -> float:
-        """From when on its updates are counted: t_0, or later where the history window begins later."""
+        """The time from which updates are counted: t_0, or later where the history window begins later."""
         ...
 
     def last_update_s(self) -> float:
@@ -142,7 +143,7 @@ class Features(Protocol):
         ...
 
     def group_since_s(self) -> float:
-        """From when on updates of the group are counted; infinite for a group without members."""
+        """The time from which updates of the group are counted; infinite for a group without members."""
         ...
 
     def set_group_counts(self) -> int:

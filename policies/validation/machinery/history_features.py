@@ -8,7 +8,7 @@ from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 
 
 class HistoryFeatures:
-    """What a history and a group tell at t. See `Features`."""
+    """The features from a history and a group at t. See `Features`."""
 
     __slots__ = ("_after_s", "_by_bin", "_group", "_history", "changed", "least_exposure_h", "state", "t")
 

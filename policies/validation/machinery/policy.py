@@ -1,4 +1,4 @@
-"""What a validation policy is: a scalar function of features and parameters."""
+"""The interface of a validation policy: a scalar function of features and parameters."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ _REASONS = tuple(Reason)
 
 @dataclass(frozen=True, slots=True)
 class ContactOutcome:
-    """What became of a verdict, told at the next contact for the same copy."""
+    """The outcome of a contact after a verdict, known at the next decision for the same copy."""
 
     state: float
     """That of the verdict."""
@@ -33,7 +33,7 @@ class Policy(Protocol):
 
     @property
     def name(self) -> str:
-        """Its name in SPEC, configuration and reports."""
+        """The name in SPEC, configuration and reports."""
         ...
 
     @property
@@ -91,7 +91,7 @@ class Formula:
     def verdict(
         self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
     ) -> Verdict:
-        """See `Policy.verdict`."""
+        """Return the verdict at t, as `Policy.verdict` says."""
         if outcome is None:
             known = HistoryFeatures(history, group, t)
         else:

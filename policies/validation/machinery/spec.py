@@ -96,7 +96,7 @@ def value_text(name: str, key: str, value: Value) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """As `parse_duration` reads it, in the largest unit of which it is a whole number.
+    """Return a duration as `parse_duration` reads it, in the largest unit of which it is a whole number.
 
     >>> duration_text(172_800), duration_text(5400), duration_text(0.5), duration_text(0), duration_text(math.inf)
     ('2d', '90m', '0.5s', '0s', 'inf')

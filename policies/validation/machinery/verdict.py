@@ -1,4 +1,4 @@
-"""What a validation policy answers, and the words for why."""
+"""The verdict of a validation policy, and the words for its reason."""
 
 import math
 from enum import StrEnum
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Reason(StrEnum):
-    """What decided in place of the policy. Where the policy decided, its own word stands for it: see `Policy.reasons`.
+    """The reason of a decision that was not the policy's own. For that, the policy names reasons: see `Policy.reasons`.
 
     A reason is log field, metric label, detail of Cache-Status and word of the reports.
     """
@@ -26,7 +26,7 @@ BOOTSTRAP, FALLBACK_TTL, FALLBACK_GROUP, MIN_TTL, MAX_TTL = range(-5, 0)
 
 
 class Decision(NamedTuple):
-    """What the function of a policy returns: numbers alone, so that it can be compiled as it is."""
+    """The result of a policy's function: numbers alone, so that it can be compiled."""
 
     expiry_s: float
     """The first moment, in Unix seconds, at which the copy must be validated; infinite: never."""
@@ -42,21 +42,21 @@ def expires(expiry_s: float) -> Decision:
 
 
 def expires_by(reason: int, expiry_s: float) -> Decision:
-    """That of a policy that chooses among rules, for the reason at this place."""
+    """Return the decision of a policy that chooses among rules, for the reason at this place."""
     return Decision(expiry_s, reason, math.nan)
 
 
 def expires_keeping(state: float, expiry_s: float) -> Decision:
-    """That of a policy that keeps a state for the next contact."""
+    """Return the decision of a policy that keeps a state for the next contact."""
     return Decision(expiry_s, 0, state)
 
 
 class Verdict(NamedTuple):
-    """Until when a copy may be served without asking the origin."""
+    """The time until which a copy may be served without contact."""
 
     expiry_s: float
     """The first moment, in Unix seconds, at which the copy must be validated; infinite: never."""
     reason: str
     """The word for what decided: one of the policy's, or a `Reason`."""
     state: float | None = None
-    """What the policy is to be told at the next contact for this copy (`ContactOutcome`); None if it keeps no state."""
+    """What the policy needs at the next contact for this copy (`ContactOutcome`); None if it keeps no state."""

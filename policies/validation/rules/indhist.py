@@ -24,7 +24,7 @@ class IndHist(Formula):
     With theta = 0 it is t in any case.
 
     Source: Bright, Gal, Raschid, sections 3.3.2 and 4.3. There a request is tested against theta when it comes; the
-    mass only grows, so that the moment from which the test fails can be told beforehand. A bin is divided by the hours
+    mass only grows, so that the moment from which the test fails can be computed beforehand. A bin is divided by the hours
     for which it was observed, where the paper divides by the number of days.
     """
 

@@ -20,7 +20,7 @@ def ttl_expiry_s(known: Features, alpha: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Ttl(Formula):
-    """expiry = t + alpha * (t - u_n), with the last update u_n; t_0 stands for it where none is known.
+    """expiry = t + alpha * (t - u_n), with the last update u_n, or t_0 if none is known.
 
     Source: Bright, Gal, Raschid, section 4.1. The time since t_0 for an object without updates is ours.
     """

@@ -107,7 +107,7 @@ async def test_a_fault_in_planning_is_said_and_planning_goes_on(
     monkeypatch.setattr(module, "make_plan", fails)
     world.config.write_text(ENABLED.format(budget=9))
     await world.plan(lambda plan: plan.budget_per_day == 9.0)
-    assert "a fault in bestbefore" in caplog.text
+    assert "a bug in bestbefore" in caplog.text
 
 
 async def test_a_stop_does_not_wait_for_a_plan(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

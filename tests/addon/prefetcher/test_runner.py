@@ -216,4 +216,4 @@ async def test_a_fetch_that_raises_is_said_and_does_not_stop_the_others(
     await fetch.happen(1)
     await ended(task)
     assert fetch.done[0][0] == "http://b.org/"
-    assert "a fault in bestbefore" in caplog.text
+    assert "a bug in bestbefore" in caplog.text

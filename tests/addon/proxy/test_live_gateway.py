@@ -38,7 +38,7 @@ async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
     answer = await service.gateway.answer(pending)
     assert answer.head.status == 500
     assert answer.head.fields.get("cache-status") == "bestbefore; detail=fault"
-    assert "a fault in bestbefore" in caplog.text
+    assert "a bug in bestbefore" in caplog.text
 
 
 async def test_also_where_nothing_was_decided_yet(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:

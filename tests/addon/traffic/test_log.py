@@ -266,7 +266,7 @@ async def test_a_fault_of_ours_is_not_the_end_of_it(
     log = make()
     log.add(replace(HIT, sent_bytes=object()))
     await log.turn()
-    assert "a fault in bestbefore" in caplog.text
+    assert "a bug in bestbefore" in caplog.text
     log.add(HIT)
     await log.turn()
     assert logged(files) == [(0, "/a")]

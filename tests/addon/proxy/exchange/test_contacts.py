@@ -118,7 +118,7 @@ async def test_what_cannot_be_kept_is_not_sent_as_if_it_were_shorter(
     answer = await answer_to(request(), client(), asked)
     assert answer.head.status == 502, "the last piece was not passed on"
     await ended(asked)
-    assert "a fault in bestbefore" in caplog.text
+    assert "a bug in bestbefore" in caplog.text
 
 
 async def test_nor_does_it_end_as_if_it_were_complete(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

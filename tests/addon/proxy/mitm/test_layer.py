@@ -117,7 +117,7 @@ def test_content_that_breaks_off_ends_the_connection_whatever_it_was(
     sent, closed = asked(context, gateway)
     assert sent.endswith(b"4\r\n1234\r\n"), "no end that looks like one"
     assert (closed, gateway.ends) == (True, [(4, False)])
-    assert ("a fault in bestbefore" in caplog.text) is isinstance(error, ZeroDivisionError)
+    assert ("a bug in bestbefore" in caplog.text) is isinstance(error, ZeroDivisionError)
 
 
 @pytest.mark.parametrize(
