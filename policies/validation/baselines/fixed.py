@@ -14,8 +14,8 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 class Fixed(Formula):
     """expiry = t + interval.
 
-    Source: the polling interval of FreshRSS (one hour), and of Miniflux unless configured otherwise (`SCHEDULER_ROUND_ROBIN_
-    MIN_INTERVAL`, one hour). tt-rss has 30 minutes.
+    Source: the polling interval of FreshRSS (one hour), and of Miniflux unless configured otherwise
+    (`SCHEDULER_ROUND_ROBIN_ MIN_INTERVAL`, one hour). tt-rss has 30 minutes.
     """
 
     name: ClassVar[str] = "fixed"

@@ -24,8 +24,8 @@ class IndHist(Formula):
     With theta = 0 it is t in any case.
 
     Source: Bright, Gal, Raschid, sections 3.3.2 and 4.3. There a request is tested against theta when it comes; the
-    mass only grows, so that the moment from which the test fails can be computed beforehand. A bin is divided by the hours
-    for which it was observed, where the paper divides by the number of days.
+    mass only grows, so that the moment from which the test fails can be computed beforehand. A bin is divided by the
+    hours for which it was observed, where the paper divides by the number of days.
     """
 
     name: ClassVar[str] = "indhist"

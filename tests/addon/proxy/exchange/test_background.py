@@ -30,4 +30,4 @@ async def test_an_error_is_logged(caplog: pytest.LogCaptureFixture) -> None:
 
     await asyncio.wait([tasks.spawn(fails())])
     await asyncio.sleep(0)
-    assert "a fault in bestbefore" in caplog.text
+    assert "a bug in bestbefore" in caplog.text
