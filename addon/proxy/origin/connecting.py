@@ -135,7 +135,7 @@ class _Tunnel(asyncio.Protocol):
                     self.opened.set_result(None)
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio's
-        self._fail("the parent proxy broke off")
+        self._fail("the parent proxy closed the connection early")
 
     def _fail(self, why: str) -> None:
         if not self.opened.done():
