@@ -1,4 +1,4 @@
-"""What would have happened: recorded traces through the functions that the proxy calls live.
+"""Replays: what would have happened, from recorded traces through the functions that the proxy calls live.
 
 `traces` reads what a `scenario` is made of; `engines` chooses what replays it: `plain`, the readable reference, the
 `fast` ones or `through_addon`. `counts` is what is counted, and `report` tells it. `sweep` compares many policies,

@@ -14,7 +14,7 @@ FIRST_PART = 2 / 3
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Two replays of one trace. The caches are empty at the beginning of each; histories go on from the first."""
+    """Two replays of one trace. The caches are empty at the beginning of each; histories continue from the first."""
 
     first: Scenario
     then: Scenario
@@ -38,7 +38,7 @@ class Parts:
         warm: Warm | None,
         warn: Callable[[str], None],
     ) -> "Parts":
-        """As `Scenario.of`. The time is that from the first request to the last.
+        """Make the parts as `Scenario.of` does. The time is that from the first request to the last.
 
         Raises ValueError as that does, and if there are no requests in one of the parts.
         """

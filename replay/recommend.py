@@ -1,4 +1,4 @@
-"""Which policy each domain of a trace should have, for as few validations as possible at a stale rate."""
+"""The recommendation of a policy for each domain of a trace, for as few validations as possible at a stale rate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """What a configuration should say, and what would come of it."""
+    """A recommended configuration, and its expected results."""
 
     largest_stale_rate: float
     """The largest share of stale hits among the requests that find a copy, as it was asked for."""
@@ -100,7 +100,7 @@ def recommend(
     largest_stale_rate: float,
     evaluate: Evaluate,
 ) -> Recommendation:
-    """For each domain and for all together, the candidate that `nearest` finds in the first part of a trace.
+    """Recommend for each domain and for all together the candidate that `nearest` finds in the first part of a trace.
 
     `first` and `then` replay the two parts; the second is not looked at before everything is chosen. `candidates`, one
     or more, are compared as the proxy would run them. A domain has a choice of its own if it is a host for which, in
@@ -176,7 +176,7 @@ def is_host(domain: str) -> bool:
 
 
 def _most_requested_first(domains: Mapping[str, Counts]) -> dict[str, Counts]:
-    """Those that were asked for."""
+    """Return the domains that were requested, the most requested first."""
     asked = {domain: counted for domain, counted in domains.items() if counted.requests}
     return dict(sorted(asked.items(), key=lambda item: -item[1].cached))
 

@@ -1,1 +1,1 @@
-"""One file for each command of the command line that replays."""
+"""The commands of the command line that replay, one file each."""

@@ -1,4 +1,4 @@
-"""`bestbefore papers`: the tables and figures of the papers, each printed value beside ours."""
+"""`bestbefore papers`: reproduce the tables and figures of the papers, each printed value beside ours."""
 
 import os
 import platform
@@ -56,7 +56,7 @@ def _warn(message: str) -> None:
 
 
 def _made() -> str:
-    """By which command, when and on what, as it stands beneath each table."""
+    """Return by which command, when and on what a table was made, as it is printed below it."""
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     line = shlex.join(["bestbefore", *sys.argv[1:]])
     return f"`{line}`, {utc(RealClock().now())[:10]}, {machine}"

@@ -34,7 +34,7 @@ OUT_FORMATS = (".csv", ".json")
 
 
 def _positive(what: str, read: Callable[[str], float]) -> Callable[..., float]:
-    """What reads the value of an option that is finite and above 0."""
+    """Return the reader of the value of an option that is finite and above 0."""
 
     def check(_ctx: click.Context, param: click.Parameter, value: str) -> float:
         try:
@@ -133,7 +133,7 @@ def _refuse_what_does_not_fit(
 
 
 def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> tuple[PlannedObjects, Path]:
-    """What is planned for, and the file it comes from. Raises TraceError and ValueError."""
+    """Return the objects of the plan, and the file they come from. Raises TraceError and ValueError."""
     if objects_path is not None and updates_path is None:
         return read_objects(objects_path, open_watched), objects_path
     if updates_path is None or objects_path is not None:
@@ -163,7 +163,7 @@ def _plan(objects: PlannedObjects, aim: Aim, source: Path) -> ContactPlan:
 def _timed(
     plan: ContactPlan, crawlers: int | None, slots: int | None
 ) -> tuple[Moments, Punctuality | None, Slotted | None]:
-    """When each object is contacted, and in which slots."""
+    """Return when each object is contacted, and in which slots."""
     if not plan.aim.discrete:
         return Moments.spaced(plan), None, None
     objects, period_s = plan.objects, plan.aim.period_s

@@ -31,7 +31,7 @@ def open_watched(path: Path) -> Iterator[RawIOBase]:
 
 @contextmanager
 def bar(description: str, total: int) -> Iterator[Watch]:
-    """What passes on as many items as there are in total, and shows how many have passed and how long it will take."""
+    """Pass items on, as many as there are in total, with a progress bar and the time left."""
     if not sys.stderr.isatty():
         yield iter
         return
@@ -52,7 +52,7 @@ def bar(description: str, total: int) -> Iterator[Watch]:
 
 @contextmanager
 def spinner(description: str) -> Iterator[None]:
-    """Says what is done and for how long already, where nobody knows how long it will take."""
+    """Show what is being done and for how long already, if the total is not known."""
     if not sys.stderr.isatty():
         yield
         return
@@ -68,7 +68,7 @@ def spinner(description: str) -> Iterator[None]:
 def in_order[R](
     work: AbstractContextManager[Iterator[tuple[int, R]]], total: int, description: str
 ) -> list[R]:
-    """All values that work over several processes gives, by their places from 0 on; with a bar meanwhile."""
+    """Return all values of work over several processes, by their places from 0 on, with a progress bar."""
     from concurrent.futures.process import BrokenProcessPool
 
     try:

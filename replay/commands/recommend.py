@@ -125,7 +125,7 @@ def command(
 
 
 def _check_out(path: Path) -> None:
-    """Refuse at once what would be found wrong after minutes, or regretted: a configuration that somebody wrote."""
+    """Refuse at once what would fail after minutes, and a configuration that would be overwritten."""
     if not path.parent.is_dir():
         raise InputError(f"--out {path}: expected a file in a folder that is there")
     if path.is_file() and path.stat().st_size and WRITTEN not in path.read_text(errors="replace").splitlines():

@@ -123,7 +123,7 @@ def _refuse_what_requests_need(requests_path: Path | None, cache: str) -> None:
 def _runs(
     options: RunOptions, updates: Updates, requests: Requests | None, cache: Cache, start: Start
 ) -> Sequence[Run]:
-    """What is replayed of a trace. Raises ValueError and InputError."""
+    """Return the runs of a trace. Raises ValueError and InputError."""
     if options.refresh:
         if requests is not None:
             _say("with --refresh the updates of a log count, not its requests")
@@ -194,12 +194,12 @@ def _write(
 
 
 def _counted(point: Point, row: Row) -> Result:
-    """What there is to count of a row."""
+    """Return the counts of a row."""
     return Result(point, {name: n for name, n in row.items() if isinstance(n, int | float)})
 
 
 def _engines(run: Run, points: Sequence[Point]) -> str:
-    """Which engine replayed which policies."""
+    """Return which engine replayed which policies."""
     policies: dict[str, list[str]] = {}
     for point in points:
         names = policies.setdefault(str(run.way(point.policy)["through"]), [])
@@ -209,7 +209,7 @@ def _engines(run: Run, points: Sequence[Point]) -> str:
 
 
 def _json_rows(run: Run, point: Point, rows: Rows) -> list[dict[str, object]]:
-    """What is printed and kept of a policy, as JSON: of the whole trace, and of its parts."""
+    """Return what is printed and kept of a policy, as JSON: of the whole trace, and of its parts."""
     policy = {"policy": point.policy.name, "params": params(point.policy), **run.way(point.policy)}
     return [{**policy, **row} for row in rows]
 

@@ -46,8 +46,9 @@ def _interval(_ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 
 def run_options(command: Callable[..., object]) -> Callable[..., object]:
-    """--history, --warm, --through, --refresh, --min-interval, --per-domain, --objects and --by, as the fields of
-    `RunOptions`.
+    """Add the options of a run, as the fields of `RunOptions`:
+
+    --history, --warm, --through, --refresh, --min-interval, --per-domain, --objects and --by.
     """
     for option in (
         click.option("--by", "column", metavar="COLUMN",
@@ -77,7 +78,7 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """When a replay begins, and where its warnings go."""
+    """The start time of a replay, and where its warnings go."""
 
     origin_s: float | None
     test_start_s: float | None
@@ -87,7 +88,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """What `run_options` gives."""
+    """The values of `run_options`."""
 
     history: str
     warm: str | None
@@ -147,13 +148,13 @@ class RunOptions:
         return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
 
     def _warms(self) -> list[Warm | None]:
-        """What is known at the test start of each replay; None: its histories are complete."""
+        """Return what is known at the test start of each replay; None: its histories are complete."""
         observed = Warm.CONTACTS if self.warm is None else Warm(self.warm)
         choices: dict[str, list[Warm | None]] = {"complete": [None], "observed": [observed], "both": [None, observed]}
         return choices[self.history]
 
     def _breakdowns(self, all_objects: Callable[[], Iterable[str]], warn: Callable[[str], None]) -> list[Breakdown]:
-        """How these objects are parted. Calls `warn` with one line if the file of objects says nothing of some."""
+        """Return how these objects are grouped. Calls `warn` with one line if the file of objects lacks some."""
         if not self.per_domain and self.objects_path is None:
             return []
         objects = list(all_objects())

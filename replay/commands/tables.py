@@ -12,7 +12,7 @@ WIDEST = 80
 
 
 def tables(heads: Sequence[str], lines: Sequence[Line], keys: Sequence[str]) -> str:
-    """One table of the counts of whole traces, then one for each way in which they are parted.
+    """Return a table of the counts of whole traces, then one for each breakdown.
 
     `heads` stand above the words that lines begin with. `keys` are what the parts are; a line is one of the whole if it
     has none of them.

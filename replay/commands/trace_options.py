@@ -1,4 +1,4 @@
-"""The options that name a recorded trace: updates and requests in files of their own, or a log that tells both."""
+"""The options that name a recorded trace: updates and requests in two files, or a log with both."""
 
 import os
 from collections.abc import Callable
@@ -24,7 +24,7 @@ Say = Callable[[str], None]
 
 
 def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
-    """`--format NAME`, checked."""
+    """Return the option `--format NAME`, with its check."""
 
     def check(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
         try:
@@ -101,7 +101,7 @@ def read_given(
 
 
 def _read_ours[T](read: Callable[[Path, Say], T], path: Path, warn: Say) -> T:
-    """What is in a file of our own form. Raises TraceError, which tells how it is read if it is of another form."""
+    """Read a file of our own format. Raises TraceError, which says how to read it if it is of another format."""
     try:
         return read(path, warn)
     except TraceError as error:

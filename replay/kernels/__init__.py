@@ -1,4 +1,4 @@
-"""What `fast` and `fast_observed` run: requests and updates laid out as arrays, and loops that replay over them.
+"""The kernels of `fast` and `fast_observed`: requests and updates as arrays, and loops that replay them.
 
 No policy is known here. `rule` puts one into numbers; `compiled` compiles the loops, with the policy's own function, by
 means of `compilable` and `compiling`.

@@ -1,4 +1,4 @@
-"""How plain Python functions and methods become parts of compiled code, without a word of numba in them.
+"""The registration of plain Python functions and methods for compiled code, without numba in them.
 
 A function is compiled with all functions that it names, of these packages alone. A method of a named tuple is compiled
 for each class that has it; which is meant is known from the class of the tuple when the caller is compiled. So no named
@@ -28,7 +28,7 @@ _methods: dict[str, dict[type[Any], FunctionType]] = {}
 
 
 def make_compilable(function: Callable[..., Any]) -> None:
-    """Let compiled code call the function, if it is ours, and what it calls."""
+    """Let compiled code call the function, if it belongs to this package, and what it calls."""
     assert isinstance(function, FunctionType)
     if function in _made or not function.__module__.startswith(_OURS):
         return

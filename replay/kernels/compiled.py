@@ -1,4 +1,5 @@
-"""What the fast engines run, compiled by numba when it is first called for a policy: `walk`, `observed`, `learning`.
+"""The compiled loops of the fast engines, compiled by numba when they are first called for a policy: `walk`,
+`observed`, `learning`.
 
 Compiled code knows a policy by the class of its parameters (`rule.parameters_of`); asked for a decision, it runs the
 policy's own function. So each policy has code of its own, made of the same source.
@@ -58,7 +59,8 @@ def prepared(rule: AnyRule) -> AnyRule:
 
 
 def replay(*arguments: Any) -> int:
-    """As `walk.replay`, without its last argument and without the global interpreter lock, for a rule `prepared`.
+    """Replay as `walk.replay` does, without its last argument and without the global interpreter lock, for a rule
+    `prepared`.
 
     It is compiled when it is first called for a policy. Raises NumbaError if its function cannot be.
     """
@@ -67,13 +69,13 @@ def replay(*arguments: Any) -> int:
 
 
 def replay_observed(*arguments: Any) -> int:
-    """As `observed.replay`, in the same way; so are `learn_all` and `tell_all`, which are those of `learning`."""
+    """Replay as `observed.replay` does, compiled; `learn_all` and `tell_all` are those of `learning`."""
     decided: int = _replay_observed(*arguments, by_bin())
     return decided
 
 
 def obstacle(rule: AnyRule) -> str | None:
-    """Why `replay` cannot be compiled for a rule; None if it can, which then has been done."""
+    """Compile `replay` for a rule; return why it cannot be compiled, None if it is."""
     return _tried(rule, _replay, _nothing)
 
 
@@ -83,7 +85,7 @@ def obstacle_observed(rule: AnyRule) -> str | None:
 
 
 def _nothing(rule: AnyRule) -> tuple[Any, ...]:
-    """What `replay` takes where there is nothing to replay."""
+    """Return the arguments of `replay` where there is nothing to replay."""
     known = PackedHistories.of(NO_UPDATES, NO_REQUESTS, 0.0)
     firsts, ids = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
     return np.empty(0), firsts, ids, 0, 0, known, rule, _NO_COUNTS, _NO_DECISIONS
@@ -120,7 +122,7 @@ LONGEST = 200
 
 
 def _in_a_line(message: str) -> str:
-    """The cause and its place, which numba tells after all the calls that led there, and before where those stand."""
+    """Return the cause and its place from numba's message, which has them after all the calls that led there."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     started = [i for i, line in enumerate(lines) if _PIPELINE in line]
     cause = lines[started[-1] + 1 :] if started else lines

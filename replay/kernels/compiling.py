@@ -1,4 +1,4 @@
-"""How kernels are compiled by numba, and where the result is kept."""
+"""The compilation of kernels by numba, and where the result is kept."""
 
 import hashlib
 import os
@@ -32,7 +32,7 @@ class _OwnFolder(_caching.CompileResultCacheImpl):  # type: ignore[misc]
 
 
 class _Kept(_caching.FunctionCache):  # type: ignore[misc]
-    """Compiled code on disk. What cannot be read is compiled anew; what cannot be written is not kept."""
+    """The compiled code on disk. What cannot be read is compiled again; what cannot be written is not kept."""
 
     _impl_class = _OwnFolder
 
@@ -68,7 +68,7 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def cache_folder() -> Path:
-    """Where compiled code is kept from run to run.
+    """Return where compiled code is kept between runs.
 
     numba asks whether a function is still the same of the file that it stands in; ours calls functions of others. So
     all of them together are one folder's name. Raises RuntimeError if the user has no home.
@@ -82,7 +82,7 @@ def cache_folder() -> Path:
 
 
 def _take_into_use(folder: Path) -> None:
-    """Make the folder, and remove those beside it that are not used any more; one that is there is marked as used.
+    """Make the folder, and remove unused ones beside it; one that exists is marked as used.
 
     Other processes may be using or removing the same: what is gone is compiled anew. Raises OSError.
     """

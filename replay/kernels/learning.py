@@ -1,4 +1,4 @@
-"""What contacts teach, over arrays: the learning rule of `addon.engine.learning`, as far as a trace has to do with it.
+"""The learning from contacts over arrays: the rule of `addon.engine.learning`, as far as a trace needs it.
 
 There an origin may be known by its validators, its own lists or its feeds, and observations may come in any order. Here
 contacts come in order of time, and each shows exactly how many updates there were and when the last one was. What
@@ -24,7 +24,7 @@ NEVER_S = -math.inf
 
 
 class LearntColumns(NamedTuple):
-    """What is known of each object and of each group."""
+    """What is learnt of each object and of each group, as columns."""
 
     since_s: FloatArray
     """(objects,) t_0: the first contact."""
@@ -52,7 +52,7 @@ class LearntColumns(NamedTuple):
 
     @classmethod
     def nothing(cls, truth: Truth) -> Self:
-        """What is known before any contact."""
+        """Return the state before any contact."""
         never_s = np.full(len(truth.owner_of), NEVER_S)
         updates, hours = truth.nothing_learnt(), truth.nothing_in_hours()
         return cls(
@@ -62,9 +62,7 @@ class LearntColumns(NamedTuple):
         )
 
     def copy(self, *, counts: bool, counts_groups: bool) -> Self:
-        """Another that knows the same, and learns on without this one, as much as the policy asks for that will look
-        at it. None has looked at this one.
-        """
+        """Return a copy that learns on independently, as much as its policy needs. No policy has used this one."""
         updates, hours = self.updates.copy(), self.hours.copy()
         return type(self)(
             self.since_s.copy(), self.contact_s.copy(), self.last_s.copy(), self.seen.copy(), updates, self.detailed,
@@ -118,7 +116,7 @@ def add_update(truth: Truth, learnt: LearntColumns, object_: int, update: int) -
 
 
 def fold(learnt: LearntColumns, owner: int) -> None:
-    """Of all but the latest updates forget the moments, though not their hours, whose starts stand for them."""
+    """Keep of all but the latest updates only the hours, whose starts replace the times."""
     while learnt.updates.ends[owner] - learnt.folded[owner] > learnt.detailed:
         place = learnt.folded[owner]
         learnt.updates.times_s[place] = math.floor(learnt.updates.times_s[place] / HOUR_S) * HOUR_S
@@ -148,6 +146,6 @@ def learn_all(truth: Truth, learnt: LearntColumns, times_s: FloatArray, object_i
 
 
 def tell_all(truth: Truth, learnt: LearntColumns, object_ids: IdArray, since_s: float, t: float) -> None:
-    """As `tell`, of several objects."""
+    """Report the updates of several objects, as `tell` does for one."""
     for object_ in object_ids:
         tell(truth, learnt, object_, since_s, t)

@@ -1,4 +1,4 @@
-"""What is looked up in arrays of times, and counted there: plain loops, which `compiled` compiles as they are."""
+"""Searches and counts in arrays of times: plain loops, which `compiled` compiles unchanged."""
 
 from collections.abc import MutableSequence
 
@@ -14,8 +14,9 @@ def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
 def set_counts(
     counts: MutableSequence[int], packed: Packed, owner: int, start: int, since_s: float, end: int, until_s: float
 ) -> None:
-    """Set counts[k] to the updates of an owner in hour bin k, from `start` up to `end`: those from `since_s` (or after
-    it) to `until_s`.
+    """Set counts[k] to the updates of an owner in hour bin k.
+
+    Those from `start` up to `end` count that are from `since_s` (or after it) to `until_s`.
     """
     if packed.stride == 0:
         row, end_row = row_of_hour(packed, owner, since_s), row_of_hour(packed, owner, until_s)
@@ -77,7 +78,7 @@ def first_at_or_after(times_s: FloatArray, start: int, end: int, t: float) -> in
 
 
 def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """As `first_at_or_after`, the first that is more than t."""
+    """Return the first that is more than t; see `first_at_or_after`."""
     if start == end or times_s[end - 1] <= t:
         return end
     step = 1
@@ -95,7 +96,7 @@ def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
 
 
 def first_after_near_end(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """As `first_after`; its cost grows with the logarithm of the distance from `end`."""
+    """Return the first that is more than t; the cost grows with the logarithm of its distance from `end`."""
     step = 1
     while end - step > start and times_s[end - step] > t:
         end -= step

@@ -32,7 +32,7 @@ class CopyColumns(NamedTuple):
 
     @classmethod
     def none(cls, streams: int, rule: AnyRule) -> Self:
-        """All caches are empty."""
+        """Return the state in which all caches are empty."""
         state = np.full(streams if rule.keeps_state else 0, math.nan)
         return cls(np.full(streams, NEVER_S), np.full(streams, math.inf), state)
 

@@ -11,7 +11,7 @@ from bestbefore.replay.kernels.lookup import first_after, first_after_near_end
 
 
 class ObservedFeatures(NamedTuple):
-    """What is known of an object that has just been contacted at t. See `Features`.
+    """The features of an object that has just been contacted at t. See `Features`.
 
     What is too old has been taken out of the window of its own updates, that of the group is left to be.
     """

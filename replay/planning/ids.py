@@ -18,13 +18,13 @@ class Ids:
     """Names by their rows, from 0 on. Reading them one after the other is quick; a single one takes a while."""
 
     def __init__(self, parts: Sequence[str], sizes: Sequence[int]) -> None:
-        """Each part is as many names as its size says, `BETWEEN` between them."""
+        """Make names of parts: each part has as many names as its size says, with `BETWEEN` between them."""
         self._parts = parts
         self._ends = np.cumsum(sizes, dtype=np.int64).tolist()
 
     @classmethod
     def of(cls, names: Iterable[str]) -> Self:
-        """From names. Raises ValueError if one contains `BETWEEN`."""
+        """Make ids from names. Raises ValueError if one contains `BETWEEN`."""
         given = list(names)
         if (wrong := next((name for name in given if BETWEEN in name), None)) is not None:
             raise ValueError(f"object {shortened(wrong)!r}: expected a name without NUL")

@@ -67,14 +67,14 @@ Raises ValueError with the shape that is expected.
 
 
 def name_of(law: Law | None) -> str:
-    """As in a file; `empirical` for intervals as they were seen."""
+    """Return the name of a law in a file; `empirical` for intervals as they were seen."""
     if law is None:
         return "poisson"
     return "quasi-deterministic" if isinstance(law, PotentialUpdates) else type(law).__name__.lower()
 
 
 def shape_of(law: Law | None) -> float:
-    """As in a file; NaN where the law has none."""
+    """Return the shape of a law as in a file; NaN where the law has none."""
     match law:
         case Weibull() | Pareto():
             return law.shape

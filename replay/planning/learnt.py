@@ -1,4 +1,4 @@
-"""What a trace of updates tells of its objects: rates, laws of the intervals, and the hours of the day.
+"""The objects of a plan as learnt from a trace of updates: rates, laws of the intervals, and the hours of the day.
 
 An object is taken to be observed from its first update on, as a feed is from its oldest item, and up to the end of the
 trace. Its rate is the posterior mean under what is believed of all objects together (a Gamma prior fitted to them), so
@@ -70,7 +70,7 @@ def _rates_per_hour(known: np.ndarray, observed_h: FloatArray) -> FloatArray:
 def _laws(
     histories: Sequence[FloatArray], end_s: float, period_s: float, bar: Bar
 ) -> tuple[dict[int, RenewalLaw], FloatArray]:
-    """By row the law that fits best, unless it is Poisson, and how far the intervals lie from it."""
+    """Return by row the law that fits best, unless it is Poisson, and its distance from the intervals."""
     laws: dict[int, RenewalLaw] = {}
     misfit = np.full(len(histories), np.nan)
     rows = [row for row, times_s in enumerate(histories) if times_s.size >= LEAST_UPDATES]

@@ -1,4 +1,4 @@
-"""At which moments of the period each object is contacted."""
+"""The times within the period at which each object is contacted."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -43,14 +43,14 @@ class Moments:
 
     @classmethod
     def spaced(cls, plan: ContactPlan) -> Self:
-        """At regular intervals, whose beginnings are spread so that the contacts of all objects are."""
+        """Return contacts at regular intervals, whose phases are spread so that the contacts of all objects are."""
         interval_s = np.where(plan.contacts > 0.0, plan.interval_s, np.nan)
         first_s = interval_s * phases(len(interval_s))
         return cls(first_s, first_s + interval_s)
 
     @classmethod
     def of(cls, crawls: Crawls, at_s: FloatArray, objects: int, period_s: float) -> Self:
-        """From the contacts of a period that repeats; `at_s` (m,) is when each is made."""
+        """Make the moments from the contacts of a period that repeats; `at_s` (m,) is when each is made."""
         first_s, next_s = np.full(objects, np.nan), np.full(objects, np.nan)
         order = np.lexsort((at_s, crawls.rows))
         rows, times_s = crawls.rows[order], at_s[order]
@@ -64,7 +64,7 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Punctuality:
-    """What contacts at the hours at which objects are updated gain: mean delays of an update, in hours."""
+    """The gain of contacts at the hours at which objects are updated: mean delays of an update, in hours."""
 
     evenly_h: float
     """At even spacing."""
@@ -77,7 +77,9 @@ def phases(n: int) -> FloatArray:
 
 
 def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Crawls:
-    """Each object at regular intervals. `interval`: visits cut the period; `periodic`: with a phase of their own."""
+    """Return contacts at regular intervals. `interval`: visits cut the period; `periodic`: each object has its own
+    phase.
+    """
     rows = np.repeat(np.arange(visits.size), visits)
     number = np.arange(rows.size) - np.repeat(np.cumsum(visits) - visits, visits)
     earlier, parts = (1.0, visits + 1) if boundary == "interval" else (phases(visits.size)[rows], visits)

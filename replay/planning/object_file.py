@@ -40,7 +40,7 @@ Row = Sequence[str]
 
 
 class _Reader(Protocol):
-    """What `csv.reader` gives."""
+    """The interface of what `csv.reader` returns."""
 
     @property
     def line_num(self) -> int: ...
@@ -52,7 +52,7 @@ class _Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """Some consecutive rows, as columns."""
+    """A part of a file: some consecutive rows, as columns."""
 
     names: str
     lines: NDArray[np.int32]
@@ -80,7 +80,7 @@ def read_objects(path: Path, open_: Open = open_plainly) -> PlannedObjects:
 
 @contextmanager
 def _named(path: Path, reader: _Reader) -> Iterator[None]:
-    """What is no CSV, or found wrong in the header, is a TraceError that names the line."""
+    """Turn errors of csv, and of the header, into a TraceError that names the line."""
     try:
         yield
     except csv.Error as error:
@@ -90,7 +90,7 @@ def _named(path: Path, reader: _Reader) -> Iterator[None]:
 
 
 def _columns(header: Row) -> dict[str, int]:
-    """Where each column that is read stands, and how many there are under the name ''."""
+    """Return the position of each column that is read, and how many there are under the name ''."""
     given = [column.strip() for column in header]
     expected = f"expected {','.join(REQUIRED)} and perhaps {','.join(OPTIONAL)}"
     if not any(given):

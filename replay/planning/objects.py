@@ -1,4 +1,4 @@
-"""What is known of the objects that a plan is made for: columns, a row for each object."""
+"""The objects that a plan is made for: columns, with a row for each object."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ Law = RenewalLaw | PotentialUpdates
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlannedObjects:
-    """n objects."""
+    """The columns of n objects."""
 
     ids: Ids
     rates: FloatArray

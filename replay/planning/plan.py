@@ -1,4 +1,4 @@
-"""How often each object is contacted: the best plan for an objective, and the two plain ones it is compared with."""
+"""A plan: how often each object is contacted, for an objective, and the two simple plans it is compared with."""
 
 import math
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ RIVALS = ("uniform", "proportional")
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What a plan is for."""
+    """The aim of a plan."""
 
     objective: str
     """freshness, age or delay."""

@@ -1,4 +1,4 @@
-"""How late contacts find the updates of a page that may be updated at known moments only, each with a probability.
+"""The waiting times of updates of a page that may be updated at known moments only, each with a probability.
 
 The contacts are those of the least staleness. Between two of them a copy is outdated from the first update after the
 former on: if that is the k-th moment, at t_k, with the next contact at e, its age adds up to (e - t_k)^2 / 2 by then.
@@ -29,7 +29,7 @@ def mean_age(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> 
 
 
 def total_delay(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> float:
-    """Of all updates of a period together, in the unit of the period; the rest as for `mean_age`."""
+    """Return the delay of all updates of a period together, in the unit of the period; the rest as for `mean_age`."""
     return _interpolated(updates, contacts, boundary, lambda waits, p: float((p * waits).sum()))
 
 

@@ -1,4 +1,4 @@
-"""Which crawler makes each contact of a plan, and in which of its slots."""
+"""The assignment of the contacts of a plan to crawlers and their slots."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Slotted:
 
 
 def slotted(crawls: Crawls, ids: Ids, crawlers: int, slots: int, period_s: float) -> Slotted:
-    """Each contact in the slot that makes the sum of the distances from the best moments least.
+    """Assign each contact to a slot so that the sum of the distances from the best times is least.
 
     Raises ValueError where there are fewer slots than contacts, too few after potential updates, or too many at all.
     """

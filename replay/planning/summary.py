@@ -26,7 +26,7 @@ NEVER = "without end"
 
 
 def summary(plan: ContactPlan, punctuality: Punctuality | None, slotted: Slotted | None) -> str:
-    """What the plan gives, compared with uniform and proportional ones; what is given up; what changes; when."""
+    """Return what the plan gives, compared with uniform and proportional ones; what is given up; what changes; when."""
     blocks = [_heading(plan), _laws(plan), _measures(plan), _given_up(plan), _changes(plan)]
     if punctuality is not None:
         blocks.append([
@@ -118,7 +118,7 @@ def _better(objective: str, own: float, other: float, name: str) -> str:
 
 
 def _given_up(plan: ContactPlan) -> list[str]:
-    """Which objects get nothing, and why."""
+    """Return which objects get nothing, and why."""
     objects, period = plan.objects, period_shown(plan.aim.period_s)
     nothing = plan.contacts == 0.0
     if not nothing.any():
@@ -206,7 +206,7 @@ def _number(value: float) -> str:
 
 
 def _value(plan: ContactPlan, row: int, value: float) -> str:
-    """What an object has of the objective; of delays, the mean delay of one update."""
+    """Return the value of the objective for an object; of delays, the mean delay of one update."""
     match plan.aim.objective:
         case "freshness":
             return f"{value:.4g}"

@@ -1,4 +1,4 @@
-"""What each object has of its contacts: its expected freshness, age and delay.
+"""The worth of contacts for each object: its expected freshness, age and delay.
 
 Numbers of contacts may be fractional: the frequencies of a plan in real numbers, or of one to compare with.
 """

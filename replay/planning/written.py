@@ -40,7 +40,7 @@ def json_parts(plan: ContactPlan, bar: Bar = no_bar) -> Iterator[str]:
 
 
 def write_json(plan: ContactPlan, file: TextIO, bar: Bar = no_bar) -> None:
-    """The same."""
+    """Write the plan as JSON."""
     file.writelines(json_parts(plan, bar))
 
 

@@ -1,4 +1,4 @@
-"""How a process ends that has a server and files of its own."""
+"""The ending of a process that has a server and files of its own."""
 
 import asyncio
 import os
@@ -8,7 +8,8 @@ from typing import Any
 
 
 def run_tidily[R](work: Coroutine[Any, Any, R]) -> R:
-    """As `asyncio.run`, in the main thread. A SIGTERM ends the process as ever, but the work tidies up first.
+    """Run a coroutine in the main thread, as `asyncio.run` does. SIGTERM ends the process, after the work has cleaned
+    up.
 
     (Ctrl-C does so by itself. A process of a sweep is ended by SIGTERM.)
     """

@@ -34,7 +34,7 @@ class TraceObjects:
         return self._times_s[url][: self.version(url, t)]
 
     def version(self, url: str, t: float) -> int:
-        """How many updates the object has had at t."""
+        """Return how many updates the object has had at t."""
         return bisect.bisect_right(self._times_s[url], t)
 
 
@@ -55,7 +55,7 @@ class PlayedOrigin:
         interim: Interim = nobody,  # noqa: ARG002
         upload: Upload | None = None,  # noqa: ARG002
     ) -> Fetched:
-        """As `addon.proxy.origin.client.Origin.fetch`, at once and without network."""
+        """Fetch as `addon.proxy.origin.client.Origin.fetch` does, at once and without network."""
         now_s = self._clock.now()
         updates_s = self._objects.updates_s(request.target.url, now_s)
         tag = etag(len(updates_s))

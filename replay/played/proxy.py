@@ -33,7 +33,7 @@ _TOLD = re.compile(
 
 
 class Met(Enum):
-    """What a request met."""
+    """The outcome of a played request."""
 
     MISS = "there was no copy"
     HIT = "a copy was served without contact"
@@ -50,7 +50,7 @@ class PlayedAnswer:
 
 
 class ReplayGateway:
-    """What the layer asks, as `gateway.Gateway`: the live exchanges, with the cache of the present client."""
+    """A gateway, as in `gateway.Gateway`: the live exchanges, with the cache of the present client."""
 
     announce = False
 
@@ -60,15 +60,15 @@ class ReplayGateway:
         self._clock = clock
 
     def takes(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:  # noqa: ARG002
-        """All requests of a trace."""
+        """Return true: all requests of a trace are taken."""
         return True
 
     def decide(self, request: Request, client: Client) -> Answer | Pending:
-        """See `Exchanges.decide`."""
+        """Decide at once as `Exchanges.decide` does."""
         return self._exchanges.decide(replace(request, partition=self.partition), client)
 
     async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
-        """See `Exchanges.answer`."""
+        """Answer as `Exchanges.answer` does."""
         return await self._exchanges.answer(pending, interim, upload)
 
     def refusal(self, request: Request, client: Client) -> Answer | None:  # noqa: ARG002
@@ -84,7 +84,7 @@ class ReplayGateway:
 
     @property
     def limits(self) -> TimeLimits:
-        """Those of the configuration's defaults."""
+        """The time limits of the default configuration."""
         return DEFAULT_LIMITS
 
     async def drained(self, client: Client) -> None:
@@ -94,11 +94,11 @@ class ReplayGateway:
         """The client sends one request at a time."""
 
     def share_bytes(self) -> int:
-        """There is one connection."""
+        """Return the bound for one connection; there is only one."""
         return bounds.WAITING_BYTES
 
     def now(self) -> float:
-        """Policy time, s."""
+        """Return the policy time, in seconds."""
         return self._clock.now()
 
 

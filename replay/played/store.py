@@ -55,7 +55,7 @@ async def own_store(clock: ManualClock) -> AsyncGenerator[Store]:
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """What the store would warn of while a proxy goes on is the end of a replay, which is told in one line."""
+    """Silence the warnings of the store: what a proxy survives is the end of a replay, reported in one line."""
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
@@ -73,7 +73,7 @@ async def keep_up(store: Store) -> None:
 
 
 async def written(store: Store) -> None:
-    """Let the store write all that it was told. Raises PlayError if it cannot, or has failed before."""
+    """Let the store write everything. Raises PlayError if it cannot, or has failed before."""
     done = await store.flush()
     status = store.status()
     _refuse_absence(status)
@@ -83,6 +83,6 @@ async def written(store: Store) -> None:
 
 
 def _refuse_absence(status: Status) -> None:
-    """However short: what the store was told last may be gone."""
+    """Refuse a store that was down, however briefly: the last entries may be lost."""
     if status.last_error:
         raise PlayError(f"the store did not answer ({status.last_error}), and nothing is counted without it")

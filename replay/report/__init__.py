@@ -1,1 +1,1 @@
-"""What a replay found, for people: `html` is the page, `chart` its picture, `tables` the numbers as CSV and JSON."""
+"""The report of a replay: `html` is the page, `chart` its picture, `tables` the numbers as CSV and JSON."""

@@ -19,7 +19,7 @@ BOUND = "oracle"
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What is drawn: the count `y` against the count `x`, both perhaps as shares of `whole` too."""
+    """A chart of the count `y` against the count `x`, both perhaps as shares of `whole` too."""
 
     series: Sequence[Series]
     x: str

@@ -1,4 +1,4 @@
-"""Which of many results costs least at a given share of what is unwanted."""
+"""The cheapest of many results at a given share of unwanted outcomes."""
 
 from collections.abc import Iterable, Iterator
 
@@ -9,7 +9,8 @@ SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 def cheapest(results: Iterable[Result], x: str, y: str, whole: str) -> Iterator[tuple[float, Result | None]]:
-    """For each of `SHARES`, the result with the least count x of those whose count y is that share of `whole` at most.
+    """Yield for each of `SHARES` the result with the least count x among those whose count y is at most that share of
+    `whole`.
 
     Among equals it is the one with the least y, then the first. None if none has so small a share.
     """

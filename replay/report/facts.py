@@ -1,4 +1,4 @@
-"""What was replayed, in words."""
+"""The facts of a replay, in words."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ GROUPS = {
 
 
 def facts(scenario: Scenario) -> Mapping[str, str]:
-    """Of a replay: its trace and how it was replayed, by what is told."""
+    """Return the facts of a replay: its trace and how it was replayed, by name."""
     updates, requests = scenario.updates, scenario.requests
     asked = _distinct(requests.object_ids, requests.objects)
     clients = _distinct(requests.client_ids, requests.clients)

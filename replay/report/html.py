@@ -38,7 +38,7 @@ WORDS: Mapping[str, str] = {
 def page(
     results: Sequence[Result], facts: Mapping[str, str], measure: Measure = REQUESTS, parts: Parts = NO_PARTS
 ) -> str:
-    """The report.
+    """Return the report as an HTML page.
 
     `facts` are what was replayed, how, when and by which command: in the order in which they are shown.
     """

@@ -15,7 +15,7 @@ MOST_LINES = 1_000
 
 
 def cheapest_table(results: Sequence[Result], measure: Measure) -> Iterator[str]:
-    """With its heading, what the least unwanted costs; nothing where there are no shares."""
+    """Yield a table, with its heading, of the cheapest results; nothing where there are no shares."""
     rivals = [result for result in results if result.point.policy.name != BOUND]
     if measure.whole is None or not rivals:
         return
@@ -40,7 +40,7 @@ def cheapest_table(results: Sequence[Result], measure: Measure) -> Iterator[str]
 
 
 def points_table(results: Sequence[Result], names: Sequence[str], measure: Measure) -> Iterator[str]:
-    """These counts of all results. Those that no other is better than are marked; the oracle is no rival."""
+    """Yield a table of these counts of all results. Those on the frontier are marked; the oracle is left out of it."""
     rivals = [result for result in results if result.point.policy.name != BOUND]
     best = on_frontier([(result.counts[measure.x], result.counts[measure.y]) for result in rivals])
     marked = {result.point for result, is_best in zip(rivals, best, strict=True) if is_best}
@@ -56,7 +56,9 @@ def points_table(results: Sequence[Result], names: Sequence[str], measure: Measu
 
 
 def parts_table(key: str, lines: Sequence[tuple[str, Result]], measure: Measure) -> Iterator[str]:
-    """With its heading, all counts of each part of the trace, part by part; only how many where they are too many."""
+    """Yield a table, with its heading, of the counts of each part of the trace; only their number where they are too
+    many.
+    """
     yield f"<h2>By {escape(key)}</h2>"
     if len(lines) > MOST_LINES:
         yield f'<p class="lead">{len(lines):,} lines, one for each {escape(key)} and policy: in counts.csv.</p>'

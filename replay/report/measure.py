@@ -1,11 +1,11 @@
-"""What policies are compared by."""
+"""The measures that policies are compared by."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """Which counts are set against each other: of both, less is better."""
+    """The counts that are compared: of both, less is better."""
 
     x: str = "validations"
     y: str = "stale_hits"

@@ -28,7 +28,7 @@ def toml(recommendation: Recommendation, facts: Sequence[str]) -> str:
 
 
 def summary(recommendation: Recommendation) -> Iterator[str]:
-    """What is chosen for each domain, and what comes of it, in lines for people."""
+    """Yield what is chosen for each domain, and the results, in lines for people."""
     choices = {**recommendation.domains, "[default]": recommendation.default}
     rows = [("domain", "policy", "cached", "stale", "validations", "then: cached", "stale", "validations", "at best")]
     for domain, choice in choices.items():
@@ -79,7 +79,7 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(found: Recommendation) -> Iterator[str]:
-    """What comes of the file in the second part, of none, and of who knows the future."""
+    """Yield the results in the second part of the file, of no file, and of an oracle."""
     for who, counts in (
         ("with this file", found.followed),
         (f"without ({DEFAULT_POLICY})", found.unconfigured),
@@ -91,7 +91,7 @@ def _compared(found: Recommendation) -> Iterator[str]:
 
 
 def unfounded(found: Recommendation) -> str:
-    """That the choice for all domains together rests on too little."""
+    """Return the remark that the choice for all domains together has too little data."""
     return (
         "the choice for all domains together is little more than a guess: in the first part "
         f"{found.default.first.cached:,} requests found a copy and {found.changes:,} of them met a change, where "
@@ -100,7 +100,7 @@ def unfounded(found: Recommendation) -> str:
 
 
 def _without_rule(domains: Sequence[str]) -> Iterator[str]:
-    """Which domains have no rule of their own, and why, if there are any."""
+    """Yield which domains have no rule of their own, and why, if there are any."""
     if domains:
         named = ", ".join(map(_domain_shown, domains[:NAMED]))
         more = f" and {len(domains) - NAMED:,} more" if len(domains) > NAMED else ""

@@ -1,4 +1,4 @@
-"""Which results of a replay are one curve of its chart."""
+"""The series of a chart: which results of a replay are one curve."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,7 +36,8 @@ class Series:
 
 
 def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
-    """One for each name of a policy if its results differ in one parameter at most, else one for each SPEC.
+    """Return one series for each name of a policy if its results differ in one parameter at most, else one for each
+    SPEC.
 
     The line of a SPEC with several ranges joins those results that none other of the SPEC beats in the counts x and y.
     """

@@ -12,7 +12,7 @@ NO_LABEL = ""
 
 
 class Counted(Protocol):
-    """What is counted of objects: `counts.Counts`, `counts.RefreshCounts`."""
+    """The interface of counts of objects: `counts.Counts`, `counts.RefreshCounts`."""
 
     @classmethod
     def total(cls, parts: Iterable[Self]) -> Self:
@@ -22,7 +22,7 @@ class Counted(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """To which part each object belongs."""
+    """A breakdown: to which part each object belongs."""
 
     key: str
     """What the parts are: the name under which each is reported."""
@@ -31,12 +31,12 @@ class Breakdown:
 
     @classmethod
     def by_domain(cls, objects: Iterable[str]) -> Self:
-        """By the hosts of objects (see `domain_of`)."""
+        """Make the breakdown by the hosts of objects (see `domain_of`)."""
         return cls(DOMAIN, {object_: domain_of(object_) for object_ in objects})
 
     @classmethod
     def by_label(cls, column: str, labels: Mapping[str, str], objects: Iterable[str]) -> Self:
-        """By labels of objects."""
+        """Make the breakdown by labels of objects."""
         return cls(column, {object_: labels.get(object_, NO_LABEL) for object_ in objects})
 
     def count[C: Counted](self, counts: Mapping[str, C]) -> dict[str, C]:

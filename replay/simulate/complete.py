@@ -1,4 +1,4 @@
-"""What policies know in a replay with complete histories: at each contact, all updates up to that moment."""
+"""Complete histories: at each contact, policies know all updates up to that moment."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from bestbefore.replay.traces.columns.columns import Updates
 
 
 class Grouping(StrEnum):
-    """Which objects are one group."""
+    """The grouping of objects."""
 
     ALL = "all"
     PREFIX = "prefix"
@@ -48,7 +48,7 @@ class CompleteHistories:
 
     @classmethod
     def of(cls, updates: Updates, requested: Iterable[str], origin_s: float, grouping: Grouping) -> Self:
-        """Of all objects that were updated or requested, each observed since the origin.
+        """Make histories of all objects that were updated or requested, each observed since the origin.
 
         `updates` holds those at or after the origin.
         """
@@ -59,7 +59,7 @@ class CompleteHistories:
 
     @classmethod
     def of_histories(cls, histories: Mapping[str, History], grouping: Grouping) -> Self:
-        """Of these objects, each with its own t_0."""
+        """Make histories of these objects, each with its own t_0."""
         members: dict[str, list[History]] = {}
         for name, history in histories.items():
             members.setdefault(grouping.group_of(name), []).append(history)
@@ -70,14 +70,14 @@ class CompleteHistories:
         return cls(histories, groups, grouping)
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:  # noqa: ARG002
-        """See `HistorySource.contact`. No contact is needed to know."""
+        """Return what is known, as `HistorySource.contact` does. No contact is needed to know."""
         return self.histories[object_], self.groups[self.grouping.group_of(object_)]
 
     def tell(self, object_: str, t: float) -> None:
-        """See `HistorySource.tell`. It is known anyway."""
+        """Do nothing, in place of `HistorySource.tell`: everything is known anyway."""
 
     def history(self, object_: str) -> History:
-        """That of an object, over the whole trace."""
+        """Return the history of an object over the whole trace."""
         return self.histories[object_]
 
     def group(self, object_: str) -> Group:

@@ -1,4 +1,4 @@
-"""What a replay counts."""
+"""The counts of a replay."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ class Counts:
         return self.misses + self.cached
 
     def by_name(self) -> dict[str, int]:
-        """All counts under the names and in the order in which they are reported."""
+        """Return all counts under the names and in the order in which they are reported."""
         return {
             "requests": self.requests,
             "misses": self.misses,
@@ -50,7 +50,7 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class RefreshCounts:
-    """What became of the updates of some objects after the test start."""
+    """The counts of the updates of some objects after the test start."""
 
     refreshes: int
     """Contacts after the first of each object, which is made at the test start and not counted."""
@@ -81,7 +81,7 @@ class RefreshCounts:
         return self.delay_s / fetched if fetched else None
 
     def by_name(self) -> dict[str, int | float | None]:
-        """All counts under the names and in the order in which they are reported."""
+        """Return all counts under the names and in the order in which they are reported."""
         return {
             "refreshes": self.refreshes,
             "updates": self.updates,

@@ -14,7 +14,7 @@ from bestbefore.replay.sweeps.watching import Bar, Watch, no_bar
 
 
 class Through(StrEnum):
-    """What requests are replayed through; the counts are the same."""
+    """The engine that requests are replayed through; the counts are the same."""
 
     FAST = "fast"
     PLAIN = "plain"
@@ -33,7 +33,7 @@ class Engines:
     """Watches what is done before a replay."""
 
     def obstacle(self, policy: Policy) -> str | None:
-        """Why the wanted engine cannot replay under the policy; None if it can."""
+        """Return why the wanted engine cannot replay under the policy; None if it can."""
         match self.wanted:
             case Through.FAST:
                 if self._learns(policy):
@@ -60,7 +60,7 @@ class Engines:
             self.scenario.observed  # noqa: B018  what is known at the test start, once for all
 
     def items(self, policy: Policy) -> int:
-        """How many items pass whoever watches a replay under the policy."""
+        """Return how many items are passed to the progress bar in a replay under the policy."""
         match self.through(policy):
             case Through.FAST:
                 return self._fast_for(policy).items
@@ -72,7 +72,7 @@ class Engines:
                 return through_addon.items(self.scenario)
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
-        """What all requests of the scenario would have met under the policy."""
+        """Return the counts of all requests of the scenario under the policy."""
         if self.through(policy) is Through.FAST:  # which need not count each object to count all
             return self._fast_for(policy).replay(policy, watch)
         return Counts.total(self.replay_objects(policy, watch).values())

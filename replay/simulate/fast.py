@@ -40,7 +40,7 @@ NO_DECISIONS = np.empty((0, 2))
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
-    """Why this engine cannot replay the scenario under the policy; None if it can.
+    """Return why this engine cannot replay the scenario under the policy; None if it can.
 
     Where it is worth compiling for the scenario, that is tried here.
     """
@@ -53,14 +53,14 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 
 
 def compiling_obstacle(rule: AnyRule) -> str | None:
-    """Why what replays cannot be compiled for a rule; None if it can, which then has been done."""
+    """Compile for a rule; return why it cannot be compiled, None if it is."""
     from bestbefore.replay.kernels import compiled
 
     return compiled.obstacle(rule)
 
 
 class Compiling:
-    """For which policies it is worth compiling."""
+    """The choice for which policies it is worth compiling."""
 
     def __init__(
         self, requests: int, obstacle: Callable[[AnyRule], str | None], wanted: bool | None = None
@@ -72,7 +72,7 @@ class Compiling:
         self._expected: set[type[Any]] = set()
 
     def expect(self, policies: Iterable[Policy]) -> None:
-        """These will be replayed, each on its own."""
+        """Announce policies that will be replayed, each on its own."""
         rules = [rule for rule in map(rule_of, policies) if rule is not None]
         times = Counter(type(rule.own) for rule in rules)
         worth = [rule for rule in rules if times[type(rule.own)] * self._requests >= COMPILED_FROM]
@@ -109,7 +109,7 @@ class FastReplay:
 
     @property
     def items(self) -> int:
-        """How many items pass whoever watches a replay."""
+        """Return how many items are passed to the progress bar."""
         return len(self._shares)
 
     @property
@@ -129,7 +129,7 @@ class FastReplay:
                     self._count(self._known(rule), rule, (0, 0), by_object=False)
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
-        """As `plain.replay`. Raises ValueError where there is an obstacle."""
+        """Return the counts, as `plain.replay` does. Raises ValueError where there is an obstacle."""
         totals = np.zeros(COLUMNS, dtype=np.int64)
         with self._counted(policy, by_object=False) as counted:
             for _, counts in watch(counted):
@@ -137,7 +137,7 @@ class FastReplay:
         return Counts(*totals.tolist())
 
     def replay_objects(self, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-        """As `plain.replay_objects`, for the objects that were requested."""
+        """Return the counts, as `plain.replay_objects` does, for the objects that were requested."""
         objects = self._scenario.requests.objects
         totals = np.zeros((len(objects), COLUMNS), dtype=np.int64)
         with self._counted(policy, by_object=True) as counted:
@@ -147,7 +147,7 @@ class FastReplay:
 
     @contextmanager
     def _counted(self, policy: Policy, *, by_object: bool) -> Iterator[Iterator[tuple[int, NDArray[np.int64]]]]:
-        """What `_count` gives for each share, over the cores while the context lasts."""
+        """Yield the results of `_count` for each share, over the cores while the context lasts."""
         why = obstacle(self._scenario, policy)
         rule = rule_of(policy)
         if rule is None or why is not None:

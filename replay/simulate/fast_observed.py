@@ -34,7 +34,7 @@ from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requ
 
 
 class Loops(NamedTuple):
-    """What runs, compiled or as it stands."""
+    """The loops, compiled or plain."""
 
     replay: Callable[..., int]
     """As `observed.replay`, without its last argument."""
@@ -47,7 +47,7 @@ class Loops(NamedTuple):
 
 
 def loops(*, compiles: bool) -> Loops:
-    """Those of `kernels.observed` and `kernels.learning`."""
+    """Return the loops of `kernels.observed` and `kernels.learning`."""
     if not compiles:
         return Loops(
             partial(observed.replay, by_bin=ByBin.of_lists()),
@@ -62,7 +62,7 @@ def loops(*, compiles: bool) -> Loops:
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
-    """Why this engine cannot replay a scenario with observed histories under the policy; None if it can.
+    """Return why this engine cannot replay a scenario with observed histories under the policy; None if it can.
 
     Where it is worth compiling for the scenario, that is tried here.
     """
@@ -73,14 +73,14 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 
 
 def compiling_obstacle(rule: AnyRule) -> str | None:
-    """Why what replays cannot be compiled for a rule; None if it can, which then has been done."""
+    """Compile for a rule; return why it cannot be compiled, None if it is."""
     from bestbefore.replay.kernels import compiled
 
     return compiled.obstacle_observed(rule)
 
 
 def _requests(scenario: Scenario) -> int:
-    """With those that must be learnt from first."""
+    """Return the number of requests, with those that must be learnt from first."""
     before = scenario.contacts_before
     return len(scenario.requests) + (0 if before is None else len(before))
 
@@ -89,7 +89,9 @@ class FastObservedReplay:
     """A scenario with observed histories laid out for a kernel, to be replayed under any number of policies."""
 
     def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
-        """What replays is compiled if there are enough requests, or as `compiles` says; else it runs as it stands."""
+        """Prepare a scenario. The loops are compiled if there are enough requests, or as `compiles` says; else they run
+        plainly.
+        """
         self._scenario = scenario
         self._bar = bar
         self._compiling = Compiling(_requests(scenario), compiling_obstacle, compiles)
@@ -97,7 +99,7 @@ class FastObservedReplay:
 
     @property
     def items(self) -> int:
-        """How many items pass whoever watches a replay."""
+        """Return how many items are passed to the progress bar."""
         return _number_of_chunks(self._scenario.requests)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
@@ -108,13 +110,13 @@ class FastObservedReplay:
                 self._pass(policy, _no_counts(1), iter, self._scenario.requests.before(-math.inf))
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
-        """As `plain.replay`. Raises ValueError where there is an obstacle."""
+        """Return the counts, as `plain.replay` does. Raises ValueError where there is an obstacle."""
         counts = _no_counts(1)
         self._pass(policy, counts, watch, self._scenario.requests)
         return Counts(*counts[0].tolist())
 
     def replay_objects(self, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-        """As `plain.replay_objects`, for the objects that were requested."""
+        """Return the counts, as `plain.replay_objects` does, for the objects that were requested."""
         objects = self._scenario.requests.objects
         counts = _no_counts(len(objects))
         self._pass(policy, counts, watch, self._scenario.requests)
@@ -163,7 +165,7 @@ class FastObservedReplay:
 
     @cached_property
     def _objects(self) -> tuple[str, ...]:
-        """Those that requests number, and after them all others that were updated."""
+        """Return the objects that requests number, and after them all others that were updated."""
         asked = self._scenario.requests.objects
         return *asked, *sorted(set(self._scenario.updates.objects) - set(asked))
 
@@ -173,7 +175,7 @@ class FastObservedReplay:
 
     @cached_property
     def _at_test_start(self) -> LearntColumns:
-        """As `ObservedHistories.at_test_start`."""
+        """Return the state at the test start, as `ObservedHistories.at_test_start` does."""
         run = self._loops(compiles=_requests(self._scenario) >= COMPILED_FROM)
         learnt = LearntColumns.nothing(self._truth)
         warmup = self._scenario.warmup
@@ -193,7 +195,7 @@ def _no_counts(rows: int) -> NDArray[np.int64]:
 
 
 def _number_of_chunks(requests: Requests) -> int:
-    """One at least, so that something is compiled even where there is no request."""
+    """Return the number of chunks, at least one, so that something is compiled even where there is no request."""
     return max(math.ceil(len(requests) / ROWS_AT_ONCE), 1)
 
 

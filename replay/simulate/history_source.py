@@ -1,4 +1,4 @@
-"""What policies know in a replay."""
+"""The interface of what policies know in a replay."""
 
 from typing import Protocol
 

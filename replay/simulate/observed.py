@@ -1,4 +1,4 @@
-"""What policies know in a replay with observed histories: what a proxy alone would have seen."""
+"""Observed histories: policies know what a proxy alone would have seen."""
 
 from collections import defaultdict
 from copy import deepcopy
@@ -48,7 +48,7 @@ class ObservedHistories:
 
     @classmethod
     def at_test_start(cls, complete: CompleteHistories, warm: Warm, requests: Requests, test_start_s: float) -> Self:
-        """What is known at the test start, if these are the requests from the origin on."""
+        """Return what is known at the test start, if these are the requests from the origin on."""
         known = cls(complete)
         match warm:
             case Warm.CONTACTS:
@@ -62,16 +62,16 @@ class ObservedHistories:
         return known
 
     def copy(self) -> "ObservedHistories":
-        """Another that knows the same, and learns on without this one."""
+        """Return a copy that learns on independently."""
         return ObservedHistories(self.complete, dict(self.records), dict(self.histories), deepcopy(self.groups))
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:
-        """See `HistorySource.contact`."""
+        """Return what is known after a contact, as `HistorySource.contact` does."""
         self._learn(object_, observe(self.records.get(object_), self._observation(object_, t)))
         return self.histories[object_], self._group(object_).group
 
     def tell(self, object_: str, t: float) -> None:
-        """See `HistorySource.tell`."""
+        """Report the updates of an object, as `HistorySource.tell` does."""
         truth = self.complete.history(object_)
         times = tuple(truth.times_s[: truth.times_s.searchsorted(t, side="right")].tolist())
         told = replace(self._observation(object_, t), reported_s=times, reported_since_s=truth.since_s)
@@ -81,7 +81,7 @@ class ObservedHistories:
         return Observation(object_, t, variant=VARIANT, fingerprint=self._content(object_, t))
 
     def _content(self, object_: str, t: float) -> Fingerprint:
-        """What is seen of an object at t: the number of its updates stands for the digest of its content."""
+        """Return what is seen of an object at t: the number of its updates serves as the digest of its content."""
         times = self.complete.history(object_).times_s
         updates = int(times.searchsorted(t, side="right"))
         return Fingerprint(body=str(updates), last_modified_s=float(times[updates - 1]) if updates else None)

@@ -9,7 +9,7 @@ from bestbefore.policies.units import BINS, HOUR_S
 
 
 class ObservedGroup:
-    """A group to which what was learnt is added, counted by hour as the proxy counts it live.
+    """A group to which what was learnt is added, counted by hour as the proxy does.
 
     It is what `Group.of_hours` makes of the same counts, without making it anew after each contact that found a change:
     the lists of a group's tallies are filled further.

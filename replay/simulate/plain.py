@@ -15,7 +15,7 @@ Row = tuple[float, str, str]
 
 @dataclass(frozen=True, slots=True)
 class CachedCopy:
-    """A stored response."""
+    """A stored response during a replay."""
 
     current_s: float
     """When it was last known to be what the origin had."""
@@ -25,7 +25,7 @@ class CachedCopy:
 
 @dataclass(slots=True)
 class _Object:
-    """One object during a replay."""
+    """An object during a replay."""
 
     changed_s: float = -math.inf
     """Its latest update so far."""
@@ -42,12 +42,12 @@ class _Object:
 
 
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """What all requests of the scenario would have met under the policy: see `replay_objects`."""
+    """Return the counts of all requests of the scenario under the policy: see `replay_objects`."""
     return Counts.total(replay_objects(scenario, policy, watch).values())
 
 
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-    """What the requests of the scenario for each object would have met under the policy.
+    """Return the counts of the requests of the scenario for each object under the policy.
 
     A request at r for an object without copy is a miss. Otherwise it is a hit if r < expiry, and a stale hit if the
     object changed after the copy was current; else a validation, unnecessary if it did not change. After a miss or a

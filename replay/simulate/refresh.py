@@ -48,7 +48,7 @@ class RefreshScenario:
         warm: Warm | None = None,
         warn: Callable[[str], None],
     ) -> Self:
-        """From a whole trace, each object on its own.
+        """Make the scenario from a whole trace, each object on its own.
 
         The origin of an object is its first update unless `origin_s` gives one for all (updates before it are dropped,
         and `warn` is called with one line). Its test start is a week later unless `test_start_s` gives one for all, and
@@ -76,20 +76,20 @@ class RefreshScenario:
         return cls(CompleteHistories.of_histories(histories, grouping), first_s, warm)
 
     def known_to(self, policy: Policy) -> HistorySource:
-        """What the policy knows before anything was refreshed."""
+        """Return what the policy knows before anything was refreshed."""
         if self.warm is None or Needs.FUTURE in policy.needs:
             return self.known
         return ObservedHistories(self.known)
 
     @property
     def updates(self) -> int:
-        """Those after the test start of their object."""
+        """Return the number of updates after the test start of their object."""
         return sum(self.known.history(name).count(t, math.inf) for name, t in self.first_s.items())
 
 
 @dataclass(slots=True)
 class _Object:
-    """One object while it is refreshed."""
+    """An object while it is refreshed."""
 
     name: str
     times: list[float]
@@ -109,7 +109,7 @@ class _Object:
         self.updates = len(self.times) - self.fetched
 
     def refresh(self, t: float) -> int:
-        """How many updates it finds."""
+        """Return how many updates a refresh finds."""
         self.refreshes += 1
         before = self.fetched
         while self.fetched < len(self.times) and self.times[self.fetched] <= t:
@@ -128,7 +128,7 @@ class _Object:
 def refresh_objects(
     scenario: RefreshScenario, policy: Policy, min_interval_s: float, watch: Watch = iter
 ) -> dict[str, RefreshCounts]:
-    """What becomes of each object that is refreshed when its policy says.
+    """Return the counts of each object that is refreshed when its policy says.
 
     Each is refreshed at its test start, and after a refresh at t next at max(expiry, t + min_interval_s), until its
     last update has been fetched. An expiry of never ends it. An item passes for each update that was fetched. Raises

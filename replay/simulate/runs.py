@@ -27,16 +27,16 @@ class Run(Protocol):
 
     @property
     def measure(self) -> Measure:
-        """Which counts policies are compared by."""
+        """The counts that policies are compared by."""
         ...
 
     @property
     def breakdowns(self) -> Sequence[Breakdown]:
-        """What is counted apart."""
+        """The breakdowns that are counted."""
         ...
 
     def obstacle(self, policy: Policy) -> str | None:
-        """Why the engine that is wanted cannot replay under the policy; None if it can."""
+        """Return why the wanted engine cannot replay under the policy; None if it can."""
         ...
 
     def prepare(self, policies: Sequence[Policy]) -> None:
@@ -44,19 +44,19 @@ class Run(Protocol):
         ...
 
     def items(self, policy: Policy) -> int:
-        """How many items pass whoever watches a replay under the policy."""
+        """Return how many items are passed to the progress bar in a replay under the policy."""
         ...
 
     def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
-        """What is counted under the policy."""
+        """Return the counts under the policy."""
         ...
 
     def way(self, policy: Policy) -> Mapping[str, str | None]:
-        """How it is replayed under the policy, by the names under which that is reported."""
+        """Return how it is replayed under the policy, by the names under which that is reported."""
         ...
 
     def facts(self) -> Mapping[str, str]:
-        """What is replayed, in words."""
+        """Return what is replayed, in words."""
         ...
 
     def identity(self) -> str:
@@ -120,7 +120,7 @@ class RefreshRun:
         return None
 
     def prepare(self, policies: Sequence[Policy]) -> None:
-        """Nothing is needed."""
+        """Do nothing: no preparation is needed."""
 
     def items(self, policy: Policy) -> int:  # noqa: ARG002
         return self.scenario.updates

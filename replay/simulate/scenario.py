@@ -1,4 +1,4 @@
-"""What is replayed, apart from the policy."""
+"""The scenario of a replay: everything but the policy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 
 class Cache(StrEnum):
-    """Who shares a cache. Each cache is unlimited."""
+    """The sharing of caches. Each cache is unlimited."""
 
     CLIENT = "client"
     """Each client has its own."""
@@ -23,13 +23,13 @@ class Cache(StrEnum):
     """All clients have one."""
 
     def partition_of(self, client: str) -> str:
-        """What separates the copies of this client from others'."""
+        """Return what separates the copies of this client from those of others."""
         return client if self is Cache.CLIENT else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Warmup:
-    """What happens before the test start where histories are observed."""
+    """The warm-up before the test start where histories are observed."""
 
     warm: Warm
     requests: Requests
@@ -54,7 +54,7 @@ class Scenario:
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
-        """All objects that were updated or requested, by name."""
+        """Return all objects that were updated or requested, by name."""
         return tuple(sorted({*self.updates.objects, *self.requests.requested()}))
 
     @cached_property
@@ -64,7 +64,7 @@ class Scenario:
 
     @cached_property
     def observed(self) -> ObservedHistories | None:
-        """What policies know at the test start, if they know only what a proxy would have seen."""
+        """Return what policies know at the test start, if they know only what a proxy would have seen."""
         if self.warmup is None:
             return None
         return ObservedHistories.at_test_start(
@@ -86,7 +86,7 @@ class Scenario:
         return self.warmup.requests if self.warmup is not None and self.warmup.warm is Warm.CONTACTS else None
 
     def known_to(self, policy: Policy) -> HistorySource:
-        """What the policy knows at the test start, to be told of each contact from then on."""
+        """Return what the policy knows at the test start; it learns of each contact from then on."""
         if self.observed is None or Needs.FUTURE in policy.needs:
             return self.known
         return self.observed.copy()
@@ -104,8 +104,10 @@ class Scenario:
         warm: Warm | None = None,
         warn: Callable[[str], None],
     ) -> Self:
-        """From a whole trace. The origin is its earliest event unless given, the test start the origin unless given.
-        Histories are complete unless `warm` is given: then they are observed, and it says what is known at the start.
+        """Make the scenario from a whole trace.
+
+        The origin is its earliest event unless given, the test start the origin unless given. Histories are complete
+        unless `warm` is given: then they are observed, and it says what is known at the start.
 
         Raises ValueError if the test start lies before the origin. Calls `warn` with one line each if
         updates and requests lie before the origin (they are dropped), and with one if no request is left to replay.

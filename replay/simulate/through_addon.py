@@ -37,7 +37,7 @@ OBSERVER = "observer"
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
-    """Why the scenario cannot be replayed through the addon under the policy; None if it can."""
+    """Return why the scenario cannot be replayed through the addon under the policy; None if it can."""
     for need, words in NOT_LIVE.items():
         if need in policy.needs:
             return f"the proxy cannot run it: it needs {words}"
@@ -52,7 +52,7 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 
 
 def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str | None:
-    """What keeps the proxy, which counts groups by the hour, from knowing them completely between two moments."""
+    """Return why the proxy, which counts groups by the hour, cannot know them completely between two moments."""
     rule = rule_of(policy)
     if rule is None:
         return f"{policy.name} is not a function of features"
@@ -67,12 +67,15 @@ def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str |
 
 
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """As `plain.replay`, through the addon. Raises ValueError where there is an obstacle; PlayError."""
+    """Return the counts, as `plain.replay` does, through the addon. Raises ValueError where there is an obstacle;
+    PlayError.
+    """
     return Counts.total(replay_objects(scenario, policy, watch).values())
 
 
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-    """As `plain.replay_objects`, for the objects that were requested; `items` pass whoever watches.
+    """Return the counts, as `plain.replay_objects` does, for the objects that were requested; `items` are passed to the
+    progress bar.
 
     To be called in the main thread, with which the embedded server ends.
     """
@@ -82,7 +85,7 @@ def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> d
 
 
 def items(scenario: Scenario) -> int:
-    """How many requests are played: those that are counted, and those whose contacts are learnt from before."""
+    """Return how many requests are played: those that are counted, and those whose contacts are learnt from before."""
     return len(scenario.requests) + (0 if scenario.contacts_before is None else len(scenario.contacts_before))
 
 
@@ -149,7 +152,7 @@ def _requests(scenario: Scenario) -> Iterator[tuple[float, str, str]]:
 
 
 def _reports(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]:
-    """What is put into the store at its time, as if an origin had told its updates."""
+    """Yield what is put into the store at its time, as if an origin had reported its updates."""
     if scenario.warmup is None:
         return _complete(scenario, objects)
     if scenario.warmup.warm is Warm.COMPLETE:
@@ -158,7 +161,7 @@ def _reports(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]
 
 
 def _complete(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]:
-    """Each object at first, then each update in its time.
+    """Yield each object at first, then each update in its time.
 
     They are of a variant of their own, so that nothing is compared with them.
     """
@@ -175,7 +178,7 @@ def _complete(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation
 
 
 def _told(scenario: Scenario, objects: TraceObjects, t: float) -> Iterator[Observation]:
-    """All objects as a contact at t would have shown them whose answer also told all updates so far."""
+    """Yield all objects as a contact at t would have shown them, with a report of all updates so far."""
     for url in objects.urls.values():
         updates_s = tuple(objects.updates_s(url, t))
         seen = Fingerprint(etag(len(updates_s)), last_modified_s=max(updates_s, default=None))

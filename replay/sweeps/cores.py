@@ -1,4 +1,4 @@
-"""One function for many arguments, over several processes that end with their parent."""
+"""Parallel evaluation of one function for many arguments, over several processes that end with their parent."""
 
 import multiprocessing
 import os

@@ -15,7 +15,7 @@ Rows = Sequence[Row]
 
 
 class Finished:
-    """What was counted for points of one or several replays. Each is a line of the file, written when it is known."""
+    """The finished points of one or several replays. Each is a line of the file, written when it is known."""
 
     def __init__(self, path: Path, replay: str) -> None:
         """`replay` names what is replayed (see `identity`); points that were counted for another are passed over.
@@ -31,7 +31,7 @@ class Finished:
             self._recall(line)
 
     def get(self, policy: Policy) -> Rows | None:
-        """What was counted for this policy, if it was."""
+        """Return what was counted for this policy, if it was."""
         return self._rows.get(self._key(self._replay, policy.name, params(policy)))
 
     def add(self, policy: Policy, rows: Rows) -> None:

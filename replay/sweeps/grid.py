@@ -1,4 +1,4 @@
-"""Sweeps: a SPEC in which values are ranges, and the policies that it stands for."""
+"""Sweeps: a SPEC in which values are ranges, and the policies that it includes."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ _LINEAR = ":lin"
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One policy of those that a SPEC stands for."""
+    """A policy of a sweep."""
 
     spec: str
     """The SPEC of this policy alone."""
@@ -32,7 +32,7 @@ class Point:
 
 
 def points_of(sweep: str) -> list[Point]:
-    """All policies that a SPEC stands for, in order; of several ranges the last varies fastest.
+    """Return all policies of a SPEC with ranges, in order; of several ranges the last varies fastest.
 
     A range is `A..B/N`: N values from A to B, both included, each the same multiple of the one before. `A..B/N:lin`
     is the same with equal steps. The inner values are rounded to seven digits, so that the SPEC of a point can be

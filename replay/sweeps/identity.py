@@ -21,7 +21,8 @@ from bestbefore.replay.simulate.scenario import Scenario
 def identity(
     scenario: Scenario, breakdowns: Iterable[Breakdown] = (), wanted: Through = Through.FAST
 ) -> str:
-    """That of requests: another for other updates, requests or parts, or if they are replayed another way.
+    """Return the identity of a replay of requests: it differs for other updates, requests or parts, or another way of
+    replaying.
 
     Engines count the same, but who wants to see that by another one does not want what was counted by the first.
     """
@@ -40,7 +41,7 @@ def identity(
 def refresh_identity(
     scenario: RefreshScenario, min_interval_s: float, breakdowns: Iterable[Breakdown] = ()
 ) -> str:
-    """That of objects that are refreshed without requests."""
+    """Return the identity of a replay of objects that are refreshed without requests."""
     digest = blake2b(digest_size=16)
     for name, history in sorted(scenario.known.histories.items()):
         digest.update(_text([name, history.since_s, scenario.first_s[name], len(history.times_s)], ()))

@@ -1,4 +1,4 @@
-"""How whoever waits for a replay is told how far it is."""
+"""The progress of a replay, as it is shown to the user."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -12,5 +12,5 @@ Bar = Callable[[str, int], AbstractContextManager[Watch]]
 
 @contextmanager
 def no_bar(_description: str, _total: int) -> Iterator[Watch]:
-    """Nobody watches."""
+    """Show no progress."""
     yield iter

@@ -2,4 +2,4 @@
 
 
 class TraceError(Exception):
-    """One line for the user that names file, line, value and what was expected."""
+    """An error in a trace: one line for the user that names file, line, value and what was expected."""

@@ -45,7 +45,7 @@ class OpenTrace:
         return self.file.peek(BLOCK_BYTES)
 
     def whole(self, most_bytes: int) -> bytearray:
-        """All it holds. Raises TraceError if that is more, as a small file of gzip may hold any amount."""
+        """Return all its content. Raises TraceError if that is more, as a small file of gzip may hold any amount."""
         content = bytearray()
         while block := self.file.read1(BLOCK_BYTES):
             content += block
@@ -91,7 +91,8 @@ def first_lines(head: bytes) -> list[str]:
 
 
 def blocks(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
-    """What the trace holds, up to where its gzip data are damaged; that it ends there is noted in `skipped`."""
+    """Yield the content of the trace, up to where its gzip data are damaged; that it ends there is noted in `skipped`.
+    """
     while True:
         try:
             block = source.file.read1(BLOCK_BYTES)  # read would lose what it has got before it finds damage

@@ -70,7 +70,7 @@ def format_named(name: str) -> str:
 
 
 def foreign_format(path: Path) -> str | None:
-    """The format, none of ours, that a file or folder certainly is of, if it can be looked at without reading it."""
+    """Return the foreign format that a file or folder certainly has, if that can be seen without reading it."""
     if os.path.isdir(path):  # noqa: PTH112 (as above)
         return _FOLDER_FORMAT
     if not os.path.isfile(path):  # noqa: PTH113 (likewise)

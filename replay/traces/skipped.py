@@ -1,4 +1,4 @@
-"""What of a foreign log could not be used, and why."""
+"""The notes on what of a foreign log could not be used, and why."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -47,7 +47,7 @@ class Skipped:
 
 
 def shortened(text: str) -> str:
-    """As much of a wrong value as a message shows."""
+    """Return as much of a wrong value as a message shows."""
     return text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "..."
 
 

@@ -1,4 +1,4 @@
-"""What a trace holds, in words for people."""
+"""The summary of a trace, in words for people."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""What policies know of the requested objects, as arrays: complete histories, and groups of them."""
+"""The histories of the requested objects as arrays: complete histories, and groups of them."""
 
 from typing import NamedTuple, Self
 
@@ -26,7 +26,7 @@ class PackedHistories(NamedTuple):
 
     @classmethod
     def of(cls, updates: Updates, requests: Requests, origin_s: float) -> Self:
-        """Without groups, for policies that look at none. `updates` are those since the origin."""
+        """Make histories without groups, for policies that use none. `updates` are those since the origin."""
         codes = {name: code for code, name in enumerate(updates.objects)}
         without = len(codes)
         history_of = np.fromiter(

@@ -1,4 +1,4 @@
-"""Since when the members of many groups are observed, as arrays that are filled. Compiled as it is: see `walk`.
+"""The observation times of the members of many groups, in arrays that are filled. Compiled as plain code: see `walk`.
 
 An object is first contacted, which sets its t_0, and becomes a member of its group later, if at all. The moments are
 starts of hours, as the proxy counts them.
@@ -40,7 +40,7 @@ class Membership(NamedTuple):
 
     @classmethod
     def of(cls, group_of: IdArray, groups: int) -> Self:
-        """Of objects with the number of the group of each. None was contacted."""
+        """Make the membership of objects by the number of the group of each. None was contacted."""
         firsts = np.zeros(groups + 1, dtype=np.int64)
         np.cumsum(np.bincount(group_of, minlength=groups), out=firsts[1:])
         objects = len(group_of)
@@ -51,7 +51,7 @@ class Membership(NamedTuple):
         )
 
     def copy(self) -> Self:
-        """Another, to which can be added without this one. It shares what nobody writes to."""
+        """Return a copy to which can be added independently. It shares what is never written to."""
         return type(self)._make(column.copy() for column in self)._replace(firsts=self.firsts)
 
 
@@ -77,7 +77,9 @@ def join(members: Membership, group: int, object_: int) -> None:
 
 
 def hours_observed(members: Membership, group: int, after_s: float, t: float) -> float:
-    """As `Group.member_hours`. The next time `after_s` must not be earlier, nor t than any t_0."""
+    """Return the hours observed, as `Group.member_hours` does. The next time `after_s` must not be earlier, nor t than
+    any t_0.
+    """
     place = members.recent[group]
     while place < members.ends[group] and members.starts_s[place] <= after_s:
         if members.joined[place]:

@@ -56,7 +56,7 @@ class Packed(NamedTuple):
 
     @classmethod
     def of(cls, times_s: FloatArray, owners: IdArray, n_owners: int, stride: int | None = None) -> Self:
-        """From updates in order of time, each with the number of its owner, less than `n_owners`.
+        """Pack updates in order of time, each with the number of its owner, less than `n_owners`.
 
         `stride` is chosen by how much memory the rows take, unless it is given.
         """

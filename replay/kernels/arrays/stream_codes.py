@@ -11,7 +11,7 @@ CODE_BITS = 63
 
 
 def number_of_caches(requests: Requests, cache: Cache) -> int:
-    """One at least."""
+    """Return the number of caches, at least one."""
     return max(len(requests.clients), 1) if cache is Cache.CLIENT else 1
 
 

@@ -133,7 +133,7 @@ def _object_ranges(requests: Requests, at_most: int) -> Iterator[tuple[int, int,
 
 
 def _begins_stream(keys: NDArray[np.int64], rows: slice, place_bits: int) -> NDArray[np.bool_]:
-    """Which of these rows have another code than the row before."""
+    """Return which of these rows have another code than the row before."""
     codes = keys[max(rows.start - 1, 0) : rows.stop] >> place_bits
     changes = codes[1:] != codes[:-1]
     return changes if rows.start else np.concatenate(([True], changes))
@@ -144,7 +144,7 @@ def _chunks(n: int, rows: int) -> Iterator[slice]:
 
 
 def _mapped(file: IO[bytes], dtype: type[np.generic]) -> NDArray[Any]:
-    """What was written, read again when it is looked at. It remains when the file is closed.
+    """Return what was written as a memory map. It remains when the file is closed.
 
     Nobody writes to it; yet for numba what cannot be written to is another type, for which it would compile again.
     """

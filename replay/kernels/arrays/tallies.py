@@ -1,4 +1,4 @@
-"""What was learnt of many owners, objects or groups, by hour bin over the last while, in arrays that are filled.
+"""The updates learnt of many owners, objects or groups, by hour bin over the last while, in arrays that are filled.
 
 A decision at t takes what lies in (t - D, t]. Decisions come in order of time, and nothing is learnt of what is to
 come; so the counts of an owner are kept, and what grows too old is taken from them when it is asked for them. Compiled
@@ -15,7 +15,7 @@ from bestbefore.policies.units import BINS, FloatArray
 
 
 class Tallies(NamedTuple):
-    """What happened to owner i is in the places from `firsts[i]` up to `ends[i]`, in order of time."""
+    """Events of owners in order of time: those of owner i are in the places from `firsts[i]` up to `ends[i]`."""
 
     times_s: FloatArray
     """(places,) when."""
@@ -29,7 +29,7 @@ class Tallies(NamedTuple):
     """(owners,) more places may follow, up to the next owner's first."""
 
     def copy(self) -> Self:
-        """Another, to which can be added without this one. It shares what nobody writes to."""
+        """Return a copy to which can be added independently. It shares what is never written to."""
         return self._replace(
             times_s=self.times_s.copy(), bins=self.bins.copy(), amounts=self.amounts.copy(), ends=self.ends.copy()
         )

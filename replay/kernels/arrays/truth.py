@@ -1,4 +1,4 @@
-"""How objects really change, as arrays from which a kernel learns what contacts show."""
+"""The real changes of objects, as arrays from which a kernel learns what contacts show."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -32,7 +32,7 @@ class Truth(NamedTuple):
 
     @classmethod
     def of(cls, updates: Updates, objects: Sequence[str], grouping: Grouping) -> Self:
-        """Of objects, among which are all that were updated."""
+        """Make the truth of objects, among which are all that were updated."""
         codes = {name: code for code, name in enumerate(updates.objects)}
         without = len(codes)
         owner_of = np.fromiter((codes.get(name, without) for name in objects), dtype=np.int32, count=len(objects))

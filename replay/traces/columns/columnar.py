@@ -57,7 +57,7 @@ class Table:
         return Requests.of(self.times_s, clients.ids, objects.ids, clients.names, objects.names)
 
     def trace(self) -> Updates | Accesses:
-        """Updates if no column speaks of requests. Clients that are not told are one."""
+        """Return updates if no column is about requests. Clients that are not given are one."""
         if not any(column in ACCESS_COLUMNS for column in (*self.texts, *self.numbers)):
             return self.updates()
         nobody = Text(np.zeros(len(self.times_s), dtype=np.int32), ("",))

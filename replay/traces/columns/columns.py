@@ -1,4 +1,4 @@
-"""A recorded trace in memory: columns of numbers, and the names that the numbers stand for.
+"""A recorded trace in memory: columns of numbers, and the names that the numbers represent.
 
 Units: times are Unix seconds (UTC, float64), ascending; ids index into the names beside them.
 """
@@ -20,7 +20,7 @@ ROWS_AT_ONCE = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Updates:
-    """When which object changed; no object twice at the same instant."""
+    """The times of updates of objects; no object twice at the same instant."""
 
     times_s: FloatArray
     object_ids: IdArray
@@ -28,7 +28,7 @@ class Updates:
 
     @classmethod
     def of(cls, times_s: FloatArray, object_ids: IdArray, objects: tuple[str, ...]) -> Self:
-        """From rows in any order, with or without repetitions."""
+        """Make updates from rows in any order, with or without repetitions."""
         order = np.lexsort((object_ids, times_s))
         times, ids = times_s[order], object_ids[order]
         new = np.ones(len(order), dtype=bool)
@@ -39,12 +39,12 @@ class Updates:
         return len(self.times_s)
 
     def since(self, t: float) -> "Updates":
-        """Those at or after t."""
+        """Return those at or after t."""
         first = int(self.times_s.searchsorted(t, side="left"))
         return Updates(self.times_s[first:], self.object_ids[first:], self.objects)
 
     def until(self, t: float) -> "Updates":
-        """Those at or before t."""
+        """Return those at or before t."""
         end = int(self.times_s.searchsorted(t, side="right"))
         return Updates(self.times_s[:end], self.object_ids[:end], self.objects)
 
@@ -64,7 +64,9 @@ class Updates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requests:
-    """Who asked for which object when. Those at the same instant are in the order in which they were given."""
+    """The requests: who asked for which object when. Those at the same instant are in the order in which they were
+    given.
+    """
 
     times_s: FloatArray
     client_ids: IdArray
@@ -81,7 +83,7 @@ class Requests:
         clients: tuple[str, ...],
         objects: tuple[str, ...],
     ) -> Self:
-        """From rows in any order."""
+        """Make requests from rows in any order."""
         if is_in_order(times_s):  # as nearly all are, and no column has to be copied
             return cls(times_s, client_ids, object_ids, clients, objects)
         order = times_s.argsort(kind="stable")
@@ -91,11 +93,11 @@ class Requests:
         return len(self.times_s)
 
     def since(self, t: float) -> "Requests":
-        """Those at or after t."""
+        """Return those at or after t."""
         return self._only(slice(int(self.times_s.searchsorted(t, side="left")), None))
 
     def before(self, t: float) -> "Requests":
-        """Those earlier than t."""
+        """Return those earlier than t."""
         return self._only(slice(0, int(self.times_s.searchsorted(t, side="left"))))
 
     def _only(self, kept: slice) -> "Requests":

@@ -1,4 +1,4 @@
-"""Our own columnar form in files: CSV (plain or gzip), .npz and Parquet, told apart by their content.
+"""Our own columnar format in files: CSV (plain or gzip), .npz and Parquet, distinguished by their content.
 
 What is wrong in such a file is an error that names the place: nothing in it is skipped.
 """
@@ -40,7 +40,9 @@ def read_requests(path: Path, warn: Warn) -> Requests:
 
 
 def writer_for(path: Path) -> Callable[[BinaryIO, Table], None]:
-    """What writes a file of this name. Raises ValueError, if none does, and TraceError, if it is not installed."""
+    """Return the writer for a file of this name. Raises ValueError, if there is none, and TraceError, if it is not
+    installed.
+    """
     for ending, write in WRITERS.items():
         if path.name.endswith(ending) and path.name != ending:
             if write is parquet.write_table:

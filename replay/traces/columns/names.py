@@ -27,7 +27,7 @@ class NameColumn:
 
     @property
     def ids(self) -> IdArray:
-        """Of the rows; the column cannot grow while they are in use, for they are not copied."""
+        """The numbers of the rows; the column cannot grow while they are in use, for they are not copied."""
         return np.asarray(self._rows, dtype=np.int32)
 
     @property

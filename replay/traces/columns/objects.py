@@ -1,4 +1,4 @@
-"""What is told of objects beside their updates: a CSV file with a row for each object, or a list of feeds (OPML)."""
+"""The attributes of objects beside their updates: a CSV file with a row for each object, or a list of feeds (OPML)."""
 
 from pathlib import Path
 

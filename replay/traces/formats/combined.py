@@ -77,7 +77,7 @@ def _first_line(head: bytes) -> re.Match[str] | None:
 
 
 def _target(request: str) -> str:
-    """What a GET asks for, without the version of HTTP behind it; empty for other requests."""
+    """Return the target of a GET, without the version of HTTP behind it; empty for other requests."""
     if not request.startswith("GET "):
         return ""
     rest = request[len("GET ") :]
@@ -92,7 +92,7 @@ class _Minutes:
         self._known: tuple[str, str, float | None] = ("", "", None)
 
     def unix_s(self, minute: str, zone: str) -> float | None:
-        """Of `31/Dec/1999:23:59`; None if there is no such minute."""
+        """Return the Unix seconds of `31/Dec/1999:23:59`; None if there is no such minute."""
         if self._known[:2] != (minute, zone):
             self._known = (minute, zone, _unix_s(minute, zone))
         return self._known[2]

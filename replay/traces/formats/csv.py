@@ -73,7 +73,7 @@ def write_zipped_table(file: BinaryIO, table: Table) -> None:
 
 
 def looks_like_csv(head: bytes) -> bool:
-    """Whether the first line is a header of ours."""
+    """Return whether the first line is a header of our CSV format."""
     first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
     return {b"object", b"time"} <= {column.strip(b' "\r') for column in first.split(b",")}
 
@@ -90,7 +90,7 @@ def _texts(table: Table, column: str, part: slice) -> Iterable[str | int]:
 def _filler(
     column: str, times: "array[float]", numbers: "dict[str, array[int]]", texts: dict[str, NameColumn]
 ) -> Callable[[str], None]:
-    """What checks the text of one field and keeps it. Raises ValueError."""
+    """Return the function that checks the text of one field and keeps it. Raises ValueError."""
     if column == TIME:
         return lambda text: times.append(_time(text))
     if column in numbers:

@@ -1,4 +1,4 @@
-"""Which feed a stored document is of, by its own words: the addresses, the home page and the title it gives."""
+"""The feed that a stored document belongs to, by its content: the addresses, the home page and the title it gives."""
 
 import re
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _RELATIONS = ("current", "first", "self")
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a document says of the feed that it is of; empty where it does not say."""
+    """The attributes by which a document identifies its feed; empty where it does not give them."""
 
     addresses: tuple[str, ...] = ()
     """Of the feed, the surest first."""
@@ -33,7 +33,9 @@ class _JsonFeed(msgspec.Struct):
 
 
 def identity_of(body: bytes) -> Identity:
-    """Of a document that is a feed, as far as it stands before the first item; nothing, where that is not readable."""
+    """Return the identity of a document that is a feed, from the part before the first item; an empty one if that is
+    not readable.
+    """
     text = as_utf8(body)
     try:
         return _of_json(text) if text.startswith(b"{") else _of_xml(text)

@@ -80,7 +80,7 @@ class _Archive:
         self._unlisted: list[Path] = []
 
     def add_folder(self, folder: Path) -> None:
-        """All documents in it and below, in the order of their names; hidden ones are not looked at."""
+        """Add all documents in a folder and below, in the order of their names; hidden ones are ignored."""
         for path in _files(folder, self._skipped):
             place = path.relative_to(folder)
             try:
@@ -94,7 +94,7 @@ class _Archive:
                 self._skipped.add(_text(place), str(error).removeprefix(f"{path}: "))
 
     def add(self, place: Path, body: bytes) -> None:
-        """One document; `place` is its path in the archive."""
+        """Add a document; `place` is its path in the archive."""
         document = extract(body, LIMITS)
         if document is None and looks_like_feed(body[:START_BYTES]) is False:
             self._leave_out()
@@ -147,7 +147,7 @@ class _Archive:
                 notes["items told again by another document"] += 1
 
     def updates(self) -> Updates:
-        """What was found. What was not is noted."""
+        """Return the updates that were found. What could not be used is noted."""
         self._note_undated()
         self._note_list()
         times_s, ids = array("d"), array("i")

@@ -81,7 +81,7 @@ def _text(text: str) -> str:
 
 
 def _netstrings(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
-    """Each netstring as it stands. One that is broken ends the file: what follows cannot be found."""
+    """Yield each netstring. One that is broken ends the file: what follows cannot be found."""
     file = source.file
     number = 0
     try:

@@ -96,7 +96,7 @@ def _add(rows: AccessRows, entry: _Entry, skipped: Skipped) -> None:
 
 
 def _unix_s(text: str) -> float:
-    """Of an ISO 8601 date and time, UTC if it names no zone. Raises ValueError."""
+    """Return the Unix seconds of an ISO 8601 date and time, UTC if it names no zone. Raises ValueError."""
     try:
         at = datetime.fromisoformat(text)
         unix_s = (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()

@@ -27,7 +27,7 @@ _SCHEMES = re.compile(r"(?:(?:feed|https?):(?://)?)+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
-    """One feed of a list."""
+    """A feed of a list."""
 
     address: str
     title: str
@@ -62,7 +62,7 @@ def listed_feeds(source: OpenTrace) -> tuple[ListedFeed, ...]:
 
 
 def _feeds(node: Any, folders: tuple[str, ...]) -> Iterator[ListedFeed]:
-    """Those in a node. (Nodes are nested 256 times at most: the parser reads no further.)"""
+    """Yield the feeds in a node. (Nodes are nested 256 times at most: the parser reads no further.)"""
     for child in node:
         if not isinstance(child.tag, str):
             continue
@@ -83,7 +83,9 @@ def _fetched(address: str) -> str:
 
 
 def address_key(address: str) -> str:
-    """What is equal for addresses that differ in scheme, fragment, a slash at the end, or the case of the host only."""
+    """Return a key that is equal for addresses that differ in scheme, fragment, a slash at the end, or the case of the
+    host only.
+    """
     host, slash, path = _SCHEMES.sub("", address.strip(), count=1).partition("#")[0].rstrip("/").partition("/")
     return host.lower() + slash + path
 

@@ -1,4 +1,4 @@
-"""Squid's native access.log.
+"""The reader of Squid's native access.log.
 
 A line is `time duration client result/status size method URL user hierarchy/from type`, in Unix seconds and
 milliseconds; perhaps with more behind it. The time is that of the answer's end, from which the duration leads back to
@@ -51,7 +51,7 @@ def _is_line(fields: list[str]) -> bool:
 
 
 def _start_s(fields: list[str]) -> float:
-    """When the request came. Raises ValueError."""
+    """Return when the request came. Raises ValueError."""
     if len(fields) < FIELDS:
         raise ValueError(f"{shortened(' '.join(fields))!r}: expected at least {FIELDS} fields")
     try:

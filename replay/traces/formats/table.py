@@ -28,7 +28,7 @@ Trace = Updates | Accesses
 
 
 class Carries(Flag):
-    """What a trace may tell."""
+    """The columns that a trace may carry."""
 
     UPDATES = auto()
     """When objects changed."""
@@ -41,13 +41,13 @@ class Carries(Flag):
     """Which requests were made by the same kind of browser, which content codings depend on."""
 
     def names(self) -> str:
-        """For people, in the order above."""
+        """Return the names for people, in the order above."""
         return ", ".join((carried.name or "").lower() for carried in self)
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFormat:
-    """One format: what it is, what it carries, how it is read and how it is known."""
+    """A format: its name, what it carries, how it is read and how it is recognised."""
 
     what: str
     carries: Carries

@@ -1,1 +1,1 @@
-"""What an access log shows of updates."""
+"""The inference of updates from an access log."""

@@ -48,7 +48,7 @@ class Accesses:
         validators: tuple[IdArray, tuple[str, ...]] | None = None,
         agent_ids: IdArray | None = None,
     ) -> Self:
-        """From rows in any order. A column that is not given is unknown in all rows."""
+        """Make accesses from rows in any order. A column that is not given is unknown in all rows."""
         unknown = np.full(len(times_s), UNKNOWN, dtype=np.int32)
         validator_ids, validator_names = validators or (unknown, ())
         columns = (
@@ -110,7 +110,8 @@ class AccessRows:
         self._agents.append(agent)
 
     def accesses(self) -> Accesses:
-        """All rows, in order of time. They are not copied if they are in order, so that none can be added later."""
+        """Return all rows, in order of time. They are not copied if they are in order, so that none can be added later.
+        """
         return Accesses.of(
             np.asarray(self._times, dtype=np.float64),
             (self._clients.ids, self._clients.names),

@@ -32,6 +32,6 @@ def dated_apart(accesses: Accesses) -> Iterator[str]:
 
 
 def _apart(times_s: FloatArray) -> int:
-    """How many there are, in order of time, before the last gap of over a year."""
+    """Return how many there are, in order of time, before the last gap of over a year."""
     gaps = np.flatnonzero(np.diff(times_s) > FAR_S)
     return int(gaps[-1]) + 1 if len(gaps) else 0

@@ -1,4 +1,4 @@
-"""Updates inferred from an access log, where the answers changed.
+"""The inference of updates from an access log: where the answers changed.
 
 Source: Bright, Gal, Raschid (`adaptive`), appendix A: an object has changed when the majority of its requests have a
 new size, which it has for at least two minutes. A log of today needs more care, for content codings, sessions and
@@ -52,7 +52,7 @@ class Inferred:
     """Validators that were told for less than two minutes, of objects with several: versions, or always another."""
 
     def summary(self) -> str:
-        """How many and how sure, in one line."""
+        """Return how many updates were inferred and how sure they are, in one line."""
         left_out = f"; left out as doubtful: {counted(self.doubtful, 'apparent change')}" if self.doubtful else ""
         if self.brief:
             left_out += f"; passed over, as told for less than two minutes: {counted(self.brief, 'validator')}"
@@ -68,7 +68,7 @@ class Inferred:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sightings:
-    """What was told of which object when and to whom, by object and then in order of time."""
+    """The versions shown of each object, when and to which client, by object and then in order of time."""
 
     times_s: FloatArray
     object_ids: IdArray
@@ -78,7 +78,7 @@ class _Sightings:
     """The number of a validator, or -1 - size."""
 
     def of(self, object_id: int) -> "_Sightings":
-        """Those of one object."""
+        """Return the sightings of one object."""
         part = slice(*self.object_ids.searchsorted([object_id, object_id + 1]))
         return _Sightings(self.times_s[part], self.object_ids[part], self.viewers[part], self.values[part])
 
@@ -95,7 +95,7 @@ class _Versions:
     """Its Last-Modified; NaN without."""
 
     def of(self, object_id: int) -> "_Versions":
-        """Those of one object."""
+        """Return the versions of one object."""
         return self[slice(*self.object_ids.searchsorted([object_id, object_id + 1]))]
 
     def __getitem__(self, kept: "slice | NDArray[np.bool] | NDArray[np.intp]") -> "_Versions":
@@ -104,7 +104,7 @@ class _Versions:
         )
 
     def sighted(self, sightings: _Sightings) -> NDArray[np.bool]:
-        """Which sightings are of one of these, if all are of one object."""
+        """Return which sightings are of one of these, if all are of one object."""
         return np.isin(sightings.values, self.values)
 
     def have_majority(self, sightings: _Sightings) -> bool:
@@ -153,7 +153,7 @@ def infer_updates(accesses: Accesses) -> Inferred:
 
 
 def _sightings(accesses: Accesses) -> _Sightings:
-    """An answer "not modified" is a sight of what its client was told last; before that it tells nothing."""
+    """Return the sightings. A "not modified" shows what its client was shown last; before that it shows nothing."""
     requests = accesses.requests
     has_validator = accesses.validator_ids >= 0
     whole = np.isin(accesses.statuses, (*WHOLE, UNKNOWN)) & (has_validator | (accesses.sizes_bytes >= 0))
@@ -176,7 +176,9 @@ def _sightings(accesses: Accesses) -> _Sightings:
 
 
 def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> tuple[_Versions, int]:
-    """Those that were held, and how many validators, of objects with several, were told for too short a time."""
+    """Return the versions that were held, and how many validators of objects with several were shown for too short a
+    time.
+    """
     order = np.lexsort((sightings.values, sightings.object_ids))
     objects, values = sightings.object_ids[order], sightings.values[order]
     starts = np.flatnonzero(np.concatenate(([True], (np.diff(objects) != 0) | (np.diff(values) != 0)))[: len(order)])
@@ -200,7 +202,7 @@ def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> tuple[_Vers
 
 
 def _modified_s(validators: tuple[str, ...], now_s: float) -> FloatArray:
-    """Of each validator that is a date, its Unix seconds; NaN for others."""
+    """Return the Unix seconds of each validator that is a date; NaN for others."""
     dates = (parse_http_date(validator, now_s) for validator in validators)
     return np.array([np.nan if date is None else date for date in dates], dtype=np.float64)
 
@@ -252,7 +254,7 @@ def _change(sightings: _Sightings, before: _Versions, after: _Versions, object_i
 
 
 def _evidence(before: IdArray, after: IdArray) -> tuple[int, float]:
-    """How many viewers are in both, and the chance that random order parts the two so.
+    """Return how many viewers are in both, and the chance that random order parts the two so.
 
     Viewers who saw one of the two only are compared with one another, each counted once; the sights of the others are
     compared viewer by viewer. These are independent of each other, so the chance is the product: one over the number of

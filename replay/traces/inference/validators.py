@@ -1,4 +1,4 @@
-"""What an answer's header tells of which version of the object it bears."""
+"""The version of an object that the header of an answer shows."""
 
 import re
 
@@ -7,7 +7,7 @@ _CODED = re.compile(r"(?:-gzip|-br|-zstd|;gzip|;br|--gzip|--br)(?=\"$)")
 
 
 def validator_of(last_modified: str | None, etag: str | None) -> str | None:
-    """What stays the same while the object does, if the header has it.
+    """Return what stays the same while the object does, if the header has it.
 
     Last-Modified before ETag, because servers make the ETag depend on the content coding, and farms on the server. Of
     an ETag, what marks it as weak and names a coding is left out.
