@@ -1,7 +1,9 @@
 """The policies and traces on which each engine is held to the plain one."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -70,6 +72,13 @@ MORE_SPECS = [
 BOUNDED = "max_ttl=1d,min_ttl=10m,fallback=group+ttl,history_window=2d,bootstrap=7m"
 MORE_SPECS += [spec for name in POLICIES for spec in (name, f"{name}:{BOUNDED}") if spec not in SPECS + MORE_SPECS]
 """Each policy of the table is among them, with its defaults and within bounds."""
+FEW_SPECS = [*SPECS, *POLICIES.keys() - {spec.partition(":")[0] for spec in SPECS}]
+"""Of each policy at least one."""
+
+
+def often_or_seldom(specs: Sequence[str]) -> list[Any]:
+    """The parameters of a test: those that are not of the few are for the slow tests."""
+    return [pytest.param(spec, marks=() if spec in FEW_SPECS else pytest.mark.slow) for spec in specs]
 
 Trace = tuple[list[tuple[float, str]], list[tuple[float, str, str]]]
 """(time, object) of updates and (time, client, object) of requests, in any order."""

@@ -16,6 +16,7 @@ from drawn import (
     SPECS,
     Trace,
     columns,
+    often_or_seldom,
     recorded_trace,
     traces,
 )
@@ -132,7 +133,7 @@ def scenario_of(
     )
 
 
-@pytest.mark.parametrize("spec", SPECS + MORE_SPECS)
+@pytest.mark.parametrize("spec", often_or_seldom(SPECS + MORE_SPECS))
 @given(
     traces,
     st.sampled_from(Cache),
@@ -176,7 +177,8 @@ def test_on_the_excerpt(spec: str, cache: Cache, grouping: Grouping, data: Path)
     check(data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz", spec, cache, grouping)
 
 
-@pytest.mark.parametrize("cache", [Cache.SHARED, pytest.param(Cache.CLIENT, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("cache", Cache)
 @pytest.mark.parametrize("spec", [spec for spec in SPECS if "penalty" not in spec])  # plain takes minutes for that one
 def test_on_the_paired_trace(spec: str, cache: Cache, traces: Path) -> None:
     paired = traces / "paired"

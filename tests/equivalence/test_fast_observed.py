@@ -15,6 +15,7 @@ from drawn import (
     SPECS,
     Trace,
     columns,
+    often_or_seldom,
     recorded_trace,
     traces,
 )
@@ -89,7 +90,7 @@ def by_loops(which: Loops, scenario: Scenario, policy: Policy) -> tuple[dict[str
     return engine.replay_objects(policy), decisions
 
 
-@pytest.mark.parametrize("spec", PAST_SPECS + [spec for spec in MORE_SPECS if is_told_the_past(spec)])
+@pytest.mark.parametrize("spec", often_or_seldom([spec for spec in SPECS + MORE_SPECS if is_told_the_past(spec)]))
 @given(
     traces,
     st.sampled_from(Warm),
@@ -151,15 +152,16 @@ def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None
     check(recorded_scenario(*paths, cache, grouping, warm), spec)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("spec", "cache", "warm"),
     [
-        pytest.param("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE, marks=pytest.mark.slow),
-        pytest.param("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS, marks=pytest.mark.slow),
+        ("ttl:alpha=0.2", Cache.CLIENT, Warm.NONE),
+        ("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS),
         ("indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d", Cache.SHARED, Warm.CONTACTS),
-        pytest.param(
+        (
             "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m", Cache.CLIENT,
-            Warm.COMPLETE, marks=pytest.mark.slow,
+            Warm.COMPLETE,
         ),
     ],
 )

@@ -25,6 +25,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from mitmproxy.certs import CertStore
+from preloaded import Forked, Preloaded
 
 COMMAND = Path(sys.executable).parent / "bestbefore"
 PATIENCE_S = 90.0
@@ -34,7 +35,7 @@ PATIENCE_S = 90.0
 class Proxy:
     """A running `bestbefore proxy`."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[str] | Forked
     port: int
     greeting: str
     state: Path
@@ -81,6 +82,13 @@ class Proxy:
             if words in self.said[-1]:
                 return self.said[-1]
 
+    def has_written(self) -> None:
+        """Wait until all that it has learnt and fetched is in its store."""
+        end = time.monotonic() + PATIENCE_S
+        while self.metric("bestbefore_pending_observations") or self.metric("bestbefore_pending_copies"):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+
     def servers(self) -> list[int]:
         """The processes of embedded servers that use its state directory, as /proc has them."""
         found = []
@@ -125,22 +133,44 @@ class Got:
 StartProxy = Callable[..., Proxy]
 
 
+@pytest.fixture(scope="session")
+def preloaded() -> Iterator[Preloaded]:
+    """Spares proxies, and commands beside them, their imports."""
+    process = Preloaded()
+    yield process
+    process.stop()
+
+
+@pytest.fixture(scope="session")
+def bestbefore(preloaded: Preloaded) -> Callable[..., str]:
+    """Runs a command that must succeed; what it says."""
+
+    def run(*arguments: object) -> str:
+        status, said = preloaded.run(*arguments)
+        assert status == 0, said
+        return said
+
+    return run
+
+
 @contextmanager
-def _starting(folder: Path) -> Iterator[StartProxy]:
+def _starting(folder: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
     """Starts proxies; all that still run at the end are killed."""
-    started: list[tuple[subprocess.Popen[str], threading.Thread]] = []
+    started: list[tuple[subprocess.Popen[str] | Forked, threading.Thread]] = []
 
     def start(
         *options: str, state: Path = folder / "state", env: Mapping[str, str] | None = None, under: Sequence[str] = ()
     ) -> Proxy:
         """`under`: a command that becomes the one that is given to it, such as `unshare`."""
-        process = subprocess.Popen(
-            [*under, COMMAND, "proxy", "--listen", "127.0.0.1:0", "--state", state, "--admin", "127.0.0.1:0", *options],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, **(env or {})},
-        )
+        command = ["proxy", "--listen", "127.0.0.1:0", "--state", str(state), "--admin", "127.0.0.1:0", *options]
+        env = {**os.environ, **(env or {})}
+        process: subprocess.Popen[str] | Forked
+        if under:
+            process = subprocess.Popen(
+                [*under, COMMAND, *command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env
+            )
+        else:
+            process = preloaded.start(command, env)
         lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         reader = threading.Thread(target=_pump, args=(process.stdout, lines), daemon=True)
         started.append((process, reader))
@@ -167,14 +197,16 @@ def _starting(folder: Path) -> Iterator[StartProxy]:
 
 
 @pytest.fixture
-def start_proxy(tmp_path: Path) -> Iterator[StartProxy]:
+def start_proxy(tmp_path: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
     """Starts proxies; all that still run at the end of the test are killed."""
-    with _starting(tmp_path) as start:
+    with _starting(tmp_path, preloaded) as start:
         yield start
 
 
 @pytest.fixture(scope="module")
-def start_module_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartProxy]:
+def start_module_proxy(
+    tmp_path_factory: pytest.TempPathFactory, preloaded: Preloaded
+) -> Iterator[StartProxy]:
     """Starts proxies that all tests of a file share and leave as they are; each must end well."""
     started: list[Proxy] = []
 
@@ -182,7 +214,7 @@ def start_module_proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sta
         started.append(start(*options, state=tmp_path_factory.mktemp("shared") / "state", **further))
         return started[-1]
 
-    with _starting(tmp_path_factory.getbasetemp()) as start:
+    with _starting(tmp_path_factory.getbasetemp(), preloaded) as start:
         yield start_one
         for proxy in started:
             assert proxy.stop() == 0

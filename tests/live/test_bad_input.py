@@ -26,7 +26,7 @@ Refused = Callable[..., tuple[int, str]]
 
 
 @pytest.fixture
-def refused(tmp_path: Path) -> Refused:
+def refused(tmp_path: Path, preloaded: Any) -> Refused:
     """Runs a proxy that cannot start; gives its exit status and the one line that it says.
 
     Options given to it go before those that it brings.
@@ -34,21 +34,18 @@ def refused(tmp_path: Path) -> Refused:
 
     def run(*options: str, env: Mapping[str, str] | None = None) -> tuple[int, str]:
         with_state = options if "--state" in options else (*options, "--state", str(tmp_path / "state"))
-        done = subprocess.run(
-            [COMMAND, "proxy", "--admin", "off", "--listen", "127.0.0.1:0", *with_state],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=PATIENCE_S,
-            env={**os.environ, **(env or {})},
-        )
-        assert done.stdout == "", "it has neither greeted nor summed up"
-        lines = [line for line in done.stderr.splitlines() if not line.startswith("warning: BESTBEFORE_CLOCK")]
-        assert len(lines) == 1, done.stderr
-        assert lines[0].startswith("bestbefore"), done.stderr
-        return done.returncode, lines[0]
+        status, said = preloaded.run("proxy", "--admin", "off", "--listen", "127.0.0.1:0", *with_state, env=env)
+        return status, one_line(said)
 
     return run
+
+
+def one_line(said: str) -> str:
+    """It has neither greeted nor summed up."""
+    lines = [line for line in said.splitlines() if not line.startswith("warning: BESTBEFORE_CLOCK")]
+    assert len(lines) == 1, said
+    assert lines[0].startswith("bestbefore"), said
+    return lines[0]
 
 
 @pytest.fixture
@@ -92,11 +89,13 @@ def test_a_wrong_option_is_named_with_what_was_expected(options: list[str], word
     ("options", "words"),
     [(["--stat", "x"], "--state"), (["--store", "redis://127.0.0.1:6379?socket_timeot=1"], "socket_timeot")],
 )
-def test_so_it_is_by_a_process_of_its_own(options: list[str], words: str, refused: Refused) -> None:
+def test_so_it_is_by_a_process_of_its_own(options: list[str], words: str) -> None:
     """Before and after it imports what it is made of."""
-    status, line = refused(*options)
-    assert status == WRONG_INPUT
-    assert words in line
+    done = subprocess.run(
+        [COMMAND, "proxy", "--admin", "off", *options], capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert (done.returncode, done.stdout) == (WRONG_INPUT, "")
+    assert words in one_line(done.stderr)
 
 
 @pytest.mark.parametrize(

@@ -3,15 +3,12 @@
 import gzip
 import json
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import formatdate
 from functools import partial
 from http.server import BaseHTTPRequestHandler
-from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler
 
@@ -94,16 +91,20 @@ def feed(start_origin: Start) -> Any:
     return served
 
 
-def shown(proxy: Any, url: str) -> dict[str, Any]:
-    """What `bestbefore show` says was observed of it."""
-    command = [Path(sys.executable).parent / "bestbefore", "show", "--json", "--state", proxy.state, url]
-    report = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
-    observed: dict[str, Any] = report["observed"]
-    return observed
+@pytest.fixture
+def shown(bestbefore: Start) -> Callable[[Any, str], dict[str, Any]]:
+    """Tells what `bestbefore show` says was observed of an object."""
+
+    def ask(proxy: Any, url: str) -> dict[str, Any]:
+        proxy.has_written()
+        observed: dict[str, Any] = json.loads(bestbefore("show", "--json", "--state", proxy.state, url))["observed"]
+        return observed
+
+    return ask
 
 
 @pytest.mark.parametrize("coding", ["gzip", "br"])
-def test_postings_are_learnt_at_their_times(shared_proxy: Any, feed: Any, coding: str) -> None:
+def test_postings_are_learnt_at_their_times(shared_proxy: Any, feed: Any, coding: str, shown: Start) -> None:
     now_s = float(int(time.time()))
     old = [item(f"{n}", now_s - n * HOUR) for n in range(1, 4)]
     accepted = {"Accept-Encoding": "gzip, br"}
@@ -121,7 +122,7 @@ def test_postings_are_learnt_at_their_times(shared_proxy: Any, feed: Any, coding
     assert observed["feed"]["items"] == 5
 
 
-def test_a_feed_of_100_mb_is_passed_on_and_not_read(shared_proxy: Any, feed: Any) -> None:
+def test_a_feed_of_100_mb_is_passed_on_and_not_read(shared_proxy: Any, feed: Any, shown: Start) -> None:
     feed.body, feed.repeats = rss(item("a", 1e9)), 100
     assert len(shared_proxy.get(feed.url).body) == len(feed.body) + 100 * MIB
     assert shown(shared_proxy, feed.url)["feed"] is None
@@ -220,7 +221,7 @@ def test_what_a_feed_says_for_good_is_remembered(shared_proxy: Any, feed: Any, s
     assert len(feed.asked) == 2
 
 
-def test_a_feed_that_turns_into_html_has_posted_nothing(shared_proxy: Any, feed: Any) -> None:
+def test_a_feed_that_turns_into_html_has_posted_nothing(shared_proxy: Any, feed: Any, shown: Start) -> None:
     feed.validates, feed.body = False, rss(item("a"))
     shared_proxy.get(feed.url)
     feed.body = b"<!DOCTYPE html><html><body>sold</body></html>"

@@ -1,6 +1,6 @@
 """kill -9 of the proxy and of its Valkey in turn, under load: no orphan, a store that starts, and little lost.
 
-BESTBEFORE_KILL_ROUNDS says how many kills; the default keeps the suite quick.
+One of each is among the fast tests. BESTBEFORE_KILL_ROUNDS says how many there are with the slow ones.
 """
 
 import asyncio
@@ -51,15 +51,24 @@ class Kill:
         return self.from_s <= contact.at_s <= self.until_s
 
 
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        range(2),
+        # After every second kill of the proxy it is the next start that has to see to its server.
+        pytest.param(range(2, ROUNDS), marks=pytest.mark.slow),
+    ],
+    ids=["once", "more"],
+)
 def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
-    start_proxy: Start, start_origin: Start, start_load: Start
+    start_proxy: Start, start_origin: Start, start_load: Start, rounds: range
 ) -> None:
-    origin, draw = start_origin({}), random.Random(1)
+    origin, draw = start_origin({}), random.Random(rounds.start)
     origin.serial = itertools.count(1)
     proxy = start_proxy("--quiet")
     load = start_load(origin.url, proxy.port)
     kills = []
-    for load.round in range(ROUNDS):
+    for load.round in rounds:
         is_valkeys = load.round % 2 == 0
         # Longer than it may cost: what was learnt at its beginning must be kept.
         cost_s = VALKEY_KILL_S if is_valkeys else PROXY_KILL_S
@@ -94,7 +103,7 @@ def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
         contacts.setdefault(origin.url + contact.path, []).append(contact)
     records, counts = asyncio.run(kept(proxy.state, contacts))
     lost = [contact for url in contacts for contact in lost_of(contacts[url], records.get(url))]
-    print(f"{ROUNDS} kills, {len(origin.contacts)} contacts, {len(lost)} lost")
+    print(f"{len(rounds)} kills, {len(origin.contacts)} contacts, {len(lost)} lost")
     for whom in ("Valkey", "the proxy"):
         print(f"  by kills of {whom}: {cost(lost, [kill for kill in kills if kill.whom == whom])}")
     for contact in lost:

@@ -2,13 +2,10 @@
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
 
@@ -17,13 +14,9 @@ import pytest
 pytestmark = pytest.mark.live
 
 Start = Callable[..., Any]
+Command = Callable[..., str]
 UPDATES = {"/page": [1_000_000_000.0], "/other": [1_100_000_000.0]}
 FRESH = {"Cache-Control": "max-age=600"}
-
-
-def bestbefore(*args: object) -> str:
-    command = [Path(sys.executable).parent / "bestbefore", *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 @pytest.fixture
@@ -33,17 +26,23 @@ def origin(start_origin: Start) -> Any:
     return started
 
 
-def test_a_purged_copy_is_not_served_again_by_the_running_proxy(shared_proxy: Any, origin: Any) -> None:
+def test_a_purged_copy_is_not_served_again_by_the_running_proxy(
+    shared_proxy: Any, origin: Any, bestbefore: Command
+) -> None:
     proxy, page, other = shared_proxy, origin.url + "/page", origin.url + "/other"
     for _ in range(2):
         assert [proxy.get(url).is_hit for url in (page, page, other, other)] == [False, True, False, True]
+        proxy.has_written()
         assert bestbefore("purge", origin.url + "/*", "--state", proxy.state) == "purged the copies of 2 objects\n"
     proxy.get(page)
+    proxy.has_written()
     assert bestbefore("purge", page, "--state", proxy.state) == "purged the copies of 1 object\n"
     assert not proxy.get(page).is_hit
 
 
-def test_a_copy_purged_at_rest_is_not_served_after_the_start(start_proxy: Start, origin: Any) -> None:
+def test_a_copy_purged_at_rest_is_not_served_after_the_start(
+    start_proxy: Start, origin: Any, bestbefore: Command
+) -> None:
     proxy = start_proxy()
     for path in ("/page", "/other"):
         proxy.get(origin.url + path)
@@ -53,10 +52,13 @@ def test_a_copy_purged_at_rest_is_not_served_after_the_start(start_proxy: Start,
     assert [proxy.get(origin.url + path).is_hit for path in ("/page", "/other")] == [False, True]
 
 
-def test_a_forgotten_object_is_learnt_anew_by_the_running_proxy(start_proxy: Start, origin: Any) -> None:
+def test_a_forgotten_object_is_learnt_anew_by_the_running_proxy(
+    start_proxy: Start, origin: Any, bestbefore: Command
+) -> None:
     proxy, page = start_proxy(), origin.url + "/page"
     for _ in range(3):
         proxy.get(page, {"Cache-Control": "no-cache"})
+    proxy.has_written()
     assert "  contacts    3," in bestbefore("show", page, "--state", proxy.state)
     assert bestbefore("forget", "127.0.0.1", "--state", proxy.state) == "forgot 1 object\n"
     assert not proxy.get(page).is_hit
@@ -99,12 +101,12 @@ def test_no_purge_is_ever_forwarded(start_proxy: Start, origin: Any) -> None:
     assert origin.contacts == []
 
 
-def test_a_purge_needs_no_store_and_health_tells_that_it_is_away(start_proxy: Start, origin: Any) -> None:
+def test_a_purge_needs_no_store_and_health_tells_that_it_is_down(start_proxy: Start, origin: Any) -> None:
     proxy, page = start_proxy("--store", "redis://127.0.0.1:1"), origin.url + "/page"
     admin = proxy.greeting.partition("metrics")[2].split()[0].removesuffix("/metrics")
     with urlopen(f"{admin}/healthz", timeout=60) as answer:
         told = json.load(answer)
-        assert (told["status"], told["store"], told["connections"]) == ("ok", "away", "ok")
+        assert (told["status"], told["store"], told["connections"]) == ("ok", "down", "ok")
     assert [proxy.get(page).is_hit for _ in range(2)] == [False, True]
     assert [proxy.get(page, method="PURGE").status for _ in range(2)] == [200, 404]
     assert not proxy.get(page).is_hit

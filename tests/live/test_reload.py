@@ -1,9 +1,8 @@
 """The configuration file changes while the proxy runs: what takes effect, what is refused, and that it serves on."""
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 pytestmark = pytest.mark.live
 
-COMMAND = Path(sys.executable).parent / "bestbefore"
 PATIENCE_S = 60.0
 CHANGED = "the configuration has changed"
 KEPT = "the configuration before this change stays in force"
@@ -95,7 +93,7 @@ def test_a_file_that_cannot_be_used_is_refused_once_and_the_old_one_stays(
 
 
 def test_a_host_newly_passed_through_loses_its_copies_and_histories(
-    start_proxy: Start, start_origin: Start, tmp_path: Path
+    start_proxy: Start, start_origin: Start, tmp_path: Path, wait_until_known: Start
 ) -> None:
     origin, config = start_origin(UPDATES), tmp_path / "proxy.toml"
     config.write_text('[default]\npolicy = "ttl"\n')
@@ -123,7 +121,7 @@ def test_a_host_newly_passed_through_loses_its_copies_and_histories(
 
 
 def test_a_host_that_comes_under_passthrough_while_no_proxy_runs_is_forgotten_at_the_start(
-    start_proxy: Start, start_origin: Start, tmp_path: Path
+    start_proxy: Start, start_origin: Start, tmp_path: Path, wait_until_known: Start
 ) -> None:
     origin, config, state = start_origin(UPDATES), tmp_path / "proxy.toml", tmp_path / "state"
     config.write_text("")
@@ -139,14 +137,17 @@ def test_a_host_that_comes_under_passthrough_while_no_proxy_runs_is_forgotten_at
     wait_until_known(proxy, url, known=False)
 
 
-def wait_until_known(proxy: Any, url: str, *, known: bool) -> None:
-    """Until `bestbefore show` knows of an object, or no longer does."""
+@pytest.fixture
+def wait_until_known(preloaded: Any) -> Start:
+    """Waits until `bestbefore show` knows of an object, or no longer does."""
+    return partial(_wait_until_known, preloaded)
+
+
+def _wait_until_known(preloaded: Any, proxy: Any, url: str, *, known: bool) -> None:
     end = time.monotonic() + PATIENCE_S
     while True:
-        shown = subprocess.run(
-            [COMMAND, "show", url, "--state", proxy.state], capture_output=True, text=True, check=False
-        )
-        assert shown.returncode == 0 or "nothing is known of it" in shown.stderr
-        if (shown.returncode == 0) == known:
+        status, shown = preloaded.run("show", url, "--state", proxy.state)
+        assert status == 0 or "nothing is known of it" in shown
+        if (status == 0) == known:
             return
-        assert time.monotonic() < end, shown.stdout
+        assert time.monotonic() < end, shown

@@ -79,7 +79,7 @@ def test_health_tells_when_nothing_that_waits_can_be_written(
         assert proxy.get(f"{origin.url}/a").status == 200
         until(lambda: health(proxy)["status"] == "degraded")
         assert health(proxy)["store"] == "failing"
-        assert health(proxy)["waiting"] > 0
+        assert health(proxy)["pending"] > 0
         assert proxy.metric("bestbefore_store_write_lag_seconds") > 5
         client.execute_command("ACL", "SETUSER", "default", "+@all")
     until(lambda: health(proxy)["status"] == "ok")

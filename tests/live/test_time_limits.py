@@ -4,6 +4,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import Any
 
@@ -29,7 +30,7 @@ def port(start_module_proxy: Any, tmp_path_factory: pytest.TempPathFactory) -> i
 type StartSlowOrigin = Callable[..., str]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def start_slow_origin() -> Iterator[StartSlowOrigin]:
     """Starts origins that send these pieces with a pause after each; on one request, and then no more."""
     servers: list[socket.socket] = []
@@ -78,65 +79,96 @@ def get(host: str, *lines: str, method: str = "GET") -> bytes:
 
 
 UPGRADE = ("Connection: Upgrade", "Upgrade: websocket")
+CLOSE = "Connection: close"
 
 
-@pytest.mark.parametrize("lines", [("Connection: close",), UPGRADE])
-def test_an_origin_that_drips_its_head_is_given_up(
-    port: int, start_slow_origin: StartSlowOrigin, lines: tuple[str, ...]
-) -> None:
-    host = start_slow_origin(b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 40, pause_s=0.3)
-    answer, took_s = ask(port, get(host, *lines))
+def of_an_early_connection(port: int, start: StartSlowOrigin) -> list[bytes]:
+    """Answers to requests that come late on a connection, as browsers open them before they need them."""
+    host, answers = start(OK, pause_s=0), []
+    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
+        for _ in range(2):
+            time.sleep(1.5)
+            connection.sendall(get(host))
+            answers.append(connection.recv(65536))
+    return answers
+
+
+def of_a_dripping_origin(port: int, start: StartSlowOrigin, *lines: str) -> tuple[bytes, float]:
+    return ask(port, get(start(b"HTTP/1.1 200 OK\r\nX: ", *[b"y"] * 40, pause_s=0.3), *lines))
+
+
+EVENTS = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n", b"data: 1\n\n", b"data: 2\n\n")
+HALF = b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + bytes(30_000)
+EXCHANGES: dict[str, Callable[[int, StartSlowOrigin], Any]] = {
+    "origin drips": lambda port, start: of_a_dripping_origin(port, start, CLOSE),
+    "origin drips, upgrade": lambda port, start: of_a_dripping_origin(port, start, *UPGRADE),
+    "origin silent": lambda port, start: ask(port, get(start(b"", pause_s=12), CLOSE)),
+    "origin late": lambda port, start: ask(port, get(start(b"", OK, pause_s=1.4), CLOSE)),
+    "content stops": lambda port, start: ask(port, get(start(HALF, pause_s=12))),
+    "events": lambda port, start: ask(port, get(start(*EVENTS, pause_s=2.6), CLOSE)),
+    "client drips": lambda port, _: ask(
+        port, b"GET http://127.0.0.1:1/ HTTP/1.1\r\nX: ", *[b"y"] * 9, pause_s=0.3
+    ),
+    "client early": of_an_early_connection,
+    "client stops": lambda port, start: ask(
+        port, get(start(b"", pause_s=8), "Content-Length: 100", method="POST") + b"begun"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def came(port: int, start_slow_origin: StartSlowOrigin) -> Iterator[Callable[[str], Any]]:
+    """What came of an exchange. They wait at the same time, all of them."""
+    with ThreadPoolExecutor(len(EXCHANGES)) as threads:
+        begun = {name: threads.submit(run, port, start_slow_origin) for name, run in EXCHANGES.items()}
+        yield lambda name: begun[name].result()
+
+
+type Came = Callable[[str], Any]
+
+
+@pytest.mark.parametrize("asked", ["origin drips", "origin drips, upgrade"])
+def test_an_origin_that_drips_its_head_is_given_up(came: Came, asked: str) -> None:
+    answer, took_s = came(asked)
     assert answer.startswith((b"HTTP/1.1 504", b"HTTP/1.1 502"))
     assert took_s < 6
 
 
-def test_an_origin_that_says_nothing_is_given_up(port: int, start_slow_origin: StartSlowOrigin) -> None:
-    answer, took_s = ask(port, get(start_slow_origin(b"", pause_s=12), "Connection: close"))
+def test_an_origin_that_says_nothing_is_given_up(came: Came) -> None:
+    answer, took_s = came("origin silent")
     assert answer.startswith(b"HTTP/1.1 504")
     assert 1.5 < took_s < 6
 
 
-def test_an_answer_that_begins_late_is_awaited(port: int, start_slow_origin: StartSlowOrigin) -> None:
+def test_an_answer_that_begins_late_is_awaited(came: Came) -> None:
     """Longer than a head may take, as a long poll does."""
-    answer, took_s = ask(port, get(start_slow_origin(b"", OK, pause_s=1.4), "Connection: close"))
+    answer, took_s = came("origin late")
     assert answer.endswith(b"ok")
     assert took_s > 1.3
 
 
-def test_content_that_stops_is_given_up(port: int, start_slow_origin: StartSlowOrigin) -> None:
-    host = start_slow_origin(b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n" + bytes(30_000), pause_s=12)
-    answer, took_s = ask(port, get(host))
+def test_content_that_stops_is_given_up(came: Came) -> None:
+    answer, took_s = came("content stops")
     assert len(answer) < 50_000
     assert took_s < 6
 
 
-def test_an_event_stream_may_be_silent_for_longer(port: int, start_slow_origin: StartSlowOrigin) -> None:
-    head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
-    host = start_slow_origin(head, b"data: 1\n\n", b"data: 2\n\n", pause_s=2.6)
-    answer, _ = ask(port, get(host, "Connection: close"))
+def test_an_event_stream_may_be_silent_for_longer(came: Came) -> None:
+    answer, _ = came("events")
     assert b"data: 2" in answer
 
 
-def test_a_client_that_drips_its_head_is_left(port: int) -> None:
-    _, took_s = ask(port, b"GET http://127.0.0.1:1/ HTTP/1.1\r\nX: ", *[b"y"] * 9, pause_s=0.3)
+def test_a_client_that_drips_its_head_is_left(came: Came) -> None:
+    _, took_s = came("client drips")
     assert took_s < 6
 
 
-def test_a_client_that_says_nothing_yet_is_not(port: int, start_slow_origin: StartSlowOrigin) -> None:
-    """Browsers open connections before they need them."""
-    host = start_slow_origin(OK, pause_s=0)
-    with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
-        time.sleep(1.5)
-        connection.sendall(get(host))
-        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
-        time.sleep(1.5)
-        connection.sendall(get(host))
-        assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+def test_a_client_that_says_nothing_yet_is_not(came: Came) -> None:
+    assert all(answer.startswith(b"HTTP/1.1 200") for answer in came("client early"))
 
 
-def test_a_client_that_stops_sending_its_content_is_left(port: int, start_slow_origin: StartSlowOrigin) -> None:
-    host = start_slow_origin(b"", pause_s=8)
-    answer, took_s = ask(port, get(host, "Content-Length: 100", method="POST") + b"begun")
+def test_a_client_that_stops_sending_its_content_is_left(came: Came) -> None:
+    answer, took_s = came("client stops")
     assert not answer.startswith(b"HTTP/1.1 200")
     assert took_s < 6
 
