@@ -1,4 +1,4 @@
-"""What charts are made of, as SVG: grid, text, lines, markers. Colours are classes `c0` to `c7`.."""
+"""What charts are made of, as SVG. Colours are the classes `c0` to `c7`, which a page gives a colour each."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
