@@ -58,10 +58,7 @@ class AdminServer:
 
     @property
     def url(self) -> str:
-        """The URL of the server, such as http:
-
-        127.0.0.1:8081.
-        """
+        """The URL of the server, such as http://127.0.0.1:8081."""
         return f"http://{_authority(self.host, self.port)}"
 
     async def close(self) -> None:
