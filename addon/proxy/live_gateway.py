@@ -9,7 +9,7 @@ from mitmproxy.connection import Client, Connection
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine import heads
-from bestbefore.addon.engine.request import MISDIRECTED, misframed
+from bestbefore.addon.engine.request import MISDIRECTED, is_one_host, misframed
 from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
@@ -60,7 +60,9 @@ class LiveGateway:
         if request.data.method == b"CONNECT":
             return False
         if not has_content and "upgrade" in request.headers and asked_protocols(fields_of(request.headers)):
-            return False
+            # In front of an origin mitmproxy sets Host, whatever it was: what is wrong with it is refused before that.
+            if is_one_host(request.headers.get_all("host")):
+                return False
         return self._gate.admitted(client, request.headers.get("Proxy-Authorization"))
 
     def refusal(self, request: Request, client: Client) -> Answer | None:

@@ -3,7 +3,7 @@
 import asyncio
 import ssl
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from answers import Answer, answer_for
 from names import names_in
@@ -41,6 +41,7 @@ class Recorder:
         """Ports on which answers are mutated."""
         self.records: set[Record] = set()
         self.answers: dict[tuple[int, int], Answer] = {}
+        """By the names of their URLs. Of several to one URL, whose clients may be judged later: all that it may be."""
         self.servers: list[asyncio.Server] = []
         self.open: set[asyncio.Transport] = set()
 
@@ -51,6 +52,14 @@ class Recorder:
         self.servers.append(server)
         port: int = server.sockets[0].getsockname()[1]
         return port
+
+    def keep(self, case: int, number: int, answer: Answer) -> None:
+        earlier = self.answers.get((case, number))
+        if earlier is not None:
+            known = earlier.contents is not None and answer.contents is not None
+            contents = (*(earlier.contents or ()), *(answer.contents or ())) if known else None
+            answer = replace(answer, contents=contents, mutation=answer.mutation or earlier.mutation)
+        self.answers[case, number] = answer
 
     def settled(self, judge: object) -> None:
         """All has been told already."""
@@ -123,7 +132,7 @@ class _Connection(asyncio.Protocol):
             answer = Answer([(0.0, b"HTTP/1.1 200 OK\r\nX-Answer: -\r\nContent-Length: 0\r\n\r\n")])
         if read.method == b"CONNECT":
             answer = Answer([(0.0, b"HTTP/1.1 502 no tunnels\r\nContent-Length: 0\r\n\r\n")])
-        self._recorder.answers[case, number] = answer
+        self._recorder.keep(case, number, answer)
         self._recorder.judge(record, read, answer)
         if answer.mutation:
             record.tells = True

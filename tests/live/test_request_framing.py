@@ -364,11 +364,14 @@ async def test_a_target_reaches_the_origin_in_ascii(shared_proxy: Any, authority
 
 
 @pytest.mark.parametrize("hosts", [("a", "b"), ("a", "a"), ("a, b",), ("a b",), ("a/b",), ("",)])
-async def test_a_reverse_proxy_refuses_hosts_that_name_no_server(start_proxy: Any, hosts: Sequence[str]) -> None:
+@pytest.mark.parametrize("upgrade", ["", "Connection: upgrade\r\nUpgrade: x\r\n"])
+async def test_a_reverse_proxy_refuses_hosts_that_name_no_server(
+    start_proxy: Any, hosts: Sequence[str], upgrade: str
+) -> None:
     async with recording() as (authority, received):
         proxy = await asyncio.to_thread(start_proxy, "--quiet", "--mode", f"reverse:http://{authority}")
         lines = "".join(f"Host: {host}\r\n" for host in hosts)
-        answer = await exchange(proxy.port, f"GET /x HTTP/1.1\r\n{lines}\r\n".encode())
+        answer = await exchange(proxy.port, f"GET /x HTTP/1.1\r\n{lines}{upgrade}\r\n".encode())
     assert (answer.split(b" ")[1], b"".join(received)) == (b"400", b"")
 
 

@@ -58,9 +58,14 @@ def sent_fields(request: Request, site: Site) -> Fields:
 
 
 def is_understood(request: Request, head: Head) -> bool:
-    """Whether an answer can be passed on: its status exists, and it switches to nothing that was not asked for."""
+    """Whether an answer can be passed on: it is final and framed in one way, or switches to what was asked for.
+
+    mitmproxy takes an interim response for the final one, and content in another coding for content that ends with the
+    connection.
+    """
     if head.status != 101:
-        return 100 <= head.status <= 599
+        codings = [coding.lower() for coding in head.fields.values("transfer-encoding")]
+        return 200 <= head.status <= 599 and codings in ([], ["chunked"])
     asked = {name.lower() for name in asked_protocols(request.fields)}
     given = {name.lower() for line in head.fields.values("upgrade") for name in list_members(line)}
     return bool(given) and given <= asked

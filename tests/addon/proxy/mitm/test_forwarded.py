@@ -46,11 +46,21 @@ def test_an_upgrade_is_asked_for_by_both_fields_and_never_to_http_2(
 @pytest.mark.parametrize(
     ("status", "upgrade", "understood"),
     [(101, "websocket", True), (101, "WebSocket", True), (101, "h2c", False), (101, "", False), (200, "", True),
-     (0, "", False), (600, "", False)],
+     (0, "", False), (600, "", False), (100, "", False), (199, "", False)],
 )  # fmt: skip
 def test_only_what_was_asked_for_is_switched_to(status: int, upgrade: str, understood: bool) -> None:
     fields = Fields((("Upgrade", upgrade),) if upgrade else ())
     assert is_understood(passing(*UPGRADE).request, Head(status, fields)) is understood
+
+
+@pytest.mark.parametrize(
+    ("codings", "understood"),
+    [(("chunked",), True), (("Chunked",), True), (("identity",), False), (("gzip, chunked",), False),
+     (("chunked", "chunked"), False)],
+)  # fmt: skip
+def test_an_answer_whose_end_others_may_see_elsewhere_is_refused(codings: tuple[str, ...], understood: bool) -> None:
+    fields = Fields(("Transfer-Encoding", coding) for coding in codings)
+    assert is_understood(passing(*UPGRADE).request, Head(200, fields)) is understood
 
 
 def test_the_answer_says_why_it_went_past_the_cache() -> None:
