@@ -59,10 +59,10 @@ class LiveGateway:
         """Whether this request is answered here. mitmproxy has tunnels and upgrades, and asks for passwords."""
         if request.data.method == b"CONNECT":
             return False
-        if not has_content and "upgrade" in request.headers and asked_protocols(fields_of(request.headers)):
-            # In front of an origin mitmproxy sets Host, whatever it was: what is wrong with it is refused before that.
-            if is_one_host(request.headers.get_all("host")):
-                return False
+        is_upgrade = not has_content and "upgrade" in request.headers and asked_protocols(fields_of(request.headers))
+        # In front of an origin mitmproxy sets Host, whatever it was: what is wrong with it is refused before that.
+        if is_upgrade and is_one_host(request.headers.get_all("host")):
+            return False
         return self._gate.admitted(client, request.headers.get("Proxy-Authorization"))
 
     def refusal(self, request: Request, client: Client) -> Answer | None:
