@@ -172,6 +172,8 @@ def _address(head: Request) -> str:
     elif absolute:
         head.authority = absolute[1]
         head.path = absolute[2] if absolute[2].startswith(b"/") else b"/" + absolute[2]
+        if head.method == b"OPTIONS" and not absolute[2]:
+            head.path = b"*"  # RFC 9112 3.2.4
     elif head.target.startswith(b"/") or (head.target == b"*" and head.method == b"OPTIONS"):
         head.authority, head.path = (hosts[0] if hosts else b""), head.target
     else:
