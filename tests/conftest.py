@@ -26,6 +26,16 @@ from bestbefore.addon.store.server.embedded import server_binary
 
 PATIENCE_S = 60.0
 _STDERR = pytest.StashKey[int]()
+LONGEST = """
+equivalence/test_fast conformance/test_conformance equivalence/test_fast_observed live/test_outages test_adding
+live/test_learning fuzz/test_fuzz live/test_kill replay/simulate/test_through_addon live/test_prefetch
+live/test_isolation live/test_remote_clients equivalence/test_through_addon live/test_store_faults
+addon/store/backend/test_repair live/test_reload replay/simulate/test_fast_observed live/test_bad_input
+replay/papers/feeds/test_paper live/test_in_flight replay/papers/adaptive/test_paper live/test_proxy
+replay/commands/test_recommend live/test_prefetch_sharing
+"""
+"""What takes longest comes first, so that no process is left with it when the others are done; what mostly waits and
+what mostly computes in turn."""
 
 
 @dataclass
@@ -196,6 +206,13 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("tests", hypothesis.settings.default, **as_in_ci)
     hypothesis.settings.load_profile("tests")
     config.stash[_STDERR] = os.dup(2)  # which tests are not captured from
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the longest first."""
+    folder = Path(__file__).parent
+    places = {folder / f"{name}.py": place for place, name in enumerate(LONGEST.split())}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -291,8 +291,8 @@ class Load:
 
     CLIENTS = 4
     OBJECTS = 4
-    PAUSE_S = 0.004
-    """Between two requests of a client: an object is asked for every 20 ms or so."""
+    PAUSE_S = 0.015
+    """Between two requests of a client: an object is asked for every 70 ms or so."""
 
     def __init__(self, url: str, port: int) -> None:
         """`url`: of the origin; `port`: of the proxy."""

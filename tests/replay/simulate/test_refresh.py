@@ -211,6 +211,7 @@ def test_the_excerpt_has_its_pinned_counts(golden: Path, data: Path) -> None:
     mailboxes(golden, "excerpt", read_updates(data / "excerpt.arrivals.csv", no_warning))
 
 
+@pytest.mark.slow
 def test_the_mailboxes_have_the_reference_counts(golden: Path, traces: Path) -> None:
     mailboxes(golden, "arrivals_main", read_updates(traces / "arrivals_main.csv.gz", no_warning))
 

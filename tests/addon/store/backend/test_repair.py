@@ -70,7 +70,7 @@ async def live(store, copy_of, at_s, *, puts=True):
     return counts, urls, records, dict(await store.top(10))
 
 
-@pytest.mark.parametrize("reopened", [False, True])
+@pytest.mark.parametrize("reopened", [False, pytest.param(True, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("given", OF_A_TYPE)
 @pytest.mark.parametrize("kind", KEYS)
 async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, valkey, copy_of, kind, given, reopened):

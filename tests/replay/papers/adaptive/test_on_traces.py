@@ -14,6 +14,8 @@ from bestbefore.replay.papers.work import Work
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.scenario import Cache
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def work(traces: Path) -> Work:

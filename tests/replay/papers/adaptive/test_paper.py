@@ -28,7 +28,7 @@ SECTIONS = (
 @pytest.fixture(scope="module")
 def written(few_values: None, excerpt: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = Page("adaptive", "made here")
-    write(Work(excerpt, pytest.fail, jobs=2), page)
+    write(Work(excerpt, pytest.fail, jobs=1), page)
     return page.write(tmp_path_factory.mktemp("results"))
 
 

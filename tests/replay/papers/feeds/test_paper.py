@@ -34,7 +34,7 @@ def written(postings_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     page = Page("feeds", "made here")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(online, "TICK_S", 2 * HOUR_S)  # a page in seconds; ten minutes would find the same sections
-        write(Work(postings_folder, pytest.fail, jobs=2), page)
+        write(Work(postings_folder, pytest.fail, jobs=1), page)
     return page.write(tmp_path_factory.mktemp("results"))
 
 
