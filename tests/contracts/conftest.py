@@ -40,21 +40,32 @@ async def backend(request, tmp_path):
     if request.param == "memory":
         made = MemoryBackend(RealClock(), registrable_domain, max_bytes=10_000_000)
     else:
-        if request.param == "cluster":
-            servers = request.getfixturevalue("cluster")
-        else:
-            servers = [request.getfixturevalue("valkey")]
-        for server in servers:
-            with server.client as client:
-                client.flushall()
-        made = RedisBackend(
-            Connection(servers[0].url, name="contract"),
-            Keys(registrable_domain),
-            RealClock(),
-            clock_mark="real",
-            forget_after_s=180 * DAY_S,
-            files=BodyFiles(tmp_path) if request.param == "with files" else None,
-        )
+        servers = request.getfixturevalue("cluster" if request.param == "cluster" else "valkey")
+        files = BodyFiles(tmp_path) if request.param == "with files" else None
+        made = _emptied(servers if isinstance(servers, list) else [servers], files)
     await made.connect(lambda tombstone: None, lambda error: None)
     yield made
     await made.close()
+
+
+@pytest.fixture
+async def in_cluster(cluster):
+    """One in a cluster, likewise."""
+    made = _emptied(cluster)
+    await made.connect(lambda tombstone: None, lambda error: None)
+    yield made
+    await made.close()
+
+
+def _emptied(servers, files=None):
+    for server in servers:
+        with server.client as client:
+            client.flushall()
+    return RedisBackend(
+        Connection(servers[0].url, name="contract"),
+        Keys(registrable_domain),
+        RealClock(),
+        clock_mark="real",
+        forget_after_s=180 * DAY_S,
+        files=files,
+    )

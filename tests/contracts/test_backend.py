@@ -315,3 +315,23 @@ async def test_a_random_life_leaves_the_same_as_in_a_plain_model(backend, seed):
                 copies = {n: made for n, made in copies.items() if n[0] != url or made.copy.stored_s > until_s}
         found = {(c.url, c.partition): await backend.body(c) for c, _ in await backend.copies(url)}
         assert found == {name: made.body for name, made in copies.items() if name[0] == url}
+
+
+async def test_the_copies_of_one_domain_lie_on_all_nodes_of_a_cluster(in_cluster, cluster):
+    await in_cluster.put([put(url=f"http://www.example.org/{n}") for n in range(32)])
+    found = []
+    for server in cluster:
+        with server.client as client:
+            found.append(len(client.keys("bb1:copies:*")))
+    assert sum(found) == 32
+    assert min(found) > 4
+
+
+async def test_in_a_cluster_copies_of_an_earlier_version_are_removed_and_records_stay(in_cluster):
+    """They cannot be renamed: the keys would have to move to other nodes."""
+    await in_cluster.commit([Commit(URL, b"", record(), NOTHING)])
+    await in_cluster._connection.ask("HSET", f"bb1:{{example.org}}:copies:{URL}", "a", "1|2|3")
+    await in_cluster._connection.ask("HSET", "bb:store", "schema", "1")
+    await in_cluster.connect(lambda _: None, lambda _: None)
+    assert [part async for part in in_cluster._connection.scan("bb1:{*}:copies:*")] == [[]]
+    assert (await in_cluster.records([URL]))[0].record == record()

@@ -77,7 +77,7 @@ class RedisKeeper:
                 yield day, {_want(member): count_of(n) for member, n in pairs(found)}
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
-        async for part in self._connection.scan(f"bb{keys.SCHEMA}:{{*}}:wanted:*"):
+        async for part in self._connection.scan(self._names.every("wanted")):
             for name, members in zip(
                 part, await self._connection.ask_all([("ZRANGE", name, 0, -1) for name in part]), strict=True
             ):
@@ -130,7 +130,7 @@ class RedisKeeper:
             await self._connection.ask(*_pause([self._pace(domain)], [_ms(wait_s)]))
 
     def _fetch(self, url: str) -> str:
-        return self._names.of_url(url, "fetch")[0]
+        return self._names.of_url(url, "fetch")
 
     def _pace(self, host: str) -> str:
         return self._names.of_domain(self._names.domain(host), "pace")

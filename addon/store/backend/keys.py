@@ -10,37 +10,38 @@ import msgspec
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 
-SCHEMA = 1
-"""The version of this layout. A store with a newer one is refused."""
+SCHEMA = 2
+"""The version of this layout. A store with a newer one is refused; in one of version 1 copies were tagged by domain
+(`migration`)."""
 
 STORE = "bb:store"
 """A hash without version in its name, read before anything else: `schema` and `clock` (the mark of the policy time that
 the store was used under). Stays for good."""
 
-DOMAINS = f"bb{SCHEMA}:domains"
+DOMAINS = "bb1:domains"
 """A set: each registrable domain of which anything was stored. Joined at its first write; stays."""
 
-TOMBSTONES = f"bb{SCHEMA}:tombstones"
+TOMBSTONES = "bb1:tombstones"
 """A sorted set: tombstones by time, read by a proxy that connects. They are removed after `TOMBSTONES_KEPT_S`, and
 the earliest where there are more than `TOMBSTONES_AT_MOST`."""
 
-LAST_TOMBSTONE = f"bb{SCHEMA}:last:{{{TOMBSTONES}}}"
+LAST_TOMBSTONE = f"bb1:last:{{{TOMBSTONES}}}"
 """A string: the number of the last tombstone. Numbers ascend in the order in which the store received them; the next is
 the server's time in microseconds, or one more than the last. Stays. Its hash tag puts it beside the tombstones."""
 
-SWEEP = f"bb{SCHEMA}:sweep"
+SWEEP = "bb1:sweep"
 """A hash: `looked_s`, the policy time of the last sweep, `steady_s`, since when it has not leapt. Stays."""
 
-CHANNEL = f"bb{SCHEMA}:invalidations"
+CHANNEL = "bb1:invalidations"
 """The channel on which tombstones are published."""
 
-PLAN = f"bb{SCHEMA}:plan"
+PLAN = "bb1:plan"
 """A hash: `version` and `plan`, the prefetches that are planned. Thirty days to live from the last planning."""
 
-PLANNER = f"bb{SCHEMA}:planner"
+PLANNER = "bb1:planner"
 """The process that plans for all now; a lease."""
 
-SPENT = f"bb{SCHEMA}:spent"
+SPENT = "bb1:spent"
 """A hash: period of the budget since the epoch -> fetches."""
 
 
@@ -60,22 +61,28 @@ def variant_of(copy: Copy) -> str:
 
 
 class Keys:
-    """The names of keys. Those of one registrable domain D begin with `bb1:{D}:`, so that in a cluster they share one
-    slot.
+    """The names of keys. In a cluster those with one hash tag, which is what stands in braces, share a slot.
 
     The tag is never the configured group: a changed rule must not move anything. U is a URL, H a host.
+
+    Content is most of what is kept, and one domain may have more of it than a node holds. So the keys of an object's
+    copies have a tag of their own; one script changes them together:
+
+    - `bb1:copies:{U}`, hash: variant -> `digest|stored_s|copy`; with the copy, as `applied`, the number of the last
+      tombstone that the process had applied that wrote it. `bb1:bodies:{U}`, hash: digest -> content. Both live as long
+      as the longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time; a body leaves with
+      the last variant that refers to it.
+    - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
+      invalidated copy. Lives `TOMBSTONES_KEPT_S`.
+
+    What is counted of a site changes with the records of its objects, in one script too. These keys begin with
+    `bb1:{D}:`, D being the registrable domain:
 
     - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Seven days to
       live until the second contact, then without end; the sweep removes it when untouched for `forget_after`.
     - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> how many updates, and
       how many t_0, the members on H have there. They change with the records, in the same script; a count that falls
       to 0 leaves. Without end.
-    - `copies:U`, hash: variant -> `digest|stored_s|copy`; with the copy, as `applied`, the number of the last tombstone
-      that the process had applied that wrote it. `bodies:U`, hash: digest -> content. Both live as long as
-      the longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time; a body leaves with
-      the last variant that refers to it.
-    - `tombstone:U`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
-      invalidated copy. Lives `TOMBSTONES_KEPT_S`.
     - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. It lives
       `forget_after` from its last write.
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
@@ -93,28 +100,34 @@ class Keys:
 
     def of_domain(self, domain: str, kind: str) -> str:
         tag = domain.replace("{", "_").replace("}", "_")  # braces would end the hash tag early
-        return f"bb{SCHEMA}:{{{tag}}}:{kind}"
+        return f"bb1:{{{tag}}}:{kind}"
 
     def of_host(self, host: str, kind: str) -> str:
         return f"{self.of_domain(self.domain(host), kind)}:{host}"
 
-    def of_url(self, url: str, *kinds: str) -> list[str]:
-        """Return one key for each kind."""
-        domain = self.domain(host_of(url))
-        return [f"{self.of_domain(domain, kind)}:{url}" for kind in kinds]
+    def of_url(self, url: str, kind: str) -> str:
+        """The key of this kind of an object, beside those of its domain."""
+        return f"{self.of_domain(self.domain(host_of(url)), kind)}:{url}"
 
-    def every(self, kind: str) -> str:
+    @staticmethod
+    def of_object(url: str, *kinds: str) -> list[str]:
+        """The keys of an object's own: one for each kind, all with one hash tag, whatever braces the URL has."""
+        return [f"bb1:{kind}:{{{url}}}" for kind in kinds]
+
+    @staticmethod
+    def every(kind: str) -> str:
         """The pattern for SCAN that finds all keys of a kind that have a URL or a host."""
-        return f"bb{SCHEMA}:{{*}}:{kind}:*"
+        return f"bb1:{kind}:{{*" if kind in OBJECT_KINDS else f"bb1:{{*}}:{kind}:*"
+
+    @staticmethod
+    def every_earlier(kind: str) -> str:
+        """The pattern for SCAN that finds all keys of a kind of `OBJECT_KINDS` in schema 1."""
+        return f"bb1:{{*}}:{kind}:*"
 
     @staticmethod
     def name_in(key: bytes, kind: str) -> str | None:
         """The URL or host in a key of this kind; None for another key, which a pattern may find too."""
-        try:
-            found = _OF_DOMAIN.fullmatch(key.decode())
-        except UnicodeDecodeError:
-            return None
-        return found["name"] if found is not None and found["kind"] == kind else None
+        return _name_in(key, kind, _OF_OBJECT if kind in OBJECT_KINDS else _OF_DOMAIN)
 
     @staticmethod
     def name_of_domain(key: bytes) -> str | None:
@@ -127,13 +140,28 @@ class Keys:
         return None if found is None or found["kind"] not in _TYPES else found["domain"]
 
 
+def earlier_url_in(key: bytes, kind: str) -> str | None:
+    """The URL in a key of schema 1; None for another key."""
+    return _name_in(key, kind, _OF_DOMAIN)
+
+
+def _name_in(key: bytes, kind: str, form: re.Pattern[str]) -> str | None:
+    try:
+        found = form.fullmatch(key.decode())
+    except UnicodeDecodeError:
+        return None
+    return found["name"] if found is not None and found["kind"] == kind else None
+
+
 def type_of(key: str) -> str | None:
     """Return the type, as Redis' TYPE answers, that a key has by its name; None for a key that is not of this store."""
-    found = _OF_DOMAIN.fullmatch(key)
+    found = _OF_OBJECT.fullmatch(key) or _OF_DOMAIN.fullmatch(key)
     return _TYPES.get(key if found is None else found["kind"])
 
 
-_OF_DOMAIN = re.compile(rf"bb{SCHEMA}:\{{(?P<domain>[^}}]*)\}}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
+_OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*)\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
+OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone"))
+_OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
     STORE: "hash",
     DOMAINS: "set",
@@ -155,4 +183,4 @@ _TYPES = {
     "fetch": "string",
     "pace": "string",
 }
-"""By the names of single keys, and by the kinds of those that are about a domain."""
+"""By the names of single keys, and by the kinds of the others."""

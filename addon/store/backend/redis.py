@@ -28,6 +28,7 @@ from bestbefore.addon.store.backend.interface import (
 )
 from bestbefore.addon.store.backend.keeper_redis import RedisKeeper
 from bestbefore.addon.store.backend.keys import Keys, host_of, variant_of
+from bestbefore.addon.store.backend.migration import rename_copies
 from bestbefore.addon.store.backend.reading import number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
@@ -118,13 +119,18 @@ class RedisBackend(RedisCounts):
                 f"{where}: it was used with the clock {found!r}, and this process runs with the clock "
                 f"{self._clock_mark!r} (BESTBEFORE_CLOCK): use another store"
             )
-        if schema is None or clock is None:
+        if schema is None or clock is None or int(schema) < keys.SCHEMA:
             for name in damaged:
                 self._faults.add("value", f"the mark {name} of {where} was not text: it is written again")
             try:
+                if schema is not None and int(schema) < keys.SCHEMA:
+                    is_cluster = bool(self._wire.info.get("cluster_enabled"))
+                    done = await rename_copies(self._connection, self._names, is_cluster=is_cluster)
+                    what = "removed" if is_cluster else "renamed"
+                    log.info("%s: %d keys of an earlier version were %s", where, done, what)
                 await self._connection.ask_all([
                     *(("HDEL", keys.STORE, name) for name in damaged),
-                    ("HSETNX", keys.STORE, "schema", keys.SCHEMA),
+                    ("HSET", keys.STORE, "schema", keys.SCHEMA),
                     ("HSETNX", keys.STORE, "clock", self._clock_mark),
                 ])
             except UnwritableError as e:  # nothing else will be written either, until it is connected to again
@@ -134,7 +140,7 @@ class RedisBackend(RedisCounts):
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
         found = await self._connection.ask_all(
-            [("HMGET", *self._names.of_url(url, "record"), "v", "b") for url in urls]
+            [("HMGET", self._names.of_url(url, "record"), "v", "b") for url in urls]
         )
         return [self._versioned(version or b"", record or b"") for version, record in found]
 
@@ -160,7 +166,7 @@ class RedisBackend(RedisCounts):
         live_s = PROVISIONAL_S if record and record.provisional else 0.0
         return _commit(
             [
-                *self._names.of_url(url, "record"),
+                self._names.of_url(url, "record"),
                 self._names.of_domain(self._names.domain(host), "hosts"),
                 self._names.of_host(host, "updates"),
                 self._names.of_host(host, "starts"),
@@ -179,7 +185,7 @@ class RedisBackend(RedisCounts):
     # Copies
 
     async def copies(self, url: str) -> list[KeptCopy]:
-        variants = await self._connection.ask("HVALS", *self._names.of_url(url, "copies"))
+        variants = await self._connection.ask("HVALS", *self._names.of_object(url, "copies"))
         found = (self._readable(codec.decode_copy, v.split(b"|", 2)[-1]) for v in variants)
         return [kept for kept in found if kept is not None and kept.copy.url == url]
 
@@ -190,7 +196,7 @@ class RedisBackend(RedisCounts):
             if damaged:
                 self._damaged(copy)
             return cast("Body | None", found)
-        name = self._names.of_url(copy.url, "bodies")[0]
+        name = self._names.of_object(copy.url, "bodies")[0]
         body: bytes | None = await self._connection.ask("HGET", name, ref.digest)
         if body is None:
             return None
@@ -208,7 +214,6 @@ class RedisBackend(RedisCounts):
         return self._files is not None and ref.size > FILE_FROM_BYTES
 
     async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
-        await self._join_domains({self._names.domain(host_of(p.copy.url)) for p in puts})
         commands = []
         for put in puts:
             copy, body, where = put.copy, put.body, "kept"
@@ -222,7 +227,7 @@ class RedisBackend(RedisCounts):
                     body = await asyncio.to_thread(body.read_all)
             commands.append(
                 _put(
-                    self._names.of_url(copy.url, "copies", "bodies", "tombstone"),
+                    self._names.of_object(copy.url, "copies", "bodies", "tombstone"),
                     [
                         variant_of(copy),
                         copy.body.digest,
@@ -255,7 +260,7 @@ class RedisBackend(RedisCounts):
     def _removal(self, url: str, tombstone: Tombstone, *, keeps: bool) -> list[Any]:
         """`keeps`: the tombstone too, so that nothing from before comes later."""
         return _remove(
-            self._names.of_url(url, "copies", "bodies", "tombstone"),
+            self._names.of_object(url, "copies", "bodies", "tombstone"),
             [tombstone.number, repr(tombstone.time_s), self._real_ms(TOMBSTONES_KEPT_S) if keeps else 0],
         )
 
@@ -319,7 +324,7 @@ class RedisBackend(RedisCounts):
             self._size_bytes = (await self._connection.ask("INFO", "memory"))["used_memory"]
         else:  # others keep their data there too
             size_bytes = 0
-            async for part in self._connection.scan(f"bb{keys.SCHEMA}:*"):
+            async for part in self._connection.scan("bb1:*"):
                 sizes = await self._connection.ask_all([("MEMORY", "USAGE", key) for key in part])
                 size_bytes += sum(size or 0 for size in sizes)
             self._size_bytes = size_bytes

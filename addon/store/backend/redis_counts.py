@@ -80,7 +80,7 @@ class RedisCounts:
         """Find again what a set listed that had to be removed: the names of the keys tell it."""
         if removed == keys.DOMAINS:
             self._domains.clear()
-            async for part in self._connection.scan(f"bb{keys.SCHEMA}:{{*}}:*"):
+            async for part in self._connection.scan("bb1:{*}:*"):
                 domains = set(filter(None, map(Keys.name_of_domain, part)))
                 if domains:
                     await self._connection.ask("SADD", keys.DOMAINS, *domains)

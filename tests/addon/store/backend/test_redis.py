@@ -23,9 +23,8 @@ from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
 from bestbefore.addon.store.backend.redis_counts import REQUESTS_KEPT
 
 URL = "http://www.example.org/a"
-RECORD_KEY, COPIES_KEY, BODIES_KEY = (
-    f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "copies", "bodies")
-)
+RECORD_KEY = f"bb1:{{example.org}}:record:{URL}"
+COPIES_KEY, BODIES_KEY = (f"bb1:{kind}:{{{URL}}}" for kind in ("copies", "bodies"))
 NOTHING = GroupCounts({}, {})
 DAY_S = 86_400.0
 
@@ -191,7 +190,7 @@ async def test_after_all_was_flushed_the_marks_and_domains_are_written_again(con
     client.flushall()
     await backend.connect(lambda tombstone: None, lambda error: None)
     await commit(backend)
-    assert client.hgetall("bb:store") == {b"schema": b"1", b"clock": b"real"}
+    assert client.hgetall("bb:store") == {b"schema": b"2", b"clock": b"real"}
     assert client.smembers("bb1:domains") == {b"example.org"}
 
 

@@ -7,7 +7,7 @@ import pytest
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError
-from bestbefore.addon.store.backend.keys import _TYPES, type_of
+from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, type_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.plan import Plan
@@ -37,7 +37,8 @@ KEYS = {
     "pace": "bb1:{example.org}:pace",
     "wanted": "bb1:{example.org}:wanted",
     **{kind: f"bb1:{{example.org}}:{kind}:www.example.org" for kind in ("updates", "starts")},
-    **{kind: f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "copies", "bodies", "tombstone", "fetch")},
+    **{kind: f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "fetch")},
+    **{kind: f"bb1:{kind}:{{{URL}}}" for kind in OBJECT_KINDS},
 }
 
 
@@ -121,7 +122,8 @@ async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, val
 def test_each_kind_of_key_is_tried():
     assert {type_of(name) for name in KEYS.values()} == {"hash", "set", "zset", "string"}
     of_domains = {key.split("}:")[1].split(":")[0] for key in KEYS.values() if "bb1:{" in key}
-    assert of_domains | {key for key in KEYS.values() if "bb1:{" not in key} == _TYPES.keys()
+    others = {kind if kind in OBJECT_KINDS else key for kind, key in KEYS.items() if "bb1:{" not in key}
+    assert of_domains | others == _TYPES.keys()
 
 
 @pytest.mark.parametrize("theirs", ["theirs", "bb2:{a}:record:x", "bb1:{a}:something:x", "bb1", "bb:stores"])
