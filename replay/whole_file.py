@@ -25,7 +25,7 @@ def whole_file(path: Path) -> Iterator[BinaryIO]:
         try:
             handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         except OSError as error:
-            error.filename = None  # of the other name nobody knows
+            error.filename = None  # it names the temporary file
             raise
         part = Path(name)
         try:

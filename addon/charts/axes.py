@@ -29,7 +29,7 @@ class Axis:
 
     @classmethod
     def of(cls, values: Iterable[float], start_px: float, end_px: float) -> "Axis":
-        """One on which all these values, of 0 or more, have their place."""
+        """Make an axis on which all these values, of 0 or more, have a place."""
         given = list(values)
         positive = [value for value in given if value > 0.0]
         least, largest = min(positive, default=1.0), max(positive, default=1.0)
@@ -51,13 +51,13 @@ class Axis:
 
     @property
     def break_px(self) -> float | None:
-        """Where the place of 0 ends and the scale begins, if there is such a break."""
+        """The position at which the place of 0 ends and the scale begins, if there is such a break."""
         if not (self.logarithmic and self.has_zero):
             return None
         return self.start_px + (self.end_px - self.start_px) * ZERO * 2 / 3
 
     def ticks(self, most: int, unit: float = 1.0) -> list[float]:
-        """At most this many values (and 0, if it has a place) that are round numbers of the unit."""
+        """Return at most this many values (and 0, if it has a place) that are round numbers of the unit."""
         round_ones = _round_ratios if self.logarithmic else _round_steps
         ticks = [value * unit for value in round_ones(self.low / unit, self.high / unit, most)]
         return [0.0, *ticks] if self.has_zero else ticks

@@ -1,4 +1,4 @@
-"""What charts are made of, as SVG. Colours are the classes `c0` to `c7`, which a page gives a colour each."""
+"""The SVG elements of charts. Colours are the classes `c0` to `c7`, which a page gives a colour each."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -48,7 +48,7 @@ def line_through(points: Sequence[tuple[float, float]]) -> str:
 
 
 def grid(x_axis: Axis, y_axis: Axis, font: float, most_x: int, most_y: int) -> Iterator[str]:
-    """Both axes with at most so many values each beside them; where two would overlap the second is left out."""
+    """Yield both axes with at most so many values each; where two would overlap the second is left out."""
     left, right, top, bottom = x_axis.start_px, x_axis.end_px, y_axis.end_px, y_axis.start_px
     yield '<g class="grid">'
     last_end = float("-inf")

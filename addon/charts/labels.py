@@ -1,4 +1,4 @@
-"""Where labels find room in a chart."""
+"""The placement of labels in a chart."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -32,7 +32,7 @@ class Labels:
                 self.block(x + (next_x - x) * i / steps, y + (next_y - y) * i / steps)
 
     def place(self, x: float, y: float, text: str) -> tuple[float, float] | None:
-        """Where the text begins (left end, baseline) that belongs to the point; None if there is no room."""
+        """Return where the text of a point begins (left end, baseline); None if there is no room."""
         width, height, gap = WIDTH * self._font * len(text), self._font, 0.6 * self._font
         for left, base in (
             (x + gap, y - gap),

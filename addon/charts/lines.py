@@ -14,7 +14,7 @@ X_TICKS, Y_TICKS = 12, 9
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One case, under the name that the legend gives it."""
+    """A line of a chart, under the name that the legend gives it."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -27,7 +27,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """An axis."""
+    """The scale of an axis."""
 
     title: str
     logarithmic: bool = False
@@ -36,7 +36,7 @@ class Scale:
     """Whether a linear one has 0 too, where there are no values."""
 
     def axis(self, values: Iterable[float], start_px: float, end_px: float) -> Axis:
-        """One on which all these values have their place."""
+        """Make an axis on which all these values have a place."""
         given = list(values)
         least, most = min(given), max(given)
         if self.logarithmic:

@@ -115,8 +115,8 @@ def command(
             click.echo(part, nl=False)
         return
     with spinner("comparing with other plans"):
-        told = summary(plan, punctuality, in_slots)
-    click.echo(told)
+        text = summary(plan, punctuality, in_slots)
+    click.echo(text)
 
 
 def _refuse_what_does_not_fit(

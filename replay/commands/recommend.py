@@ -157,11 +157,11 @@ def _tell_what_is_not_reached(found: Recommendation) -> None:
 
 
 def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:
-    told = facts(parts.then)
+    known = facts(parts.then)
     return [
         f"From {', '.join(shown(path.name) for path in files)}. Chosen on the first part, {utc(parts.start_s)} to "
         f"{utc(parts.split_s)}, and tried on the second, to {utc(parts.end_s)}.",
-        *(f"{thing.capitalize()}: {told[thing]}." for thing in ("caches", "histories", "groups")),
+        *(f"{thing.capitalize()}: {known[thing]}." for thing in ("caches", "histories", "groups")),
         "What is not set here (max_ttl, fallback and so on) was as the proxy has it by default.",
     ]
 

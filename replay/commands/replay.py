@@ -178,7 +178,7 @@ def _write(
     files = {kind: str(path) for kind, path in sources.items() if path is not None}
     made = {"made": f"{utc(RealClock().now())} by bestbefore {version('bestbefore')}"}
     done = {"engines": _engines(run, points), "command": shlex.join(["bestbefore", *sys.argv[1:]])}
-    told = {**files, **run.facts(), **done, **made}
+    shown = {**files, **run.facts(), **done, **made}
     rows = [row for point, rows in zip(points, results, strict=True) for row in _json_rows(run, point, rows)]
     drawn = [_counted(point, rows[0]) for point, rows in zip(points, results, strict=True)]
     parts = {
@@ -190,7 +190,7 @@ def _write(
         ]
         for breakdown in run.breakdowns
     }
-    write_report(folder, drawn, rows, told, run.measure, parts)
+    write_report(folder, drawn, rows, shown, run.measure, parts)
 
 
 def _counted(point: Point, row: Row) -> Result:
@@ -219,6 +219,6 @@ def _text(shown: Sequence[tuple[Run, Point, Rows]]) -> str:
     heads = ["policy", "history", "through"] if several else ["policy", "through"]
     lines = []
     for run, point, rows in shown:
-        told = {"policy": point.spec, "history": run.history, **run.way(point.policy)}
-        lines += [([str(told[head]) for head in heads], row) for row in rows]
+        named = {"policy": point.spec, "history": run.history, **run.way(point.policy)}
+        lines += [([str(named[head]) for head in heads], row) for row in rows]
     return tables(heads, lines, [breakdown.key for breakdown in shown[0][0].breakdowns])

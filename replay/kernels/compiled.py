@@ -118,7 +118,7 @@ _NO_COUNTS = np.zeros((1, 5), dtype=np.int64)
 _NO_DECISIONS = np.empty((0, 2))
 _PIPELINE = "Failed in nopython mode pipeline"
 LONGEST = 200
-"""Of a cause, so many letters are told at most."""
+"""At most so many letters of a cause are shown."""
 
 
 def _in_a_line(message: str) -> str:

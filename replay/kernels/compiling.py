@@ -84,7 +84,7 @@ def cache_folder() -> Path:
 def _take_into_use(folder: Path) -> None:
     """Make the folder, and remove unused ones beside it; one that exists is marked as used.
 
-    Other processes may be using or removing the same: what is gone is compiled anew. Raises OSError.
+    Other processes may be using or removing the same: what is gone is compiled again. Raises OSError.
     """
     try:
         folder.mkdir(parents=True)

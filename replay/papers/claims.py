@@ -1,4 +1,4 @@
-"""What a paper says of a figure or table, beside what our traces say."""
+"""The claims of a paper on a figure or table, beside what our traces show."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ NOT_SEEN = "–"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One of the paper's findings."""
+    """A finding of the paper."""
 
     where: str
     printed: str
@@ -17,7 +17,7 @@ class Claim:
 
 
 def verdict(*held: bool | None) -> str:
-    """From where a finding held; None: it could not be seen there.
+    """Return from where a finding held; None: it could not be seen there.
 
     >>> verdict(True, None), verdict(True, False), verdict(False), verdict(None)
     ('yes', 'partly', 'no', '–')

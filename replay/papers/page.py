@@ -29,7 +29,7 @@ class Page:
         self._blocks += [" ".join(paragraph.split()) for paragraph in paragraphs]
 
     def items(self, *items: str) -> None:
-        """A list."""
+        """Add a list."""
         self._blocks.append("\n".join(f"- {' '.join(item.split())}" for item in items))
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:

@@ -1,4 +1,4 @@
-"""A value that a paper prints, beside ours."""
+"""A value printed in a paper, beside ours."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ HEADS = ("printed", "ours", "difference")
 
 
 def beside(printed: str, ours: float) -> tuple[str, str, str]:
-    """The printed value as it stands, ours with a digit more, and by how much ours is larger: +0, if it rounds to 0.
+    """Return the printed value, ours with a digit more, and by how much ours is larger: +0, if it rounds to 0.
 
     >>> beside("1.15", 1.1469), beside("400", 400.97)
     (('1.15', '1.147', '-0.003'), ('400', '401.0', '+1.0'))

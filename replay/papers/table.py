@@ -21,7 +21,7 @@ PAPERS: Mapping[str, str] = {
 
 
 def writer_of(name: str) -> Write:
-    """What writes the page of the paper. Raises ValueError for an unknown one, with the nearest known."""
+    """Return the writer of the page of a paper. Raises ValueError for an unknown one, with the nearest known."""
     if name not in PAPERS:
         nearest = difflib.get_close_matches(name.lower(), PAPERS, n=1)
         hint = f", did you mean {nearest[0]!r}?" if nearest else ""

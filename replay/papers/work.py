@@ -1,4 +1,4 @@
-"""What a page of a paper is made with: the traces, the processor cores, and a bar for whoever waits."""
+"""The means to make a page of a paper: the traces, the processor cores, and a progress bar."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from bestbefore.replay.traces.errors import TraceError
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The means."""
+    """The means to make a page of a paper."""
 
     traces: Path | None
     """The folder of traces; None, if none was given."""

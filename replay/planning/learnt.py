@@ -80,7 +80,7 @@ def _laws(
             fit = fit_best(intervals, open_)
             misfit[row] = fit.anderson_darling
             if isinstance(fit.law, Empirical) and open_ > float(intervals.max()):
-                # Longer than any before: the interval that has not ended tells that the object changes less often now.
+                # Longer than any before: the interval that has not ended shows that the object changes less often now.
                 laws[row] = Empirical.of(np.append(intervals, open_))
             elif not isinstance(fit.law, Poisson):
                 laws[row] = fit.law

@@ -61,15 +61,15 @@ def _laws(plan: ContactPlan) -> list[str]:
         return []
     kinds = Counter({name_of(None): len(objects) - len(objects.laws)})
     kinds.update(map(name_of, objects.laws.values()))
-    told = [f"laws of updates: {', '.join(f'{number:,} {name}' for name, number in kinds.most_common() if number)}"]
+    parts = [f"laws of updates: {', '.join(f'{number:,} {name}' for name, number in kinds.most_common() if number)}"]
     if objects.misfit is not None:
         judged = objects.misfit[np.isfinite(objects.misfit)]
-        told.append(
+        parts.append(
             f"  fitted to {counted(judged.size, 'object')} with three updates or more; {(judged > REJECTED).sum():,} "
             f"lie far from their law (A^2 of Anderson and Darling above {REJECTED}); empirical: as the intervals seen, "
             "where no other law comes near"
         )
-    return told
+    return parts
 
 
 def _measures(plan: ContactPlan) -> list[str]:
@@ -83,8 +83,8 @@ def _measures(plan: ContactPlan) -> list[str]:
     ]
     lines = _table(["", "freshness", "age", "delay"], rows, words=1)
     own = means["this plan"][aim.objective]
-    told = [_better(aim.objective, own, means[name][aim.objective], name) for name in RIVALS]
-    lines += ["", f"{aim.objective}: {', '.join(told)}"]
+    parts = [_better(aim.objective, own, means[name][aim.objective], name) for name in RIVALS]
+    lines += ["", f"{aim.objective}: {', '.join(parts)}"]
     if any(math.isinf(value) for mean in means.values() for value in mean.values()):
         lines.append(f"({NEVER}: an object that changes is never contacted, and its copy grows ever older)")
     return lines

@@ -25,7 +25,7 @@ from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.replay.played.errors import PlayError
 
-_TOLD = re.compile(
+_STATUS = re.compile(
     rb"cache-status: bestbefore; (?:(?P<hit>hit)|fwd=(?P<fwd>[a-z-]+); fwd-status=(?P<status>[0-9]+)"
     rb"(?:; ttl=-?[0-9]+)?; stored)",
     re.IGNORECASE,
@@ -130,16 +130,16 @@ class Wire:
         control = "Cache-Control: no-cache\r\n" if reload else ""
         answer = await self._sent(f"GET {url} HTTP/1.1\r\nHost: {host}\r\n{control}\r\n".encode())
         head, _, content = answer.partition(b"\r\n\r\n")
-        told = _TOLD.search(head)
-        if told is None:
+        found = _STATUS.search(head)
+        if found is None:
             lines = head.decode("latin-1").split("\r\n")
             why = next((line for line in lines if line.lower().startswith("cache-status")), "no Cache-Status")
             raise PlayError(f"the proxy keeps no copy of {url}: {lines[0].strip()}, {why}")
-        if told["hit"]:
+        if found["hit"]:
             return PlayedAnswer(Met.HIT, content)
-        if told["fwd"] == b"uri-miss":
+        if found["fwd"] == b"uri-miss":
             return PlayedAnswer(Met.MISS, content)
-        return PlayedAnswer(Met.UNCHANGED if told["status"] == b"304" else Met.CHANGED, content)
+        return PlayedAnswer(Met.UNCHANGED if found["status"] == b"304" else Met.CHANGED, content)
 
     async def _sent(self, message: bytes) -> bytes:
         await asyncio.sleep(0)  # hits alone would never let the store write, nor see Ctrl-C

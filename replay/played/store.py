@@ -18,7 +18,7 @@ from bestbefore.addon.store.store import Status, Store
 from bestbefore.replay.played.errors import PlayError
 
 PATIENCE_S = 120.0
-"""How long the server may take to answer, on a busy machine too. Nobody waits for it but the replay."""
+"""How long the server may take to answer, on a busy machine too. Only the replay waits for it."""
 UNBOUNDED_BYTES = 1 << 60
 """Nothing leaves the caches of a replay."""
 UNBOUNDED_S = 1e10
@@ -42,7 +42,7 @@ async def own_store(clock: ManualClock) -> AsyncGenerator[Store]:
                 hot_max=UNBOUNDED_BYTES,
                 keep_s=UNBOUNDED_S,
                 forget_after_s=UNBOUNDED_S,
-                join=True,  # nobody else is there; but a command waits longer than a proxy for its server to start
+                join=True,  # no other process is there; but a command waits longer than a proxy for its server to start
                 patience_s=PATIENCE_S,
             )
         except StoreUnusableError as error:

@@ -185,8 +185,8 @@ class FastObservedReplay:
                     run.learn_all(self._truth, learnt, times_s, object_ids)
         if warmup is not None and warmup.warm is Warm.COMPLETE:
             there = set(self._scenario.objects)
-            told = np.array([i for i, name in enumerate(self._objects) if name in there], dtype=np.int32)
-            run.tell_all(self._truth, learnt, told, self._scenario.origin_s, warmup.test_start_s)
+            reported = np.array([i for i, name in enumerate(self._objects) if name in there], dtype=np.int32)
+            run.tell_all(self._truth, learnt, reported, self._scenario.origin_s, warmup.test_start_s)
         return learnt
 
 

@@ -74,8 +74,8 @@ class ObservedHistories:
         """Report the updates of an object, as `HistorySource.tell` does."""
         truth = self.complete.history(object_)
         times = tuple(truth.times_s[: truth.times_s.searchsorted(t, side="right")].tolist())
-        told = replace(self._observation(object_, t), reported_s=times, reported_since_s=truth.since_s)
-        self._learn(object_, observe(None, told))
+        report = replace(self._observation(object_, t), reported_s=times, reported_since_s=truth.since_s)
+        self._learn(object_, observe(None, report))
 
     def _observation(self, object_: str, t: float) -> Observation:
         return Observation(object_, t, variant=VARIANT, fingerprint=self._content(object_, t))

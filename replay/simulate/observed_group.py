@@ -11,8 +11,8 @@ from bestbefore.policies.units import BINS, HOUR_S
 class ObservedGroup:
     """A group to which what was learnt is added, counted by hour as the proxy does.
 
-    It is what `Group.of_hours` makes of the same counts, without making it anew after each contact that found a change:
-    the lists of a group's tallies are filled further.
+    It is what `Group.of_hours` makes of the same counts, without making it again after each contact that found a
+    change: the lists of a group's tallies are filled further.
     """
 
     def __init__(self) -> None:

@@ -76,7 +76,7 @@ class Scenario:
         """The histories as they are of all objects of which something is learnt."""
         if self.contacts_before is None:
             return self.known
-        # The observer has also learnt of objects that nobody asks for any more.
+        # The observer has also learnt of objects that are not requested any more.
         asked = self.contacts_before.requested() | self.requests.requested()
         return CompleteHistories.of(self.updates, asked, self.origin_s, self.grouping)
 

@@ -119,11 +119,11 @@ async def _count(
             report = next(reports, None)
         _wait_until(clock, r)
         url = objects.urls[name]
-        told = await wire.ask(url, cache, reload=cache == OBSERVER)
+        answer = await wire.ask(url, cache, reload=cache == OBSERVER)
         await keep_up(store)
         if cache != OBSERVER:
-            met[name][told.met] += 1
-            stale_hits[name] += told.met is Met.HIT and int(told.content) != objects.version(url, r)
+            met[name][answer.met] += 1
+            stale_hits[name] += answer.met is Met.HIT and int(answer.content) != objects.version(url, r)
     await written(store)
     return {
         name: Counts(

@@ -42,7 +42,7 @@ def evaluating[A, R](
         places: dict[Future[R], int] = {pool.submit(_evaluate, argument): i for i, argument in enumerate(arguments)}
         yield ((places[future], future.result()) for future in as_completed(places))
     except BaseException:
-        # They may be in the middle of minutes of work, which nobody wants any more.
+        # They may be in the middle of minutes of work, which is of no use any more.
         for worker in set(multiprocessing.active_children()) - others:
             worker.terminate()
         raise

@@ -146,7 +146,7 @@ def _chunks(n: int, rows: int) -> Iterator[slice]:
 def _mapped(file: IO[bytes], dtype: type[np.generic]) -> NDArray[Any]:
     """Return what was written as a memory map. It remains when the file is closed.
 
-    Nobody writes to it; yet for numba what cannot be written to is another type, for which it would compile again.
+    It is never written to; yet for numba what cannot be written to is another type, for which it would compile again.
     """
     file.flush()
     return np.asarray(np.memmap(file, dtype=dtype, mode="c"))

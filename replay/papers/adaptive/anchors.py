@@ -42,7 +42,7 @@ def _cell(found: Mapping[str, float | None], name: str) -> str:
 
 
 def held_everywhere(parts: Sequence[Sequence[Series]], better: str, worse: str) -> list[bool | None]:
-    """At each anchor of each part, whether one curve has fewer stale hits than another."""
+    """Return, at each anchor of each part, whether one curve has fewer stale hits than another."""
     found = [stale_at_ttl(series, alpha) for series in parts for alpha in ANCHORS]
     return [less(column[better], column[worse]) for column in found]
 

@@ -89,6 +89,6 @@ def crossing(xy: Sequence[tuple[float, float]], x: float) -> float | None:
 
 
 def at(series: Series, known: str, value: float, wanted: str) -> float | None:
-    """One rate of a series where another has this value, between its points as `crossing` says."""
+    """Return the rate of a series where another has this value, between its points as `crossing` says."""
     shares = [rates(result.counts) for result in series.results]
     return crossing([(share[known], share[wanted]) for share in shares], value)

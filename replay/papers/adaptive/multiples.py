@@ -1,4 +1,4 @@
-"""How many validations policies need for a rate of stale hits, as multiples of those of TTL."""
+"""The validations that policies need for a rate of stale hits, as multiples of those of TTL."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -35,7 +35,7 @@ Needed = Sequence[float | None]
 
 
 def cells(work: Work, scenario: Scenario, what: str) -> Cells:
-    """Those of `CURVES`; `what` says meanwhile what is done."""
+    """Return the cells of `CURVES`; `what` is shown as progress."""
     ttl, *others = needed(work, scenario, CURVES, what)
     found = [_joined(ttl, share), *(_joined(_over(one, ttl), number) for one in others)]
     return {curve.name: text for curve, text in zip(CURVES, found, strict=True)}
@@ -65,15 +65,15 @@ def needed(work: Work, scenario: Scenario, curves: Sequence[PolicyCurve], what: 
 
 
 def sampled(work: Work, scenario: Scenario, samples: int, rng: np.random.Generator) -> Cells:
-    """Between which values the `cells` lie for other objects of the same kind: the 10th and the 90th percentile.
+    """Return the 10th and the 90th percentile of `cells` for other objects of the same kind.
 
-    Objects are drawn anew from those of the scenario, as many, with repetition. Each keeps its counts, so that in
+    Objects are resampled from those of the scenario, as many, with repetition. Each keeps its counts, so that in
     AggHist the group stays as it was.
     """
     policies = [point.policy for curve in CURVES for point in curve.points(TUNING)]
     engines = Engines(scenario)
     engines.prepare(policies)
-    counted = work.each(engines.replay_objects, policies, "objects drawn anew")
+    counted = work.each(engines.replay_objects, policies, "resampled objects")
     names = sorted(counted[0])
     by_object = np.array(
         [

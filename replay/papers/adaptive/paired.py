@@ -1,4 +1,4 @@
-"""The stand-in for the paper's World Cup trace: requests of a real site over real updates, and the parts it is cut in.
+"""A substitute for the paper's World Cup trace: requests of a real site over real updates, and its parts.
 
 The World Cup trace has 15 days from 10 June 1998 on; so has ours. Which objects are cyclic and which bursty the paper
 decides from all 15 days, and for reporting only; the trace bears the same classes.
@@ -77,11 +77,13 @@ class Paired:
         return dict(zip(bursty[:n], (cyclic[i] for i in partners), strict=True))
 
     def merged(self, pairs: Mapping[str, str]) -> "Paired":
-        """These pairs alone, each as one object with the updates and requests of both, under the name of the second."""
+        """Return these pairs alone, each as one object with the updates and requests of both, under the name of the
+        second.
+        """
         return self.only({*pairs, *pairs.values()}).renamed(pairs)
 
     def renamed(self, owner: Mapping[str, str]) -> "Paired":
-        """With the updates and requests of each object of `owner` given to the object it names."""
+        """Return the trace with the updates and requests of each object of `owner` given to the object it names."""
         updates, requests = self.updates, self.requests
         to_updates, names = _renaming(updates.objects, owner)
         to_requests, asked_names = _renaming(requests.objects, owner)
@@ -92,7 +94,7 @@ class Paired:
         )
 
     def first_days(self, days: float) -> "Paired":
-        """What happened before that many days had passed."""
+        """Return what happened before that many days had passed."""
         end_s = ORIGIN_S + days * DAY_S
         updates = self.updates
         kept = slice(0, int(updates.times_s.searchsorted(end_s)))

@@ -18,7 +18,7 @@ from bestbefore.replay.traces.columns.files import read_updates
 
 
 def write(work: Work, page: Page) -> None:
-    """See `papers.table.Write`."""
+    """Write the page, as `papers.table.Write` says."""
     arrivals_path = work.trace(mailboxes.ARRIVALS)
     whole = Paired.read(work)
     arrivals = read_updates(arrivals_path, work.warn)

@@ -1,10 +1,10 @@
-"""How the pages write shares and comparisons, and what was not reached."""
+"""The wording of shares and comparisons, and of what was not reached."""
 
 NOT_REACHED = "–"
 
 
 def share(value: float | None) -> str:
-    """In per cent, with one digit after the point.
+    """Format a share in per cent, with one decimal.
 
     >>> share(0.0333), share(None)
     ('3.3 %', '–')
@@ -13,7 +13,7 @@ def share(value: float | None) -> str:
 
 
 def count_or_dash(value: float | None) -> str:
-    """A count, rounded.
+    """Format a count, rounded; a dash for none.
 
     >>> count_or_dash(12345.6), count_or_dash(None)
     ('12,346', '–')
@@ -22,7 +22,7 @@ def count_or_dash(value: float | None) -> str:
 
 
 def fewer(value: float | None, than: float | None) -> str:
-    """By how much less one is than another, in per cent; more, with a minus.
+    """Format by how much less one is than another, in per cent; more, with a minus.
 
     >>> fewer(20.0, 50.0), fewer(11.0, 10.0), fewer(None, 10.0)
     ('60 %', '-10 %', '–')
@@ -33,7 +33,7 @@ def fewer(value: float | None, than: float | None) -> str:
 
 
 def ratio(value: float | None, of: float | None) -> float | None:
-    """How many times another one is; None where one was not reached.
+    """Return how many times another one is; None where one was not reached.
 
     >>> ratio(3.0, 4.0), ratio(None, 4.0)
     (0.75, None)
@@ -42,7 +42,7 @@ def ratio(value: float | None, of: float | None) -> float | None:
 
 
 def number(value: float | None) -> str:
-    """With two digits after the point.
+    """Format a number with two decimals.
 
     >>> number(0.754), number(None)
     ('0.75', '–')
@@ -51,7 +51,7 @@ def number(value: float | None) -> str:
 
 
 def three_digits(value: float | None) -> str:
-    """With three digits after the point.
+    """Format a number with three decimals.
 
     >>> three_digits(0.0984), three_digits(None)
     ('0.098', '–')

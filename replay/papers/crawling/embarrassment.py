@@ -59,7 +59,7 @@ def drawn_weights(pages: int, rng: np.random.Generator) -> FloatArray:
 
 
 def over_crawls(pages: int, crawls_per_page: Sequence[float], arranged: Arrangement) -> Curves:
-    """Each scheme with each budget, the rates by Zipf's law."""
+    """Return each scheme with each budget, the rates by Zipf's law."""
     rng = np.random.default_rng(SEED)
     some = Pages.of(zipf_rates(pages, 0.0), MIXED, rng)
     weights = arranged(drawn_weights(pages, rng))
@@ -73,7 +73,7 @@ def over_crawls(pages: int, crawls_per_page: Sequence[float], arranged: Arrangem
 
 
 def over_parameters(pages: int, parameters: Sequence[float], crawls: float = 2.5) -> Curves:
-    """Each scheme with each Zipf parameter; the same pages are of the same kind and weight."""
+    """Return each scheme with each Zipf parameter; the same pages are of the same kind and weight."""
     curves: Curves = {name: [] for name in SCHEMES}
     for parameter in parameters:
         rng = np.random.default_rng(SEED)
@@ -86,7 +86,7 @@ def over_parameters(pages: int, parameters: Sequence[float], crawls: float = 2.5
 
 
 def write(page: Page) -> None:
-    """The section."""
+    """Write the section on embarrassment."""
     page.section("Figure 7: two embarrassment metric examples")
     page.text(
         f"""Weights of equation 8 from their parts: {RESULT_PAGES} result pages with {POSITIONS} positions, a page
@@ -120,7 +120,7 @@ def _show(page: Page, name: str, title: str, x: str, curves: Curves) -> None:
 
 
 def held(curves: Curves) -> list[str]:
-    """At how many budgets each statement about the left figure holds."""
+    """Return at how many budgets each statement about the left figure holds."""
     others = [curves[name] for name in SCHEMES if "optimal" not in name]
     return [
         *(

@@ -49,7 +49,7 @@ def values(staleness: Staleness, a: float, pages: int) -> tuple[float, float, fl
 
 
 def write(page: Page) -> None:
-    """The section."""
+    """Write the section on heavy tails."""
     page.section("Figure 9: Pareto example")
     page.text(
         f"""The paper plots a from 0 to 4 at an unnamed number of crawls (here {CRAWLS_PER_PAGE} per page, rates by

@@ -51,7 +51,7 @@ def curves_of(mixture: Mixture, pages: int, crawls_per_page: Sequence[float]) ->
 
 
 def write(page: Page) -> None:
-    """The section."""
+    """Write the section on mixtures."""
     page.section("Figure 8: four average staleness metric examples")
     page.text(
         f"""Assumed, because the paper does not say: update rates by Zipf's law (parameter 0, as in Figure 7), Pareto

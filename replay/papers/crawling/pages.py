@@ -25,7 +25,7 @@ SHAPE = 1.5
 
 
 class Kind(StrEnum):
-    """How a page is updated."""
+    """The kind of updates of a page."""
 
     POISSON = "Poisson"
     PARETO = "Pareto"
@@ -54,7 +54,7 @@ class Pages:
 
     @classmethod
     def of(cls, rates: FloatArray, mixture: Mixture, rng: np.random.Generator, shape: float = SHAPE) -> Self:
-        """Which page is of which kind is drawn."""
+        """Draw which page is of which kind."""
         drawn = rng.permutation(len(rates))
         ends = np.rint(np.cumsum(list(mixture.values())) * len(rates)).astype(np.intp)
         parts = np.split(drawn, ends[:-1])
@@ -97,7 +97,7 @@ class Pages:
         return pareto_staleness(self.shape, self._scales(objects)[:, None], intervals)
 
     def _scales(self, objects: NDArray[np.intp]) -> FloatArray:
-        """With which the mean time between updates is 1 / rate."""
+        """Return the scales with which the mean time between updates is 1 / rate."""
         return (self.shape - 1.0) / self.rates[objects]
 
 

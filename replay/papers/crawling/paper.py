@@ -7,7 +7,7 @@ from bestbefore.replay.papers.work import Work
 
 
 def write(work: Work, page: Page) -> None:
-    """See `papers.table.Write`. No trace is needed."""
+    """Write the page, as `papers.table.Write` says. No trace is needed."""
     page.title("Optimal crawling strategies for Web search engines")
     page.text(
         f"""Wolf, Squillante, Yu, Sethuraman, Ozsen, WWW 2002. Its figures have no printed values: what the text says of

@@ -21,7 +21,7 @@ MAX_COSTS = 100_000_000
 def assign_restricted(
     slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_], allowed: NDArray[np.bool_]
 ) -> Assignment:
-    """As `assignment.assign`, with `allowed` (n, M): whether a crawl may use a slot.
+    """Assign crawls as `assignment.assign` does, with `allowed` (n, M): whether a crawl may use a slot.
 
     Raises ValueError for what `assignment.assign` refuses, for too large a problem, and where not all crawls can be
     placed.

@@ -18,7 +18,7 @@ def optimal(pages: Pages, _: FloatArray, budget: int) -> IntArray:
 
 
 def proportional(pages: Pages, _: FloatArray, budget: int) -> IntArray:
-    """x ~ lambda."""
+    """Return visits in proportion to the rates, x ~ lambda."""
     return in_proportion(pages.rates, budget)
 
 
@@ -28,7 +28,7 @@ def uniform(pages: Pages, _: FloatArray, budget: int) -> IntArray:
 
 
 def weighted_optimal(pages: Pages, weights: FloatArray, budget: int) -> IntArray:
-    """The best visits."""
+    """Return the best visits for weights."""
     return pages.best(weights, budget)
 
 
@@ -38,7 +38,7 @@ def weighted_proportional(pages: Pages, weights: FloatArray, budget: int) -> Int
 
 
 def weighted_uniform(_: Pages, weights: FloatArray, budget: int) -> IntArray:
-    """x ~ w."""
+    """Return visits in proportion to the weights, x ~ w."""
     return in_proportion(weights, budget)
 
 
@@ -72,7 +72,7 @@ def is_convex(xy: Sequence[tuple[float, float]]) -> bool:
 
 
 def in_words(held: Sequence[bool]) -> str:
-    """How often something held.
+    """Return in words how often something held.
 
     >>> in_words([True, False, True])
     '2 of 3'

@@ -33,7 +33,7 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deviations:
-    """How many slots after its ideal time each crawl comes; before it, less than 0."""
+    """The deviations: how many slots after its ideal time each crawl comes; before it, less than 0."""
 
     slots: FloatArray
     released: NDArray[np.bool_]
@@ -45,7 +45,7 @@ class Deviations:
         return float(np.mean(np.abs(self.slots) <= slots + ROUNDING))
 
     def row(self, name: str) -> tuple[str, ...]:
-        """As a row of the page."""
+        """Return a row of the page."""
         late = float(np.mean(self.slots[self.released] <= 20 + ROUNDING))
         early = int(np.sum(self.slots[self.released] < -ROUNDING))
         shares = (f"{100 * self.within(slots):.1f}" for slots in WITHIN)
@@ -59,7 +59,7 @@ class Deviations:
         return Line(name, list(zip(within.tolist(), shares.tolist(), strict=True)))
 
     def histogram(self) -> list[Line]:
-        """For both kinds of crawls the share of each slot around the ideal time."""
+        """Return for both kinds of crawls the share of each slot around the ideal time."""
         edges = np.arange(-NEAR - 0.5, NEAR + 1.5)
         lines = []
         for kind, some in (("without a release time", ~self.released), ("with a release time", self.released)):
@@ -76,7 +76,7 @@ HEADS = (
 
 
 def deviations(ideal_s: FloatArray, released: NDArray[np.bool_], slots_each: int) -> Deviations:
-    """Of the least-cost assignment to ten crawlers in a day."""
+    """Return the deviations of the least-cost assignment to ten crawlers in a day."""
     began = process_time()
     assigned = assign(Slots.of(DAY_S, [slots_each] * CRAWLERS), ideal_s, released)
     seconds = process_time() - began
@@ -84,7 +84,7 @@ def deviations(ideal_s: FloatArray, released: NDArray[np.bool_], slots_each: int
 
 
 def independent(crawls: int, slots_each: int, rng: np.random.Generator) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Each ideal time anywhere in the day."""
+    """Draw each ideal time anywhere in the day."""
     return _some_released(rng.uniform(0.0, DAY_S, crawls), slots_each, rng)
 
 
@@ -129,7 +129,7 @@ def _in_time(release_s: FloatArray, slots_each: int) -> FloatArray:
 
 
 def write(page: Page) -> None:
-    """The section."""
+    """Write the section on slots."""
     page.section("Figure 10: transportation problem example")
     page.text(
         f"""One day, {CRAWLERS} equal crawlers with {SLOTS_EACH:,} slots each (86.4 ms), as many crawls as slots,

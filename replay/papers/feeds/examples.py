@@ -35,7 +35,7 @@ def areas(intensity: Intensity, points: FloatArray) -> tuple[FloatArray, FloatAr
 
 
 def write(page: Page) -> None:
-    """The section."""
+    """Write the section on the examples."""
     page.section("Examples 1 and 2, theorem 3")
     best = retrieval_points(EXAMPLE_1, 1)
     least, most = (float(expected_delay(EXAMPLE_1, [point])) for point in (float(best[0]), 0.0))

@@ -41,7 +41,7 @@ def mean_minutes(learnt: LearntRates, run: tuple[str, int]) -> float:
 
 
 def theorem_3(found: Clusters) -> tuple[int, int]:
-    """How many of the best points for the clusters fulfil equation 2, and of how many."""
+    """Return how many of the best points for the clusters fulfil equation 2, and of how many."""
     fulfilled = points = 0
     for pattern in found.centroids:
         intensity = Intensity.hourly(pattern)
@@ -53,7 +53,7 @@ def theorem_3(found: Clusters) -> tuple[int, int]:
 
 
 def write(work: Work, page: Page, learnt: LearntRates, everything: LearntRates) -> None:
-    """The section."""
+    """Write the section on hours."""
     page.section("Figures 10 and 12: the hours at which feeds post")
     daily = everything.clusters_of_daily
     page.text(

@@ -1,4 +1,4 @@
-"""How long a history to learn from: the delay of postings whose retrievals follow what was learnt in a window.
+"""The length of the history to learn from: the delay of postings whose retrievals follow what was learnt in a window.
 
 Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", sections 4.2 and 4.3. Figure 8: each day
 the rates of the last days decide how often each feed is retrieved. Figure 11: the hours at which a feed posted in the

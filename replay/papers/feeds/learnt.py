@@ -1,4 +1,6 @@
-"""What two weeks tell of each feed: its rate, and the hours at which it posts; as the paper learns them, and better."""
+"""The evidence of two weeks on each feed: its rate, and the hours at which it posts; as the paper learns them, and
+better.
+"""
 
 from functools import cached_property
 
@@ -30,7 +32,7 @@ class LearntRates:
 
     @cached_property
     def rates_to_come(self) -> FloatArray:
-        """What follows two such weeks, as the second week follows the first (`rates.recent`)."""
+        """Return the rates after two such weeks, as the second week follows the first (`rates.recent`)."""
         first = self.spans.counted(np.arange(len(self.spans)), START_S / 2, WEEK_S)
         learnt = RecentRates.fitted(first, self.spans.learnt - first[:, 0], WEEK_S[0] / HOUR_S)
         return HOURS_A_DAY * learnt.per_hour(self.spans.learnt[:, None] / 2.0)
@@ -57,12 +59,12 @@ class LearntRates:
 
     @cached_property
     def of_all(self) -> FloatArray:
-        """That, for each feed."""
+        """Return the common value for each feed."""
         return np.tile(self.common, (len(self.spans), 1))
 
     @cached_property
     def own(self) -> FloatArray:
-        """Each feed's own profile as it is; without postings the common one."""
+        """Return each feed's own profile; without postings the common one."""
         return np.where(self.spans.learnt[:, None] > 0, profiles(self.spans.hours_learnt), self.common)
 
     @cached_property
@@ -97,7 +99,7 @@ class LearntRates:
 
     @cached_property
     def drawn(self) -> FloatArray:
-        """Each feed's hours with postings, drawn towards that centroid."""
+        """Return each feed's hours with postings, drawn towards that centroid."""
         return profiles(self.spans.active_hours_learnt, self.likeliest, STRENGTH)
 
     def rates_at(self, feeds: IntArray, now_s: float) -> FloatArray:

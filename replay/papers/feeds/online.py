@@ -38,7 +38,7 @@ def by_index(learnt: LearntRates, per_day: float) -> Listed:
 
 
 def by_due_dates(learnt: LearntRates, per_day: float) -> Listed:
-    """The retrievals by `DueDates`, one by one, at the frequencies of theorem 1; learnt anew every hour."""
+    """Return the retrievals by `DueDates`, one by one, at the frequencies of theorem 1; learnt again every hour."""
     feeds = len(learnt.spans)
     per_hour = per_day * feeds * HOUR_S / DAY_S
     roots = np.sqrt(learnt.rates_at(np.arange(feeds), START_S))

@@ -8,7 +8,7 @@ from bestbefore.replay.papers.work import Work
 
 
 def write(work: Work, page: Page) -> None:
-    """See `papers.table.Write`."""
+    """Write the page, as `papers.table.Write` says."""
     spans = read_spans(work)
     spans[LIKE_PAPER_NAME] = like_paper(spans["all"])
     sets = {name: LearntRates(one) for name, one in spans.items()}

@@ -1,4 +1,6 @@
-"""What feed readers and crawlers do, at the same number of retrievals: Miniflux, Nutch, feedspool, fixed intervals."""
+"""The polling of feed readers and crawlers, at the same number of retrievals: Miniflux, Nutch, feedspool, fixed
+intervals.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -41,7 +43,7 @@ in our plans."""
 
 
 def polled(spans: Spans, spec: str) -> Measured:
-    """What a policy brings that decides from contact to contact, from the first day of the spans on."""
+    """Return the result of a policy that decides from contact to contact, from the first day of the spans on."""
     policy = parse_spec(spec)
     firsts = evenly(np.ones(len(spans))).first_s.tolist()
     moments = [
@@ -70,7 +72,7 @@ def mean_at(curve: Sequence[Measured], per_day: float) -> float | None:
 
 
 def write(work: Work, page: Page, learnt: LearntRates, found: Found) -> None:
-    """The section."""
+    """Write the section on pollers."""
     specs = [*AS_THEY_ARE.values(), *(spec for specs in tuned().values() for spec in specs)]
     brought = dict(zip(specs, work.each(partial(polled, learnt.spans), specs, "pollers"), strict=True))
     page.section("Against feed readers and crawlers at the same number of retrievals")

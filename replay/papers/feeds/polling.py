@@ -31,7 +31,7 @@ class Postings:
 
     @classmethod
     def of(cls, times_s: Sequence[FloatArray]) -> Self:
-        """From the postings of each feed."""
+        """Make postings from the times of each feed."""
         numbers = [times.size for times in times_s]
         return cls(np.concatenate([np.empty(0), *times_s]), np.repeat(np.arange(len(numbers)), numbers))
 
@@ -39,13 +39,13 @@ class Postings:
         return len(self.times_s)
 
     def between(self, start_s: float, end_s: float) -> "Postings":
-        """Those in [start_s, end_s)."""
+        """Return the postings in [start_s, end_s)."""
         kept = (self.times_s >= start_s) & (self.times_s < end_s)
         return Postings(self.times_s[kept], self.feeds[kept])
 
 
 class Schedules(Protocol):
-    """When each of F feeds is retrieved."""
+    """The interface of schedules: when each of F feeds is retrieved."""
 
     def delays_s(self, postings: Postings) -> FloatArray:
         """(n,) from each posting to the first retrieval at or after it; infinite where none follows."""
@@ -56,7 +56,7 @@ class Schedules(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spaced:
-    """Each feed at `first_s`, and every `spacing_s` before and after it; an infinite spacing: never."""
+    """A schedule of each feed at `first_s`, and every `spacing_s` before and after it; an infinite spacing: never."""
 
     first_s: FloatArray
     """(F,)"""
@@ -82,7 +82,7 @@ class Spaced:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recurrent:
-    """Each feed at its own points of every period."""
+    """A schedule of each feed at its own points of every period."""
 
     points_s: Sequence[FloatArray]
     """Of each feed, ascending in [0, period); without any it is never retrieved."""
@@ -102,7 +102,7 @@ class Recurrent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed:
-    """Each feed at moments that were written down."""
+    """A schedule of each feed at listed times."""
 
     moments_s: Sequence[FloatArray]
     """Of each feed, ascending."""
@@ -132,11 +132,11 @@ def _waiting_s(
 def policy_retrievals_s(
     policy: Policy, history: History, first_s: float, end_s: float, min_interval_s: float
 ) -> FloatArray:
-    """The moments at which a feed is retrieved when a validation policy says, from `first_s` on.
+    """Return the times at which a feed is retrieved when a validation policy says, from `first_s` on.
 
     After a retrieval at t the next is at max(expiry, t + min_interval_s), `min_interval_s` > 0; the last is the first
     at or after `end_s`, or the last that the policy asks for. What the policy knows of the feed is all that was posted
-    until t, since a feed dates its items. It is told what became of its verdict where it carries a state.
+    until t, since a feed dates its items. It learns the outcome of its verdict where it carries a state.
     """
     moments = [first_s]
     seen = int(history.times_s.searchsorted(first_s, side="right"))
@@ -155,7 +155,7 @@ def policy_retrievals_s(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What retrievals cost and what they bring, over some time."""
+    """The costs and results of retrievals over some time."""
 
     retrievals_per_day: float
     """Of a feed, on average."""
@@ -171,7 +171,7 @@ class Measured:
 
     @classmethod
     def of(cls, schedules: Schedules, postings: Postings, feeds: int, start_s: float, end_s: float) -> Self:
-        """Over [start_s, end_s) with postings of F = `feeds` feeds in it, which may be retrieved after the end."""
+        """Measure [start_s, end_s) with postings of F = `feeds` feeds in it, which may be retrieved after the end."""
         delays = schedules.delays_s(postings)
         never = np.isinf(delays)
         delays[never] = end_s - postings.times_s[never]

@@ -1,4 +1,4 @@
-"""Which feeds: how many post how often (figure 7), and how unevenly."""
+"""The population of feeds: how many post how often (figure 7), and how unevenly."""
 
 from collections.abc import Mapping
 
@@ -31,7 +31,7 @@ def burstiness(times_s: FloatArray) -> float:
 
 
 def write(page: Page, sets: Mapping[str, Spans]) -> None:
-    """The section."""
+    """Write the section on the population."""
     page.section("The feeds, and figure 7")
     page.text(
         f"""The paper watched {PAPER_FEEDS:,} feeds over three months; {PAPER_DAILY:,} of them posted once a day or

@@ -34,13 +34,13 @@ Key = tuple[str, str, int]
 
 
 def measure(sets: Mapping[str, LearntRates], key: Key) -> Measured:
-    """What a strategy brings."""
+    """Return the result of a strategy."""
     name, strategy, per_day = key
     spans = sets[name].spans
     return Measured.of(STRATEGIES[strategy](sets[name], per_day), spans.judged, len(spans), START_S, END_S)
 
 
 def measured(work: Work, sets: Mapping[str, LearntRates], keys: Sequence[Key]) -> dict[Key, Measured]:
-    """What each brings, the most expensive first."""
+    """Return the result of each strategy, the most expensive first."""
     ordered = sorted(set(keys), key=lambda key: (-key[2] * len(sets[key[0]].spans), key))
     return dict(zip(ordered, work.each(partial(measure, sets), ordered, "strategies"), strict=True))

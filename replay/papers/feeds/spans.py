@@ -77,7 +77,7 @@ class Spans:
 
     @cached_property
     def _keys(self) -> FloatArray:
-        """All postings on one axis, on which each feed has its own 90 days."""
+        """Return all postings on one axis, on which each feed has its own 90 days."""
         return np.concatenate([times + feed * END_S for feed, times in enumerate(self.times_s)])
 
     def counted(self, feeds: IntArray, t: float, windows_s: Sequence[float]) -> IntArray:
@@ -92,7 +92,7 @@ class Spans:
         return np.column_stack([until - before for before in after])
 
     def only(self, numbers: IntArray, name: str) -> "Spans":
-        """Some of them."""
+        """Return some of the feeds."""
         return Spans(name, [self.times_s[number] for number in numbers.tolist()])
 
 

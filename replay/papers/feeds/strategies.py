@@ -23,12 +23,12 @@ Points = Callable[[Intensity, int], FloatArray]
 
 
 def papers_points(intensity: Intensity, retrievals: int) -> FloatArray:
-    """By the paper's iterative refinement on half hours."""
+    """Return the points of the paper's iterative refinement on half hours."""
     return refined_points(intensity, retrievals, grid_h(intensity, retrievals))
 
 
 def evenly(per_day: FloatArray) -> Spaced:
-    """Each feed so many times a day, evenly spaced, the phases of the feeds spread; 0 is never."""
+    """Schedule each feed so many times a day, evenly spaced, the phases of the feeds spread; 0 is never."""
     with np.errstate(divide="ignore"):
         spacing = DAY_S / per_day
     phases = np.arange(1, per_day.size + 1) * GOLDEN % 1.0
@@ -36,7 +36,7 @@ def evenly(per_day: FloatArray) -> Spaced:
 
 
 def uniform(feeds: int, per_day: float) -> Spaced:
-    """Strategy 1."""
+    """Schedule the feeds by strategy 1, uniform."""
     return evenly(np.full(feeds, per_day))
 
 
@@ -85,7 +85,8 @@ def whole_visits(rates: FloatArray, weights: FloatArray | None, budget: int) -> 
 
 
 def weekly(visits: IntArray, profiles: FloatArray, points: Points = retrieval_points) -> Recurrent:
-    """So many visits (F,) in each week, which begins at any midnight; the days of a feed differ by one visit at most.
+    """Schedule so many visits (F,) in each week, which begins at any midnight; the days of a feed differ by one visit
+    at most.
 
     The days with one more are spread over the week, and begin on another one for each feed.
     """

@@ -42,7 +42,7 @@ Found = Mapping[Key, Measured]
 
 
 def found_for(work: Work, sets: Mapping[str, LearntRates]) -> Found:
-    """All that the section shows."""
+    """Return all that the section shows."""
     keys: list[Key] = [(LIKE_PAPER_NAME, name, per_day) for name in STRATEGIES for per_day in BUDGETS]
     keys += [(ALL, name, per_day) for name in SOLVED.values() for per_day in BUDGETS]
     keys += [(trace, name, 1) for trace in TRACED for name in SOLVED.values()]
@@ -135,7 +135,7 @@ def _write_figure_13(page: Page, found: Found) -> None:
         """Mean delays in minutes on the feeds like the paper's. Below the four of the paper, one thing after the other
         is made better: points by dynamic programming instead of refinement; each feed's own pattern, drawn to its
         cluster; rates to come instead of rates gone by. The last two do without a plan: due dates at the frequencies
-        of theorem 1 for rates that are learnt anew (`online/spacing.py`), and the index (`online/delay.py`), which is
+        of theorem 1 for rates that are learnt again (`online/spacing.py`), and the index (`online/delay.py`), which is
         looked at every ten minutes. These two learn from the judged weeks too, but only what retrievals have shown by
         then; and they spread the retrievals of all feeds evenly over the day, which a plan need not. The figure's
         values are not printed; at one retrieval they are those of table 1."""

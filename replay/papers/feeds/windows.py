@@ -47,7 +47,7 @@ def write(work: Work, page: Page, spans: Spans) -> list[Claim]:
     page.table(("figure 8: k in days", *map(str, RATE_DAYS)),
                [("mean delay", *(f"{found['rate', days]:.1f}" for days in RATE_DAYS))])
     page.figure("figure_8", "Figure 8: the window of rates", drawn(
-        [Line("theorem 1 anew each day", [(float(d), found["rate", d]) for d in RATE_DAYS], marked=True)],
+        [Line("theorem 1 each day", [(float(d), found["rate", d]) for d in RATE_DAYS], marked=True)],
         Scale("days of history"), Scale("mean delay, minutes")))
     page.table(("figure 11: k in weeks", *map(str, PATTERN_WEEKS)), [
         (kind, *(f"{found[kind, 7 * weeks]:.1f}" for weeks in PATTERN_WEEKS)) for kind in ("own", "drawn")

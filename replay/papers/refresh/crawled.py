@@ -31,7 +31,7 @@ REPEATED = 20
 
 @dataclass(frozen=True, slots=True)
 class Crawled:
-    """What a crawl in one order finds."""
+    """The results of a crawl in one order."""
 
     freshness: float
     age_days: float
@@ -91,7 +91,7 @@ def _periods(changed_days: NDArray[np.int64]) -> Iterator[Days]:
 
 
 def write(work: Work, page: Page) -> None:
-    """The section."""
+    """Write the section on crawling."""
     of_simulated, of_real = np.random.default_rng(SEED).spawn(2)  # each its own, so that neither depends on the other
     found = {"simulated": _crawls(simulated_pages(of_simulated), of_simulated)}
     page.section("Figure 15: experimental results for synchronisation-order policies")

@@ -15,7 +15,7 @@ from bestbefore.replay.papers.printed import HEADS, beside, rows_beside
 
 
 class Goal(NamedTuple):
-    """What is made best."""
+    """The goal that is optimised."""
 
     name: str
     allocate: Allocate
@@ -39,7 +39,7 @@ def age_gain(r: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A database."""
+    """A database of the examples."""
 
     table: str
     figure: str
@@ -55,7 +55,7 @@ class Example:
         return list(map(float, goal.allocate(self.rates, self.weights, self.budget)))
 
     def multiplier(self, goal: Goal) -> float:
-        """What one more refresh a day gains, the same for each element that is refreshed."""
+        """Return what one more refresh a day gains, the same for each element that is refreshed."""
         gains = [
             float(weight / rate**goal.power * goal.gain(np.array(rate / refreshes)))
             for rate, weight, refreshes in zip(self.rates, self.weights, self.refreshes(goal), strict=True)
@@ -89,7 +89,7 @@ def curve(goal: Goal, multiplier: float, weight: float, most_rate: float) -> lis
 
 
 def peak() -> tuple[float, float]:
-    """Where the freshness curve for multiplier 1 is highest: (lambda, f)."""
+    """Return where the freshness curve for multiplier 1 is highest: (lambda, f)."""
     r = np.linspace(1.0, 3.0, 200_001)
     refreshes = freshness_gain(r) / r
     best = int(refreshes.argmax())

@@ -13,7 +13,7 @@ DRAWN_UP_TO = 5.0
 
 
 def simulations() -> dict[tuple[Order, float], Simulated]:
-    """Each order at each ratio, from one seeded generator."""
+    """Simulate each order at each ratio, from one seeded generator."""
     rng = np.random.default_rng(SEED)
     return {(order, ratio): simulate(order, ratio, ELEMENTS, SWEEPS, rng) for order in Order for ratio in RATIOS}
 
@@ -39,7 +39,7 @@ def ratio_for(least_freshness: float) -> float:
 
 
 def write(page: Page) -> None:
-    """The section."""
+    """Write the section on orders."""
     found = simulations()
     page.section("Table II: freshness and age of the synchronisation orders")
     page.text(

@@ -6,7 +6,7 @@ from bestbefore.replay.papers.work import Work
 
 
 def write(work: Work, page: Page) -> None:
-    """See `papers.table.Write`. Traces are used if they are there: only Figure 15 looks at pages."""
+    """Write the page, as `papers.table.Write` says. Traces are used if they are there: only Figure 15 needs pages."""
     page.title("Effective page refresh policies for Web crawlers")
     page.text(
         """Cho, Garcia-Molina, ACM Transactions on Database Systems 28(4), 2003. Each printed value stands beside ours,

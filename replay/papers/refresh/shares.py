@@ -1,4 +1,4 @@
-"""Which shares of pages, by how often they change, give the values that Table VII prints."""
+"""The shares of pages, by how often they change, that give the values printed in Table VII."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Values:
 
 
 def simple_values(shares: FloatArray) -> Values:
-    """What needs no optimum; shares are (5,) or (n, 5)."""
+    """Return the values that need no optimum; shares are (5,) or (n, 5)."""
     rates = 1.0 / INTERVALS_DAYS
     same = np.full(5, REFRESHES_PER_DAY)
     mean_rate = np.atleast_1d(shares @ rates)
@@ -66,7 +66,7 @@ def all_shares(parts: int) -> FloatArray:
 
 
 def nearest(shares: FloatArray, printed: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-    """Of these shares those whose simple values lie nearest to the printed four, and the distance of each.
+    """Return those shares whose simple values lie nearest to the printed four, and the distance of each.
 
     The distance is the largest of the four, in units of the last digit printed.
     """

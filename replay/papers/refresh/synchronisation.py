@@ -1,4 +1,4 @@
-"""In which order the elements of a database are synchronised: freshness and age, in closed form and simulated.
+"""The order in which the elements of a database are synchronised: freshness and age, in closed form and simulated.
 
 Source: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers" (`refresh`), section 4 and Table II, for
 N elements which change at the same Poisson rate lambda and are each synchronised f times per unit of time on average;

@@ -55,10 +55,10 @@ def best(together: int) -> tuple[int, int]:
 
 
 def write(page: Page) -> None:
-    """The section."""
+    """Write the section on two elements."""
     page.section("Table III: estimation of benefits for different choices")
     page.text(
-        """Two elements: the first changes once in each ninth of a day, the second once a day, at a moment nobody knows.
+        """Two elements: the first changes once in each ninth of a day, the second once a day, at an unknown moment.
         With n refreshes that part an interval evenly, the copy is fresh for n / (2 (n+1)) of it longer: 1/4 of a day
         and 1/36 of a day for one refresh, as section 5.2 derives. In our copy of the paper the fractions of the table
         are damaged: 10/36 can be read, and 1/36 and 1/4 in section 5.2. The choices can be checked: they are what the
@@ -79,7 +79,7 @@ def write(page: Page) -> None:
 
 
 def fraction_shown(value: Fraction) -> str:
-    """In 36ths, or in 72nds, as a day of nine intervals gives them.
+    """Format a fraction in 36ths, or in 72nds, as a day of nine intervals gives them.
 
     >>> fraction_shown(Fraction(1, 4)), fraction_shown(Fraction(31, 72))
     ('9/36', '31/72')

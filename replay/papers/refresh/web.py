@@ -67,7 +67,7 @@ def faster_freshness(faster: float) -> tuple[float, float, float]:
 
 
 def write(page: Page) -> None:
-    """The sections."""
+    """Write the sections on the web."""
     choices = all_shares(PARTS)
     page.section("Table VII: freshness and age prediction based on the real Web data")
     as_in_text = choices[np.all(choices[:, :2] == OVERALL[:2], axis=1)]
@@ -159,7 +159,7 @@ def _faster(page: Page) -> None:
 
 
 def shares_shown(shares: FloatArray) -> str:
-    """In per cent, as a sentence has them.
+    """Format shares in per cent, for a sentence.
 
     >>> shares_shown(np.array([0.5, 0.25, 0.25]))
     '50 / 25 / 25 %'

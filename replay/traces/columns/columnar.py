@@ -60,8 +60,8 @@ class Table:
         """Return updates if no column is about requests. Clients that are not given are one."""
         if not any(column in ACCESS_COLUMNS for column in (*self.texts, *self.numbers)):
             return self.updates()
-        nobody = Text(np.zeros(len(self.times_s), dtype=np.int32), ("",))
-        clients, objects = self.texts.get("client", nobody), self.texts["object"]
+        no_clients = Text(np.zeros(len(self.times_s), dtype=np.int32), ("",))
+        clients, objects = self.texts.get("client", no_clients), self.texts["object"]
         statuses, validators, agents = self.numbers.get("status"), self.texts.get("validator"), self.texts.get("agent")
         return Accesses.of(
             self.times_s,

@@ -29,7 +29,7 @@ from bestbefore.replay.traces.skipped import Skipped, printable, shortened
 
 GZIPPED = ".gz"
 LIMITS = Limits(document_bytes=64 << 20, marks=5_000_000)
-"""Wider than live, where nobody knows who sends: the archive of a feed may be one document with all it ever posted."""
+"""Wider than live, where the sender is not known: the archive of a feed may be one document with all it ever posted."""
 MOST_READ_BYTES = LIMITS.document_bytes + 1
 """Of one document: enough to see that it is too large."""
 
@@ -141,10 +141,10 @@ class _Archive:
             elif known_s is None:
                 feed.posted_s[name] = time_s
             elif time_s != known_s:
-                notes["items told again with another time, the earlier one taken"] += 1
+                notes["items repeated with another time, the earlier one taken"] += 1
                 feed.posted_s[name] = min(time_s, known_s)
             else:
-                notes["items told again by another document"] += 1
+                notes["items repeated by another document"] += 1
 
     def updates(self) -> Updates:
         """Return the updates that were found. What could not be used is noted."""

@@ -20,7 +20,7 @@ from bestbefore.replay.traces.opening import OpenTrace, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 EARLIEST_S, LATEST_S = -31 * DAY_S, DAY_S
-"""How far from the delivery that the separating line tells of a Date is believed."""
+"""How far a Date may be from the delivery time of the separating line to be believed."""
 _SEPARATOR = re.compile(
     rb"From (?P<sender>.*?) +(?P<date>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
     rb"(?:[A-Z][a-z][a-z] +\d\d?|\d\d? +[A-Z][a-z][a-z]) .*\d{2}:\d{2}.*)"

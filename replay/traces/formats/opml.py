@@ -66,11 +66,11 @@ def _feeds(node: Any, folders: tuple[str, ...]) -> Iterator[ListedFeed]:
     for child in node:
         if not isinstance(child.tag, str):
             continue
-        told = {name.lower(): " ".join(value.split()) for name, value in child.attrib.items()}
-        title = told.get("title") or told.get("text", "")
-        address = told.get("xmlurl", "")
+        attributes = {name.lower(): " ".join(value.split()) for name, value in child.attrib.items()}
+        title = attributes.get("title") or attributes.get("text", "")
+        address = attributes.get("xmlurl", "")
         if 0 < len(address) <= LONGEST_CHARACTERS:
-            yield ListedFeed(_fetched(address), title, told.get("htmlurl", ""), "/".join(folders))
+            yield ListedFeed(_fetched(address), title, attributes.get("htmlurl", ""), "/".join(folders))
         yield from _feeds(child, (*folders, title) if title and child.tag.lower() == "outline" else folders)
 
 

@@ -27,7 +27,7 @@ class Accesses:
     requests: Requests
     statuses: NDArray[np.int16]
     sizes_bytes: NDArray[np.int64]
-    """Of the answer's body, or as near to it as the log tells."""
+    """Of the answer's body, or as near to it as the log says."""
     validator_ids: IdArray
     validators: tuple[str, ...]
     """Last-Modified, ETag or a hash of the body: of two answers with the same one, the object had not changed."""

@@ -4,14 +4,14 @@ Source: Bright, Gal, Raschid (`adaptive`), appendix A: an object has changed whe
 new size, which it has for at least two minutes. A log of today needs more care, for content codings, sessions and
 languages give one page several sizes at once. So here also (deviations):
 
-- Sizes that are told side by side are one era of the object. It ends, and the object has changed, when none of its
+- Sizes that are served side by side are one era of the object. It ends, and the object has changed, when none of its
   sizes outlives it. (Two minutes of overlap are allowed: as in the paper, servers of a farm are not updated at once.)
 - A client (or browser, if the log names them) must have seen both eras: what differs between clients is no update.
 - The same requests, had they met variants in random order, would have been parted so cleanly in time with a chance of
   at most 1 in 20.
 
 Validators are the better evidence. Where the log has them they take the place of sizes, and the last rule is not
-needed; nor is any client where Last-Modified tells of the update, which then also tells its time.
+needed; nor is any client where Last-Modified shows the update, and then also its time.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ from bestbefore.replay.traces.inference.accesses import UNKNOWN, WHOLE, Accesses
 from bestbefore.replay.traces.summary import counted
 
 HELD_S = 120.0
-"""How long a version must have been there, and how long it may still be told after the next has come."""
+"""How long a version must have been there, and how long it may still be served after the next has come."""
 LEAST_SHARE = 0.05
 """Of the requests between its first and its last, so many must have a version; fewer are downloads cut short."""
 MAJORITY = 0.5
@@ -49,13 +49,13 @@ class Inferred:
     doubtful: int
     """Apparent changes that are not among the updates, for want of evidence."""
     brief: int
-    """Validators that were told for less than two minutes, of objects with several: versions, or always another."""
+    """Validators that were served for less than two minutes, of objects with several: versions, or always another."""
 
     def summary(self) -> str:
         """Return how many updates were inferred and how sure they are, in one line."""
         left_out = f"; left out as doubtful: {counted(self.doubtful, 'apparent change')}" if self.doubtful else ""
         if self.brief:
-            left_out += f"; passed over, as told for less than two minutes: {counted(self.brief, 'validator')}"
+            left_out += f"; ignored, as served for less than two minutes: {counted(self.brief, 'validator')}"
         if not len(self.updates):
             return f"no update could be inferred, so that no hit can be stale{left_out}"
         return (
@@ -158,12 +158,12 @@ def _sightings(accesses: Accesses) -> _Sightings:
     has_validator = accesses.validator_ids >= 0
     whole = np.isin(accesses.statuses, (*WHOLE, UNKNOWN)) & (has_validator | (accesses.sizes_bytes >= 0))
     rows = np.flatnonzero(whole | (accesses.statuses == 304))
-    # By object and client, so that what a client was told last is the nearest before.
+    # By object and client, so that what a client was sent last is the nearest before.
     rows = rows[np.lexsort((requests.client_ids[rows], requests.object_ids[rows]))]
-    told = np.maximum.accumulate(np.where(whole[rows], np.arange(len(rows)), -1))
+    sent = np.maximum.accumulate(np.where(whole[rows], np.arange(len(rows)), -1))
     clients, objects = requests.client_ids[rows], requests.object_ids[rows]
-    known = (told >= 0) & (clients[told] == clients) & (objects[told] == objects)
-    rows, sources = rows[known], rows[told[known]]
+    known = (sent >= 0) & (clients[sent] == clients) & (objects[sent] == objects)
+    rows, sources = rows[known], rows[sent[known]]
     by_time = np.lexsort((rows, requests.object_ids[rows]))
     rows, sources = rows[by_time], sources[by_time]
     agents, clients = accesses.agent_ids[rows], requests.client_ids[rows]

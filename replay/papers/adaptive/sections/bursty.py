@@ -91,7 +91,7 @@ def _only(series: Sequence[Series], names: Collection[str]) -> list[Series]:
 
 
 def _claims(merged: Sequence[Sequence[Series]], alone: Sequence[Series]) -> list[Claim]:
-    """From the merged objects, all and those in a burst, and from the cyclic ones alone."""
+    """Return the claims on the merged objects, all and those in a burst, and on the cyclic ones alone."""
     short = [curve.name for curve in FIGURE_10_CURVES if "history" in curve.name]
     return [
         Claim(
@@ -156,7 +156,7 @@ def _comparable(series: Sequence[Series], name: str, alpha: float) -> bool | Non
 
 
 def with_burst_in_test(whole: Paired, objects: Collection[str]) -> list[str]:
-    """Those of the objects that have more than half of their updates in the days of the test."""
+    """Return those of the objects that have more than half of their updates in the days of the test."""
     start_s, end_s = ORIGIN_S + TRAINING_DAYS * DAY_S, ORIGIN_S + DAYS * DAY_S
     times = whole.updates.times_by_object()
     return [

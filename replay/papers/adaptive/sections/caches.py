@@ -1,4 +1,4 @@
-"""What changes where all clients have one cache."""
+"""The effect of one cache for all clients."""
 
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,

@@ -48,7 +48,7 @@ def aggregate_rates_per_hour(history: History, group: Group, t: float) -> list[f
 
 
 def intervals(scenario: Scenario) -> dict[str, list[tuple[float, float]]]:
-    """For each object, the times of each two requests of one client that follow each other."""
+    """Return for each object the times of each two successive requests of one client."""
     requests = scenario.requests
     order = np.lexsort((requests.times_s, requests.client_ids, requests.object_ids))
     objects, clients, times = (column[order] for column in (requests.object_ids, requests.client_ids, requests.times_s))
@@ -62,7 +62,9 @@ def intervals(scenario: Scenario) -> dict[str, list[tuple[float, float]]]:
 def errors(
     scenario: Scenario, spans: Mapping[str, Sequence[tuple[float, float]]], name: str
 ) -> dict[str, Counter[int]]:
-    """Of one object, how often each policy was off by how much: the actual updates less the whole ones estimated."""
+    """Return for one object how often each policy was off by how much: the actual updates less the estimated whole
+    ones.
+    """
     history, group = scenario.known.history(name), scenario.known.group(name)
     found: dict[str, Counter[int]] = {policy: Counter() for policy in POLICIES}
     for cached_s, asked_s in spans[name]:

@@ -1,4 +1,4 @@
-"""Why plain TTL is hard to beat at low stale rates with one shared cache: reasons, each measured by replays."""
+"""The reasons why plain TTL is hard to beat at low stale rates with one shared cache, each measured by replays."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -33,10 +33,10 @@ SAMPLES = 200
 ALMOST_NOTHING = 1e-9
 """A theta at which a copy is served only in hours without any update."""
 KNOWN_UPDATES = ((0, 10), (10, 50), (50, 200), (200, None))
-"""Objects are told apart by how many updates are known of each when the test begins: from, and below."""
+"""Objects are grouped by how many updates are known of each when the test begins: from, and below."""
 TYPICAL = "ttl:alpha=0.05"
 RECORDED = "as recorded"
-SAMPLED = "as recorded, objects drawn anew: from the 10th to the 90th percentile"
+SAMPLED = "as recorded, resampled objects: from the 10th to the 90th percentile"
 CLIENTS = "a cache for each client"
 RATES_KNOWN = "rates known beforehand"
 NO_BURSTS = "independent updates"
@@ -83,7 +83,7 @@ def write(work: Work, page: Page, whole: Paired) -> None:
     answer.text(
         """For use, behind one cache: give `indhist` or `agghist` a `max_ttl`, of about an hour for 1 or 2 % stale hits,
         of some hours for 5 %; the default of a day changes nothing. (The bounds were chosen on the very days they are
-        measured on.) How little a difference of some hundredths means is in the row with objects drawn anew."""
+        measured on.) How little a difference of some hundredths means is in the row with resampled objects."""
     )
 
 
@@ -169,7 +169,7 @@ def _by_known_updates(trace: Paired) -> dict[str, set[str]]:
 
 
 def _new_hours(trace: Paired, objects: Collection[str]) -> tuple[int, int]:
-    """Of the updates of these objects in the test, how many come in an hour of the day without one before; and all."""
+    """Return how many updates of these objects in the test come in an hour of the day without one before; and all."""
     new = updates = 0
     for name, times_s in trace.updates.times_by_object().items():
         if name in objects:
@@ -197,7 +197,7 @@ def _write_variants(work: Work, page: Page, rest: Paired) -> dict[str, Cells]:
     found = {what: cells(work, scenario, what) for what, scenario in scenarios.items()}
     page.text(
         f"""**If one thing were other than it was.** One cache, but for the row of the clients'; cells as above. Objects
-        drawn anew: as many of the same objects, with repetition, {SAMPLES} times. Rates known: the same fifteen days
+        resampled: as many of the same objects, with repetition, {SAMPLES} times. Rates known: the same fifteen days
         came {REPEATED} times before. Independent: updates are drawn, with the object's mean rate in each hour of the
         day, so that there are no bursts. Shuffled: gaps keep their lengths and lose the hours of the day. Observed:
         what contacts show, at each whether the object changed and when last."""

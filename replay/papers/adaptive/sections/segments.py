@@ -102,7 +102,9 @@ def _span(hour: int) -> tuple[float, float]:
 
 
 def _gain(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """By how much log-likelihood two rates are better than one for the updates and hours of two intervals, in ln N."""
+    """Return by how much log-likelihood two rates are better than one for the updates and hours of two intervals, in ln
+    N.
+    """
     together = one[0] + other[0], one[1] + other[1]
     gain = log_likelihood(*one) + log_likelihood(*other) - log_likelihood(*together)
     return gain / math.log(PRINTED_UPDATES)

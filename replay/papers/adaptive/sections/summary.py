@@ -1,4 +1,4 @@
-"""What stands at the top of the page: each finding of the paper beside ours."""
+"""The summary at the top of the page: each finding of the paper beside ours."""
 
 from collections.abc import Sequence
 

@@ -80,8 +80,8 @@ def test_what_several_documents_list_is_one_posting(archive: Archive) -> None:
     reading = read_trace(folder, None)
     assert rows(reading) == [(day_s(day), "Blog") for day in (1, 2, 3)]
     assert list(reading.skipped.remarks()) == [
-        f"{folder}: items told again by another document: 2",
-        f"{folder}: items told again with another time, the earlier one taken: 1",
+        f"{folder}: items repeated by another document: 2",
+        f"{folder}: items repeated with another time, the earlier one taken: 1",
     ]
 
 

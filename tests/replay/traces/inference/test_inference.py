@@ -139,7 +139,7 @@ def test_versions_that_are_told_too_briefly_are_counted_if_validators_tell_them(
     """Each minute another ETag, or another size; and one that stays, of which only the end of the log is brief."""
     each_minute = range(0, 600, 60)
     assert inferred(*((t, "x", f'"{t}"') for t in each_minute)).summary() == (
-        "no update could be inferred, so that no hit can be stale; passed over, as told for less than two minutes: "
+        "no update could be inferred, so that no hit can be stale; ignored, as served for less than two minutes: "
         "10 validators"
     )
     assert inferred(*((t, "x", 100 + t) for t in each_minute)).brief == 0
