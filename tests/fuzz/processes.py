@@ -68,7 +68,7 @@ class ProxyProcess:
     @property
     def faults(self) -> list[str]:
         """Lines that tell of an exception."""
-        telling = ("Traceback", "fault in bestbefore", "Error")
+        telling = ("Traceback", "bug in bestbefore", "Error")
         return [line for line in self.said if line.startswith('  File "') or any(words in line for words in telling)]
 
     @property

@@ -59,7 +59,7 @@ def test_who_is_one_too_many_is_told_at_once_and_the_others_are_served(start_pro
         assert float(refused[1]) > LIMIT / 2
     lines = [line for line in said(proxy) if "WARNING" in line or "ERROR" in line]
     assert len(lines) == 1, lines
-    assert "refused since the last such line" in lines[0]
+    assert "refused at a limit since the last such line" in lines[0]
 
 
 def test_an_idle_connection_makes_room_for_a_new_one(start_proxy: Any, start_origin: Any) -> None:

@@ -81,7 +81,7 @@ def test_a_file_that_cannot_be_used_is_refused_once_and_the_old_one_stays(
     assert proxy.metric("bestbefore_config_reload_failures_total") == len(changes)
 
     config.write_text(good + '[proxy]\nkeep = "1d"\noffline = true\n')
-    assert proxy.hears("next start:").rstrip().endswith("next start: keep")
+    assert proxy.hears("need a restart:").rstrip().endswith("need a restart: keep")
     assert proxy.get(origin.url + "/other").status == 504, "it is offline now"
     assert proxy.get(url).is_hit
     assert len(origin.contacts) == 1

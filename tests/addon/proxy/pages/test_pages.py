@@ -97,7 +97,7 @@ def test_a_private_key_beside_the_certificate_is_never_shown(site: PageContents)
 
 def test_a_file_without_certificate_is_refused(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_bytes(KEY)
-    with pytest.raises(ValueError, match=r"ca\.pem: there is no certificate"):
+    with pytest.raises(ValueError, match=r"ca\.pem: contains no certificate"):
         PageContents.of("http://127.0.0.1:8080", tmp_path / "ca.pem", tmp_path / "ca.pem")
 
 
