@@ -19,8 +19,8 @@ from bestbefore.replay.commands.scenario_options import jobs_option, scenario_op
 from bestbefore.replay.commands.trace_options import read_given, trace_options
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
+from bestbefore.replay.report.configuration import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.facts import facts
-from bestbefore.replay.report.rules import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.words import percent
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.engines import Engines

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from bestbefore.replay.report.count_files import Row, csv_text, json_text
 from bestbefore.replay.report.html import NO_PARTS, Parts, page
 from bestbefore.replay.report.measure import Measure
-from bestbefore.replay.report.tables import Row, csv_text, json_text
 from bestbefore.replay.report.words import words
 from bestbefore.replay.sweeps.sweep import Result
 from bestbefore.replay.whole_file import whole_file

@@ -14,9 +14,9 @@ import numpy as np
 
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.feeds.learning_windows import delays_at_points_s
-from bestbefore.replay.planning.learnt import learnt
 from bestbefore.replay.planning.moments import Crawls, crawls_of, evenly
 from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan, rival
+from bestbefore.replay.planning.trace_objects import learnt
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.columns.files import read_updates
 

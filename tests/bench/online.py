@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from compared.index_scheduler import IndexScheduler
 from results_page import write_page
 
 from bestbefore.policies.prefetch.allocation import continuous, objectives
-from bestbefore.policies.prefetch.online.index import IndexScheduler
 from bestbefore.policies.prefetch.online.spacing import DueDates
 from bestbefore.policies.units import HOUR_S, FloatArray
 

@@ -18,8 +18,6 @@ from mitmproxy.proxy.layers.http._http_h2 import BufferedH2Connection
 
 RESETS, RESETS_PER_S = 200, 10
 IDLE_FRAMES, IDLE_FRAMES_PER_S = 1000, 50
-STREAMS = 100
-"""How many a client may have at a time, as the library h2 announces and enforces."""
 
 _IDLE = (frames.PingFrame, frames.SettingsFrame, frames.PriorityFrame, frames.ExtensionFrame)
 

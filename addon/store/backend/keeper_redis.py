@@ -10,8 +10,8 @@ from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT, WANTS_KEPT_DAYS, Want
 from bestbefore.addon.store.backend.keys import Keys, host_of
-from bestbefore.addon.store.backend.reading import count_of, counts_of, text_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
+from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
 from bestbefore.policies.units import DAY_S
 
 PLAN_KEPT_S = 30 * DAY_S

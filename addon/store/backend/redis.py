@@ -29,9 +29,9 @@ from bestbefore.addon.store.backend.interface import (
 from bestbefore.addon.store.backend.keeper_redis import RedisKeeper
 from bestbefore.addon.store.backend.keys import Keys, host_of, variant_of
 from bestbefore.addon.store.backend.migration import rename_copies
-from bestbefore.addon.store.backend.reading import number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
+from bestbefore.addon.store.backend.replies import number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.faults import Faults, shown
 from bestbefore.addon.store.cache.steady import Looked

@@ -8,8 +8,8 @@ from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import pairs
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.backend.keys import Keys, host_of
-from bestbefore.addon.store.backend.reading import count_of, counts_of, text_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
+from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
 
 REQUESTS_KEPT = 5_000
 """Of how many objects of a registrable domain the requests are counted."""

@@ -8,7 +8,7 @@ import numpy as np
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Measured, Schedules
 from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness
 from bestbefore.replay.papers.feeds.runs import BOTH, ONLINE, PLANNED, STRATEGIES, UNIFORM

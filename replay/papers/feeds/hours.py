@@ -10,7 +10,7 @@ from bestbefore.policies.models.patterns import Clusters
 from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes
 from bestbefore.policies.units import BINS, FloatArray
-from bestbefore.replay.papers.feeds.learnt import STRENGTH, LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import STRENGTH, LearntRates
 from bestbefore.replay.papers.feeds.polling import Measured
 from bestbefore.replay.papers.feeds.runs import BUDGETS
 from bestbefore.replay.papers.feeds.spans import END_S, START_S

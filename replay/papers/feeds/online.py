@@ -8,7 +8,7 @@ import numpy as np
 from bestbefore.policies.prefetch.online.delay import DelayIndex
 from bestbefore.policies.prefetch.online.spacing import DueDates
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
-from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Listed
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import evenly

@@ -1,7 +1,7 @@
 """The page of the paper."""
 
 from bestbefore.replay.papers.feeds import crawlers, examples, hours, pollers, population, tables, windows
-from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, like_paper, read_spans
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work

@@ -12,7 +12,7 @@ import numpy as np
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Listed, Measured, policy_retrievals_s
 from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLINE, PLANNED, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S, Spans

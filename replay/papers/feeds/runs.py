@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from bestbefore.replay.papers.feeds import online
-from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Measured, Schedules
 from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import both, divided, papers_points, timed, uniform

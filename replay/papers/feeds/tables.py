@@ -7,7 +7,7 @@ import numpy as np
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 from bestbefore.replay.papers.claims import Claim, verdict
-from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Measured, Spaced
 from bestbefore.replay.papers.feeds.runs import (
     ALLOCATION,

@@ -2,7 +2,7 @@ import csv
 import io
 import json
 
-from bestbefore.replay.report.tables import csv_text, json_text
+from bestbefore.replay.report.count_files import csv_text, json_text
 
 ROWS = [
     {"policy": "ttl", "params": {"alpha": 0.1}, "cache": "shared", "hits": 3},

@@ -7,7 +7,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.rules import Rules
 from bestbefore.replay.candidates import CANDIDATES
 from bestbefore.replay.recommend import Choice, Recommendation, live
-from bestbefore.replay.report.rules import summary, toml
+from bestbefore.replay.report.configuration import summary, toml
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.sweeps.grid import points_of
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from bestbefore.addon.store.backend.interface import Tombstone
-from bestbefore.addon.store.backend.reading import count_of, counts_of, number_of, pass_on_tombstone, text_of
+from bestbefore.addon.store.backend.replies import count_of, counts_of, number_of, pass_on_tombstone, text_of
 
 
 def test_text_is_text_or_nothing():

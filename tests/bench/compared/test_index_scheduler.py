@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from compared.index_scheduler import IndexScheduler, reached_after_h, refresh_index
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.prefetch.allocation import continuous, objectives
-from bestbefore.policies.prefetch.online.index import IndexScheduler, reached_after_h, refresh_index
 
 HOUR = 3600.0
 few = settings(max_examples=100, derandomize=True, deadline=None)

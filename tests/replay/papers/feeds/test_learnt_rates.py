@@ -5,7 +5,7 @@ import pytest
 
 from bestbefore.policies.units import DAY_S, HOUR_S
 from bestbefore.replay.papers.feeds import online
-from bestbefore.replay.papers.feeds.learnt import LearntRates
+from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.runs import ONLINE, PLANNED, STRATEGIES, TIMING, UNIFORM, measure, measured
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
 from bestbefore.replay.papers.work import Work
