@@ -372,7 +372,7 @@ class Store:
             await self._link.up.wait()
             try:
                 await self.flush()
-                if not self._tombstones.waiting:
+                if not self._tombstones.is_waiting(tombstone):
                     return await remove(self._link.backend, tombstone)
                 if self._write_behind.refusal is not None:
                     raise self._write_behind.refusal

@@ -21,6 +21,7 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
+from bestbefore.addon.store.cache.write_behind import any_of
 from bestbefore.policies.units import DAY_S
 
 WAITING_BYTES = 64 * 1024 * 1024
@@ -198,6 +199,11 @@ class Copies:
     @property
     def hot_bytes(self) -> float:
         return self._hot.size_bytes
+
+    def snapshot(self) -> Callable[[], bool]:
+        """Return a test whether any of these copies waits still."""
+        waiting = [put for variants in self._waiting.values() for put in variants.values()]
+        return any_of(waiting, lambda put: self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put)
 
     async def write(self, backend: Backend) -> None:
         """Write a batch of those that wait; a full backend refuses it. Raises UnavailableError, UnwritableError."""

@@ -17,6 +17,7 @@ from bestbefore.addon.store.cache.gains import gain_of, loss_of, total
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
+from bestbefore.addon.store.cache.write_behind import any_of
 
 WAITING_OBSERVATIONS = 50_000
 """How many observations may wait to be written; beyond it new ones are answered, and not kept."""
@@ -160,6 +161,11 @@ class Histories:
             known.version = None
 
     # To the backend
+
+    def snapshot(self) -> Callable[[], bool]:
+        """Return a test whether any of these observations waits still."""
+        waiting = [(known, lesson.seen) for known in self._waiting.values() for lesson in known.lessons]
+        return any_of(waiting, lambda item: any(lesson.seen is item[1] for lesson in item[0].lessons))
 
     async def write(self, backend: Backend) -> None:
         """Write a batch of what waits. Raises UnavailableError, UnwritableError."""

@@ -75,6 +75,11 @@ class Planning:
         """The number of wants that wait to be written."""
         return len(self._wants)
 
+    def snapshot(self) -> Callable[[], bool]:
+        """Return a test whether any of these wants waits still."""
+        wants = self._wants
+        return lambda: self._wants is wants and bool(wants)
+
     async def write(self, backend: Backend) -> None:
         """Write the wants. Raises UnavailableError, UnwritableError; they wait on then."""
         wants, self._wants = self._wants, Counter()
@@ -84,7 +89,8 @@ class Planning:
             for (want, _), error in parts:
                 self._faults.add("wants", f"the demand for {shown(want.url)} cannot be counted in the store: {error}")
         except BaseException:
-            self._wants.update(wants)
+            wants.update(self._wants)
+            self._wants = wants
             raise
 
     async def wanted(self) -> Wanted | None:

@@ -37,6 +37,11 @@ class RequestCounter:
         for url in [url for url in self._counts if matches(url)]:
             del self._counts[url]
 
+    def snapshot(self) -> Callable[[], bool]:
+        """Return a test whether any of these counts waits still."""
+        counts = self._counts
+        return lambda: self._counts is counts and bool(counts)
+
     async def write(self, backend: Backend) -> None:
         """Write all that waits. Raises UnavailableError, UnwritableError; it waits on then."""
         counts, self._counts = self._counts, Counter()
@@ -44,5 +49,6 @@ class RequestCounter:
             for (url, _), error in await write_each(list(counts.items()), lambda part: backend.tally(dict(part))):
                 self._faults.add("requests", f"requests of {shown(url)} cannot be counted in the store: {error}")
         except BaseException:
-            self._counts.update(counts)
+            counts.update(self._counts)
+            self._counts = counts
             raise

@@ -12,6 +12,7 @@ from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Pattern, matches_stars
 from bestbefore.addon.store.backend.interface import Backend, KeptCopy, Tombstone, Versioned
 from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.addon.store.cache.write_behind import any_of
 from bestbefore.policies.units import DAY_S
 
 TOMBSTONES_KEPT_S = DAY_S
@@ -212,6 +213,16 @@ class Tombstones:
         for tombstone in await backend.add_tombstones(batch, self.applied_number):
             self.add(tombstone)
             self.mark_applied(tombstone)
+
+    def is_waiting(self, tombstone: Tombstone) -> bool:
+        """Whether this tombstone, or one that came in its place, is not written to the backend yet."""
+        if not tombstone.exact:
+            return tombstone in self._waiting_of_patterns
+        return (tombstone.pattern, tombstone.histories) in self._waiting_of_urls or self._all_dead_s is not None
+
+    def snapshot(self) -> Callable[[], bool]:
+        """Return a test whether any of these tombstones waits still."""
+        return any_of([*self._waiting_of_urls.values(), *self._waiting_of_patterns], self.is_waiting)
 
     async def write(self, backend: Backend) -> None:
         """Write a batch to the backend. Raises UnavailableError, UnwritableError."""

@@ -30,6 +30,9 @@ class Part(Protocol):
     def waiting(self) -> int:
         """The number of entries that wait to be written."""
 
+    def snapshot(self) -> Callable[[], bool]:
+        """Return a test whether any of what waits now waits still."""
+
     async def write(self, backend: Backend) -> None:
         """Write a batch; an entry that cannot be written even alone is dropped and counted.
 
@@ -161,8 +164,10 @@ class WriteBehind:
         self._faults.add("fault", "the store could not be written to: this is a bug in bestbefore", error=error)
 
     async def flush(self) -> bool:
-        """Write all that waits; whether that could be done now."""
-        while any(part.waiting for part in self._parts):
+        """Write all that waits now, whatever comes meanwhile; whether that could be done."""
+        async with self.writing:  # what is being written waits, too
+            waiting = [part.snapshot() for part in self._parts]
+        while any(still() for still in waiting):
             if not await self._write_round():
                 return False
         return not self._link.down
@@ -175,7 +180,9 @@ class WriteBehind:
             await asyncio.gather(self._task, return_exceptions=True)
         with suppress(TimeoutError, StoreInputError):
             async with asyncio.timeout(CLOSE_S):
-                while not await self.flush() and any(part.waiting for part in self._parts):
+                while any(part.waiting for part in self._parts):
+                    if await self.flush():
+                        continue
                     await asyncio.sleep(RETRY_FIRST_S)
                     if self._link.down:
                         await self._try_to_connect()
@@ -186,3 +193,14 @@ async def _happens(event: asyncio.Event, within_s: float) -> bool:
         async with asyncio.timeout(within_s):
             await event.wait()
     return event.is_set()
+
+
+def any_of[T](items: list[T], waits: Callable[[T], bool]) -> Callable[[], bool]:
+    """Return a test whether any of the items waits. Each is asked about until it does not, once in all."""
+
+    def still() -> bool:
+        while items and not waits(items[-1]):
+            items.pop()
+        return bool(items)
+
+    return still

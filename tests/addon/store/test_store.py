@@ -616,3 +616,29 @@ async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, 
     assert len([message for message in said() if "disk" in message]) == 1
     assert "the store accepts writes again" in said()
     server.kill()
+
+
+async def test_a_flush_ends_although_more_comes_all_the_time(store, copy_of, observe, monkeypatch):
+    at_s = time.time()
+    written, rounds = store._write_behind._write_round, 0
+
+    async def write_round():
+        nonlocal rounds
+        rounds += 1
+        assert rounds < 50
+        done = await written()
+        await store.learn(observe(URL, at_s + rounds, str(rounds)))
+        for url in (URL, f"{URL}/{rounds}"):
+            store.put(copy_of(url, b"x", at_s + rounds), b"x")
+            store.drop(f"{url}/gone")
+            store.requested(url)
+            store.planning.want(url, "")
+        return done
+
+    await store.learn(observe(URL, at_s, "0"))
+    store.put(copy_of(URL, b"0", at_s), b"0")
+    store.drop(f"{URL}/dropped")
+    monkeypatch.setattr(store._write_behind, "_write_round", write_round)
+    assert await store.flush()
+    monkeypatch.undo()
+    assert not store._tombstones.waits(f"{URL}/dropped")

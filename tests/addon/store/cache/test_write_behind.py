@@ -11,7 +11,7 @@ from bestbefore.addon.store.cache import write_behind
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
-from bestbefore.addon.store.cache.write_behind import WriteBehind
+from bestbefore.addon.store.cache.write_behind import WriteBehind, any_of
 
 
 class Part:
@@ -19,12 +19,18 @@ class Part:
 
     def __init__(self, *errors):
         self.waiting = 3
+        self.writes = 0
         self.errors = list(errors)
         self.written = asyncio.Event()
+
+    def snapshot(self):
+        left = self.waiting - 1
+        return lambda: self.waiting > 0 and self.writes <= left
 
     async def write(self, backend):
         if self.errors:
             raise self.errors.pop(0)
+        self.writes += 1
         self.waiting -= 1
         if not self.waiting:
             self.written.set()
@@ -164,3 +170,31 @@ async def test_a_clean_stop_waits_only_so_long(start, monkeypatch):
     _, made = await start(Stuck())
     async with asyncio.timeout(20):
         await made.close()
+
+
+async def test_a_flush_writes_what_waits_when_it_begins_and_not_what_comes_meanwhile(start):
+    class Steady(Part):
+        """One more waits after each write."""
+
+        async def write(self, backend):
+            await super().write(backend)
+            self.waiting += 1
+            assert self.writes < 100
+
+    part = Steady()
+    _, made = await start(part)
+    assert await asyncio.wait_for(made.flush(), 5)
+    assert (part.writes, part.waiting) == (3, 3)
+    part.waiting = 0
+    await made.close()
+
+
+def test_items_are_asked_about_until_they_wait_no_more():
+    left, asked = {1, 2}, []
+    still = any_of([1, 2, 3], lambda item: asked.append(item) or item in left)
+    assert still()
+    left.remove(2)
+    assert still()
+    left.remove(1)
+    assert not still()
+    assert asked == [3, 2, 2, 1, 1]
