@@ -21,8 +21,8 @@ STANDARD_LIBRARY = {
 POLICIES = STANDARD_LIBRARY | {"numpy", "scipy", "bestbefore.policies"}
 CORE = POLICIES | {
     "http_sf", "publicsuffixlist",
-    "bestbefore.addon.engine", "bestbefore.addon.feeds", "bestbefore.addon.rfc9111", "bestbefore.addon.rules",
-    "bestbefore.addon.domain",
+    "bestbefore.addon.charts", "bestbefore.addon.domain", "bestbefore.addon.engine", "bestbefore.addon.feeds",
+    "bestbefore.addon.rfc9111", "bestbefore.addon.rules",
 }
 FEEDS = CORE | {"brotli", "codecs", "lxml", "xml.parsers.expat", "zlib"}
 
@@ -31,7 +31,11 @@ IMPURE_CALLS = {"open", "print", "input", "exec", "eval", "now", "utcnow", "toda
 
 PURE_FILES = [
     *((path, POLICIES) for path in sorted((ROOT / "policies").rglob("*.py"))),
-    *((path, CORE) for folder in ("engine", "rfc9111") for path in sorted((ROOT / "addon" / folder).rglob("*.py"))),
+    *(
+        (path, CORE)
+        for folder in ("charts", "engine", "rfc9111")
+        for path in sorted((ROOT / "addon" / folder).rglob("*.py"))
+    ),
     *((path, FEEDS) for path in sorted((ROOT / "addon" / "feeds").rglob("*.py"))),
     *((ROOT / "addon" / name, CORE) for name in ("rules.py", "domain.py")),
 ]

@@ -1,7 +1,7 @@
 from xml.etree import ElementTree as ET
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.report.figure import figure
+from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.sweeps.grid import Point
 from bestbefore.replay.sweeps.sweep import Result
