@@ -1,18 +1,21 @@
 """Requests that mitmproxy forwards itself: those that ask for an upgrade, and have no content."""
 
 import asyncio
+import re
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.origin.framing import MADE_HERE
+from bestbefore.addon.proxy.origin.framing import FIELD_LINE, MADE_HERE
 from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.fields.connection import connection_options, end_to_end
 from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +61,15 @@ def sent_fields(request: Request, site: Site) -> Fields:
 
 
 def is_understood(request: Request, head: Head) -> bool:
-    """Whether an answer can be passed on: it is final and framed in one way, or switches to what was asked for.
+    """Whether an answer can be passed on: it has nothing but fields, and is final and framed in one way, or switches to
+    what was asked for.
 
     mitmproxy takes an interim response for the final one, and content in another coding for content that ends with the
     connection.
     """
+    lines = (f"{name}: {value}".encode("latin-1", "replace") for name, value in head.fields.raw)
+    if not all(FIELD_LINE.fullmatch(line) for line in lines):
+        return False
     if head.status != 101:
         codings = [coding.lower() for coding in head.fields.values("transfer-encoding")]
         return 200 <= head.status <= 599 and codings in ([], ["chunked"])
@@ -75,7 +82,9 @@ def passed_head(passing: Passing, head: Head, now_s: float, site: Site) -> Head:
     """The head of a response as the client gets it."""
     member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=passing.why)
     passed = heads.passed_on(head, now_s, member, site)
-    return replace(passed, fields=_with_framing(head.fields, passed.fields.without({piggyback.UPDATES.lower()})))
+    reason = _CONTROL.sub("", head.reason)  # mitmproxy takes it as it comes
+    fields = _with_framing(head.fields, passed.fields.without({piggyback.UPDATES.lower()}))
+    return replace(passed, reason=reason, fields=fields)
 
 
 def _with_framing(original: Fields, fields: Fields) -> Fields:

@@ -283,7 +283,8 @@ class BestBefore:
             flow.kill()
             return
         response.http_version = "HTTP/1.1"  # ours, whatever the origin's is (RFC 9112 2.3)
-        response.headers.fields = pairs_of(service.passed(passing, head).fields)
+        passed = service.passed(passing, head)
+        response.reason, response.headers.fields = passed.reason, pairs_of(passed.fields)
         if response.status_code != 101:
             response.stream = True
 

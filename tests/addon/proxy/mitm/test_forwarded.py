@@ -63,6 +63,15 @@ def test_an_answer_whose_end_others_may_see_elsewhere_is_refused(codings: tuple[
     assert is_understood(passing(*UPGRADE).request, Head(200, fields)) is understood
 
 
+@pytest.mark.parametrize("line", [("A", "b\0c"), ("A b", "c"), ("A", "b\rC: d"), ("", "a")])
+def test_an_answer_with_a_field_that_is_none_is_refused(line: tuple[str, str]) -> None:
+    assert not is_understood(passing(*UPGRADE).request, Head(200, Fields([line])))
+
+
+def test_control_characters_of_a_reason_are_removed() -> None:
+    assert passed_head(passing(*UPGRADE), Head(200, Fields(), "a\0b"), 0.0, SITE).reason == "ab"
+
+
 def test_the_answer_says_why_it_went_past_the_cache() -> None:
     head = passed_head(passing(*UPGRADE), Head(200, Fields([("Update-History", "1;since=0")])), 0.0, SITE)
     assert head.fields.get("cache-status") == "bestbefore; fwd=bypass; fwd-status=200; detail=upgrade"
