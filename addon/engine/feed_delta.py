@@ -84,7 +84,7 @@ def head_of(head: Head, base: Base, size: int, coding: str) -> Head:
 
 
 def _vary(lines: Sequence[str]) -> str:
-    """By what a delta was chosen, besides what the 200 was chosen by."""
+    """Return the value of Vary with what the delta was chosen by, besides what the 200 was chosen by."""
     names = [name for line in lines for name in list_members(line)]
     if "*" in names:
         return "*"

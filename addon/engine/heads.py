@@ -20,7 +20,7 @@ def from_copy(request: Request, copy: Copy, now_s: float, status_member: str, si
 
 
 def passed_on(head: Head, now_s: float, status_member: str, site: Site) -> Head:
-    """A response of the origin on its way to the client; a Date is added where there is none (RFC 9110 6.6.1)."""
+    """Return the head of an origin's response for the client; a Date is added where there is none (RFC 9110 6.6.1)."""
     fields = end_to_end(head.fields)
     if "date" not in fields:
         fields = fields.added(("Date", format_http_date(now_s)))
@@ -28,12 +28,12 @@ def passed_on(head: Head, now_s: float, status_member: str, site: Site) -> Head:
 
 
 def interim(head: Head, site: Site) -> Head:
-    """An interim response of the origin on its way to the client."""
+    """Return the head of an origin's interim response for the client."""
     return Head(head.status, end_to_end(head.fields).added(("Via", f"1.1 {site.name}")), head.reason)
 
 
 def _with_us(fields: Fields, status_member: str, site: Site) -> Fields:
-    """With us last: who is nearer to the origin comes first (RFC 9110 7.6.3, RFC 9211 2)."""
+    """Return the fields with us added last: who is nearer to the origin comes first (RFC 9110 7.6.3, RFC 9211 2)."""
     return fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member))
 
 

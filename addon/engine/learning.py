@@ -1,4 +1,4 @@
-"""From observations to the update history of an object.
+"""Learning: from observations to the update history of an object.
 
 What a proxy sees is censored: a contact tells whether the object changed since the last one, and perhaps when. The
 record keeps each update as it was learnt (exactly, or an interval), and the point history that the policies take is
@@ -25,7 +25,7 @@ CLOCK_SKEW_S = 60.0
 
 @dataclass(frozen=True, slots=True, order=True)
 class Update:
-    """One update: it happened in (after_s, by_s]; both are equal where its time is known exactly."""
+    """An update in (after_s, by_s]; both are equal where its time is known exactly."""
 
     after_s: float
     by_s: float
@@ -64,7 +64,7 @@ class VariantSeen:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """All that is remembered of one object. Immutable: `observe` makes the next one."""
+    """The record of one object: all that is remembered of it. Immutable: `observe` makes the next one."""
 
     url: str
     since_s: float
@@ -205,7 +205,7 @@ def _first(seen: Observation) -> Record:
 
 
 class _Found(NamedTuple):
-    """What a contact showed."""
+    """The findings of a contact."""
 
     changed: bool | None
     """As in `Learnt`."""
@@ -262,7 +262,7 @@ def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
 
 
 def _compare_feed(record: Record, before: VariantSeen | None, seen: Observation) -> _Found:
-    """What the contact shows of an object that may be a feed: of a feed, only a new item is an update.
+    """Return what the contact shows of an object that may be a feed: of a feed, only a new item is an update.
 
     A page in its place (it asks for a login, say, or has moved) is no posting, nor is the way back. While such pages
     come, they are compared among themselves.
@@ -280,7 +280,7 @@ def _compare_feed(record: Record, before: VariantSeen | None, seen: Observation)
 
 
 def _without_document(feed: Feed | None, seen: Observation, *, unchanged: bool) -> Feed | None:
-    """What is remembered of a feed after a contact that brought no document: a 304, or something else in its place."""
+    """Return what is remembered of a feed after a contact without a document: a 304, or something else in its place."""
     if feed is None or seen.listing is not None or feed.away:
         return feed
     if unchanged:
@@ -322,7 +322,7 @@ def _dated(before: VariantSeen, seen: Observation, modified_s: float | None) -> 
 
 
 def _hidden_s(record: Record, update: Update) -> float:
-    """How long others may have hidden before an update that a contact has shown, if its time has become known.
+    """Return how long others may have hidden before an update that a contact has shown, if its time has become known.
 
     Since the contact before; if the update was known to lie in an interval, since the contact at which that begins.
     """
@@ -335,7 +335,8 @@ def _hidden_s(record: Record, update: Update) -> float:
 def _merge(
     known: tuple[Update, ...], told: Sequence[Update], others: Sequence[Update]
 ) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
-    """Add updates to those known; one told that may be a known one narrows it. `others` are surely none of the known.
+    """Add updates to those known; one reported that may be a known one narrows it. `others` are surely none of the
+    known.
 
     Also the points gained and lost.
     """

@@ -1,4 +1,4 @@
-"""What is remembered of a feed from one of its documents to the next, and the postings that a document shows.
+"""The memory of a feed from one of its documents to the next, and the postings that a document shows.
 
 A posting is an update of the feed object. A document lists the latest items, so it tells of those too that were posted
 since the last contact and the one before it. An item is new if nothing of its name is known; then it was posted
@@ -53,7 +53,7 @@ class Listing:
 
     @classmethod
     def of(cls, document: Document, tag: str) -> Self:
-        """From a document."""
+        """Make a listing from a document."""
         packed = b"".join(
             _ITEM.pack(digest(item.name), item.content, math.nan if item.time_s is None else item.time_s)
             for item in document.latest
@@ -61,12 +61,12 @@ class Listing:
         return cls(packed, document.hints, tag)
 
     def items(self) -> Iterator[ListedItem]:
-        """In the order of the document."""
+        """Yield the items in the order of the document."""
         return map(ListedItem._make, _ITEM.iter_unpack(self.packed))
 
 
 class Known(NamedTuple):
-    """What is remembered of one item."""
+    """The memory of one item."""
 
     content: int
     serial: int
@@ -75,7 +75,7 @@ class Known(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Feed:
-    """What is remembered of a feed."""
+    """The memory of a feed."""
 
     listed_s: float
     """The last contact that showed the list as it is known."""
@@ -99,7 +99,7 @@ class Feed:
 
 
 class Shown(NamedTuple):
-    """What a document shows."""
+    """The postings that a document shows."""
 
     feed: Feed
     postings: tuple[tuple[float, float], ...]
@@ -109,7 +109,7 @@ class Shown(NamedTuple):
 
 
 def first_shown(listing: Listing, t_s: float) -> Shown:
-    """What the first document of a feed shows, seen at `t_s`."""
+    """Return what the first document of a feed shows, seen at `t_s`."""
     items = {item.name: Known(item.content, 1) for item in listing.items()}
     times = sorted({item.time_s for item in listing.items() if EARLIEST_S <= item.time_s <= t_s})
     feed = Feed(t_s, items, hints=listing.hints, serial=1, versions=_with_version((), listing.tag, 1))
@@ -117,7 +117,7 @@ def first_shown(listing: Listing, t_s: float) -> Shown:
 
 
 def next_shown(feed: Feed, listing: Listing, t_s: float, posted_s: Collection[float]) -> Shown:
-    """What a later document shows. `posted_s`: the postings whose times are known.
+    """Return what a later document shows. `posted_s`: the postings whose times are known.
 
     An item of no known name that bears exactly the time of a known posting is that posting: feeds change the
     identifiers of all items when their site moves.
@@ -151,7 +151,7 @@ def next_shown(feed: Feed, listing: Listing, t_s: float, posted_s: Collection[fl
 
 
 def _postings(times_s: Iterable[float], last_s: float, t_s: float) -> tuple[tuple[float, float], ...]:
-    """When new items with these times, latest first, were posted.
+    """Return when new items with these times, latest first, were posted.
 
     Those of unknown moments share the interval evenly: two updates at one moment would count as one.
     """

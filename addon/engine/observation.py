@@ -1,4 +1,4 @@
-"""What one contact with the origin shows of one object; `learning` makes histories of it."""
+"""Observations: what one contact with the origin shows of one object; `learning` makes histories of them."""
 
 from dataclasses import dataclass, field
 
@@ -7,7 +7,7 @@ from bestbefore.addon.engine.listing import Listing
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """What identifies the content of one variant as it was seen at one moment."""
+    """A fingerprint: what identifies the content of one variant as it was seen at one moment."""
 
     etag: str = ""
     """The strong entity tag, quotes included; empty if there was none or a weak one."""
@@ -34,7 +34,7 @@ class Fingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One contact that teaches: a GET exchange that a shared cache may store.
+    """An observation by one contact: a GET exchange that a shared cache may store.
 
     Applied twice, it counts once: what is not later than the last one of its object is dropped.
     """

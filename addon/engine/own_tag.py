@@ -16,7 +16,7 @@ def tag_for(document: Document) -> str:
 
 
 def without_own_tags(fields: Fields) -> Fields:
-    """The fields of a request as the origin may see them.
+    """Return the fields of a request as the origin may see them.
 
     A condition that names only tags of ours is dropped, and with it the one that it overrides: If-Modified-Since by
     If-None-Match (RFC 9110 13.1.3), Range by an If-Range that fails (RFC 9110 13.1.5).

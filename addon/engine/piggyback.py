@@ -20,7 +20,7 @@ AT_MOST = 64
 
 @dataclass(frozen=True, slots=True)
 class Reported:
-    """What an origin says of an object's updates."""
+    """The updates of an object as its origin reports them."""
 
     times_s: tuple[float, ...]
     """Ascending."""

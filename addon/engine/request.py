@@ -98,7 +98,7 @@ class Load:
 
 
 def misframed(request: Request) -> str:
-    """Why a request is refused with 400: it can be read in two ways. Empty if it cannot.
+    """Return why a request is refused with 400: it can be read in two ways. Empty if it cannot.
 
     `request` is as it came, framing fields included; `has_body` says whether content follows its head.
     """
@@ -158,7 +158,7 @@ def on_request(
 def on_request(
     request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site, now_s: float, *, complete: bool = True
 ) -> Decision | Load:
-    """What to do with a request, given the copies of its URL and partition. It is one that `received` made.
+    """Decide on a request, given the copies of its URL and partition. It must be one that `received` made.
 
     `complete`: whether these are all copies that there are. If not, what needs all of them is `Load`.
     """
@@ -193,8 +193,10 @@ def on_request(
 
 
 def asked_again(request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site) -> Ask | None:
-    """How to ask the origin whether the copy that answers a request is current, though no client asks and it may well
-    be fresh; None if there is no such copy, it has no validator, or nobody is to be asked."""
+    """Return the question whether the copy that answers a request is current, without a client's request.
+
+    It may well be fresh. None if there is no such copy, it has no validator, or the origin may not be asked.
+    """
     copy = choose(copies, request.fields, site.salt)
     if site.offline or copy is None or not copy.has_validator:
         return None
@@ -230,7 +232,7 @@ def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes)
 
 
 def _part_or_whole(request: Request, candidates: Sequence[Copy]) -> Request:
-    """What to ask the origin for when the client asks for a part: that part, or the whole to take the part from.
+    """Return what to ask the origin for when the client asks for a part: that part, or the whole to take the part from.
 
     The whole where a copy can be confirmed. Most often it is, by a 304 without content, and the part is at hand; and
     if not, what comes can be stored, learnt from and shared, which a 206 could not. (With Range beside our validators,
@@ -264,7 +266,7 @@ def _asking(
 
 
 def on_untouched(request: Request, site: Site) -> Ask | Refuse:
-    """What to do with a request for a host whose traffic only passes."""
+    """Decide on a request for a host under passthrough."""
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)
     return _no_contact(of_request(request.fields), site) or _bypassing(request, PASSTHROUGH, site)
@@ -276,7 +278,7 @@ def _bypassing(request: Request, why: str, site: Site) -> Ask:
 
 
 def marked(fields: Fields, site: Site) -> Fields:
-    """The fields of a request on its way to the origin, by which we know it again should it come back."""
+    """Return the fields of a request for the origin, marked so that we recognise it should it come back."""
     return with_via(fields, "1.1", site.name, "Via" if site.via_request else LOOP_FIELD)
 
 

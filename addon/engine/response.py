@@ -39,14 +39,14 @@ _SIZE_DIGITS_AT_MOST = 18
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of one exchange with an origin, policy time."""
+    """The times of one exchange with an origin, in policy time."""
 
     request_s: float
     response_s: float
 
 
 class Keep(StrEnum):
-    """What becomes of a copy after a 304."""
+    """The fate of a copy after a 304."""
 
     RENEWED = "renewed"
     """It is kept with the fields of the answer."""
@@ -100,7 +100,7 @@ class Relay:
 def on_response(
     ask: Ask, head: Head, times: Times, rule: DomainRule, site: Site
 ) -> Confirmed | Again | Fallback | Relay:
-    """What to do with the head of the origin's answer to a question."""
+    """Decide on the head of the origin's answer to a question."""
     reported = piggyback.read(head.fields, times.response_s) if rule.trust_piggyback else None
     head = replace(head, fields=head.fields.without({piggyback.UPDATES.lower()}))
     if ask.bypass:
@@ -136,8 +136,10 @@ def on_response(
 
 
 def outcome_of(ask: Ask, relay: Relay) -> Outcome:
-    """What a response that is passed on was to the request: of a validation, another state of the object, no word about
-    it, or that the copy is current (the answer to a HEAD)."""
+    """Return the outcome of a request whose response is passed on.
+
+    Of a validation: another state of the object, no word about it, or that the copy is current (the answer to a HEAD).
+    """
     if ask.bypass:
         return Outcome.BYPASS
     if ask.chosen is None:
@@ -244,7 +246,7 @@ def is_for_good(head: Head) -> bool:
 
 
 def remembered(relay: Relay, *, was_feed: bool) -> Relay:
-    """What a feed's origin says for good is kept, though it has neither lifetime nor validator: readers ask for years.
+    """Keep what a feed's origin says for good, though it has neither lifetime nor validator: readers ask for years.
 
     So a permanent redirect, or that it is gone, costs a contact a day (`PERMANENT_S`). Without the feed having been
     seen there before it is as with any other object.
@@ -263,7 +265,7 @@ def observed(
     reported: Reported | None,
     listing: Listing | None = None,
 ) -> Observation:
-    """What an answer with content shows; `copy` is the one made of it, stored or not.
+    """Return what an answer with content shows; `copy` is the one made of it, stored or not.
 
     `digest` is that of its content, empty if there was none (a 304 to the client's own validator); `listing` the items
     of a feed.
@@ -279,7 +281,7 @@ def observed(
 
 
 def observed_unchanged(request: Request, copy: Copy, rule: DomainRule, reported: Reported | None) -> Observation:
-    """What a 304 to our own validator shows."""
+    """Return what a 304 to our own validator shows."""
     return _observation(request, copy, None, rule, reported)
 
 

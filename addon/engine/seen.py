@@ -1,4 +1,4 @@
-"""What the record of an object shows of its rate of change and of its hours of the day."""
+"""The evidence in a record on the object's rate of change and its hours of the day."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ LEAST_H = 1.0 / 3600.0
 
 
 def seen_of(record: Record) -> Seen:
-    """What contacts have shown up to the last one.
+    """Return what contacts have shown up to the last one.
 
     An interval in which it was found unchanged is open; of one that ended with a dated update the part from the update
     on, since others may hide before it; of a feed, which lists its postings, all but where one is without time.

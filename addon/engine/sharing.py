@@ -1,4 +1,4 @@
-"""One fetch for many: whether an answer on its way to one client may answer another who asks for the same meanwhile.
+"""The sharing of one fetch: whether an answer to one client may answer another that asks for the same meanwhile.
 
 RFC 9111 4 allows to collapse requests where the response may be reused for each of them. A response that the origin
 made after a request came is as good as one that was validated for it: it may answer although it has no lifetime left.
@@ -31,7 +31,7 @@ def may_join(request: Request, rule: DomainRule) -> bool:
 def shared_use(
     request: Request, copy: Copy, rule: DomainRule, site: Site, *, arrived_s: float, now_s: float
 ) -> Reuse | None:
-    """How the copy that another request's answer makes answers this one, which waited for it; None if it may not.
+    """Return how the copy of another request's answer answers this one, which waited for it; None if it may not.
 
     It may if it is fresh; or by its being new, unless it is `no-cache`, or a credential is in play. New is what came
     after this request, at `arrived_s`: who asks while content of an earlier answer is still on its way may have seen

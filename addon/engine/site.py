@@ -1,11 +1,11 @@
-"""What the engine must know of the proxy it decides for."""
+"""The settings of a proxy that the engine needs."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The settings of a proxy that enter decisions. Made anew when the configuration changes."""
+    """The settings of a proxy that enter decisions. Replaced when the configuration changes."""
 
     name: str
     """Our pseudonym in Via and in observations; another one for each proxy, so that a loop is told from a chain."""

@@ -16,7 +16,7 @@ from bestbefore.addon.proxy.access.gate import Gate
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
-from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
 from bestbefore.addon.proxy.mitm import bounds, transports
 from bestbefore.addon.proxy.mitm.forwarded import asked_protocols
@@ -83,7 +83,7 @@ class LiveGateway:
         except Exception:
             return self._fault(request, client)
 
-    async def answer(self, pending: Pending, interim: Interim = nobody, upload: Upload | None = None) -> Answer:
+    async def answer(self, pending: Pending, interim: Interim = no_interim, upload: Upload | None = None) -> Answer:
         """Answer as `Exchanges.answer` does; requests for this proxy itself are refused or shown its pages."""
         request, client = pending.context.request, pending.client
         if self._gate.is_own(request.target.host, request.target.port):

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach
-from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
@@ -52,7 +52,7 @@ class PlayedOrigin:
         request: Request,
         *,
         reach: Reach = EVERYWHERE,  # noqa: ARG002
-        interim: Interim = nobody,  # noqa: ARG002
+        interim: Interim = no_interim,  # noqa: ARG002
         upload: Upload | None = None,  # noqa: ARG002
     ) -> Fetched:
         """Fetch as `addon.proxy.origin.client.Origin.fetch` does, at once and without network."""

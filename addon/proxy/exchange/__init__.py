@@ -1,1 +1,1 @@
-"""One request, from the decision to its answer."""
+"""The exchange: one request, from the decision to its answer."""

@@ -1,4 +1,4 @@
-"""What is sent to a client, and what is told of it afterwards."""
+"""The answer to a client, and the record of it."""
 
 import math
 from collections.abc import AsyncGenerator, Callable
@@ -9,7 +9,7 @@ from bestbefore.addon.rfc9111.message import Head
 
 @dataclass(slots=True)
 class Answer:
-    """A response on its way to one client: its head, and its content whole or piece by piece."""
+    """A response to one client: its head, and its content whole or in pieces."""
 
     head: Head
     body: bytes = b""
@@ -24,7 +24,7 @@ class Answer:
     """Called at the end, however it ends: closing `chunks` would not do where nothing was ever read from it."""
 
     def finish(self, sent_bytes: int, *, complete: bool) -> None:
-        """Tell how sending ended, and let go of what it held."""
+        """Report how sending ended, and release what it held."""
         while self.release:
             self.release.pop()()
         if self.sent is not None:
@@ -32,7 +32,7 @@ class Answer:
             self.sent = None
 
     async def read(self, most: float = math.inf) -> None:
-        """Let it come to its end though nobody waits for it, or leave it after `most` bytes of content."""
+        """Read to the end without a client, or stop after `most` bytes of content."""
         complete, size = self.chunks is None, 0
         try:
             if self.chunks is not None:

@@ -1,4 +1,4 @@
-"""How much content a process may have in flight: one number for all answers and uploads together."""
+"""The budget of content in flight of a process: one number for all answers and uploads together."""
 
 import math
 import shutil
@@ -17,7 +17,7 @@ UPLOADS_PART = 4
 
 
 class Budget:
-    """What content in flight takes in memory and, beyond that, in files without names; and how much it may take.
+    """The budget of content in flight in memory and, beyond that, in files without names.
 
     In flight is what is collected while it comes, what clients have not read yet of it, and what waits to be sent to
     an origin. The number is of one process: where several serve on one port, each is given its part of it
@@ -95,10 +95,10 @@ class Budget:
         return True
 
     def give_file(self, size: int) -> None:
-        """So much is no longer read from a file."""
+        """Note that so many bytes are no longer read from a file."""
         self.file_bytes -= size
 
     def share_bytes(self, sharers: int, at_least: int, at_most: int) -> int:
-        """What each of so many connections may have waiting, of the part for uploads and HTTP/2."""
+        """Return how many bytes each of so many connections may have waiting, of the part for uploads and HTTP/2."""
         part = self.memory_bytes / UPLOADS_PART / max(1, sharers)
         return int(max(at_least, min(part, at_most)))

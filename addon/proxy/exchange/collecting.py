@@ -53,7 +53,7 @@ class _Received:
 
     @property
     def reference(self) -> BodyRef:
-        """What came so far."""
+        """Return a reference to what came so far."""
         return BodyRef("" if self._digest is None else self._digest.hexdigest(), self.size)
 
 
@@ -104,7 +104,7 @@ class Collecting:
     async def read(
         self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay
     ) -> tuple[bytes, Completed | None]:
-        """All of an answer that is short and not stored, and what it was. Raises OriginError."""
+        """Return the whole of an answer that is short and not stored, and what it was. Raises OriginError."""
         received, pieces = _Received(relay), list[bytes]()
         try:
             async for chunk in chunks:
@@ -185,6 +185,6 @@ async def _few_files(kept: Kept) -> Kept:
 
 
 def prospect(request: Request, copy: Copy, rule: DomainRule, now_s: float) -> tuple[str, float | None]:
-    """What will decide on the next request like this one, and for how long it will be served without contact."""
+    """Return what will decide on the next request like this one, and for how long it will be served without contact."""
     expiry_s, reason = expiry(request, copy, rule)
     return reason, None if expiry_s is None else expiry_s - now_s

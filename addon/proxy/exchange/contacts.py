@@ -1,4 +1,4 @@
-"""One contact with the origin: the question is sent, and the engine says what its answer means."""
+"""A contact with the origin: the question is sent, and the engine interprets the answer."""
 
 from dataclasses import replace
 
@@ -96,7 +96,7 @@ class Contacts:
         return await self._confirmed(contact, decision, flight)
 
     async def _admitted(self, relay: Relay, contact: Contact, fetched: Fetched) -> Relay:
-        """What is to become of an answer, by what is known of its object and of where it came from."""
+        """Return what to do with an answer, by what is known of its object and of where it came from."""
         target = contact.ask.request.target
         if is_for_good(relay.head):
             record = await self._store.record(target.url)

@@ -14,7 +14,7 @@ PIECE_BYTES = 64 * 1024
 
 
 class Content:
-    """What came so far. It takes of the budget until the last reference to it is gone."""
+    """The content received so far. It takes of the budget until the last reference to it is gone."""
 
     def __init__(self, budget: Budget) -> None:
         self.size = 0
@@ -51,7 +51,7 @@ class Content:
         return True
 
     async def _move(self) -> bool:
-        """From memory to a file; False if that cannot be done."""
+        """Move the content from memory to a file; False if that cannot be done."""
         self._file = self._budget.open_file()
         if self._file is None:
             return False
@@ -91,7 +91,7 @@ class Content:
         return await asyncio.to_thread(self._file.read, at, PIECE_BYTES)
 
     def body(self) -> bytes | UnlinkedFile:
-        """All that there is, which is not copied again."""
+        """Return all that there is, which is not copied again."""
         if self._file is not None:
             return self._file
         if len(self._chunks) > 1:

@@ -1,4 +1,4 @@
-"""One request while it is answered: what is gathered of it for the log, and its question to the origin."""
+"""The context of one request while it is answered: what is gathered for the log, and its question to the origin."""
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +8,7 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
-from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import DomainRule
@@ -16,7 +16,7 @@ from bestbefore.addon.rules import DomainRule
 
 @dataclass(slots=True)
 class RequestContext:
-    """What is gathered of one request, to be told when it is over. Its parts mean what those of `Answered` do.
+    """The context of one request, logged when it is over. Its fields mean what those of `Answered` do.
 
     It is written while the request is answered; what is done next goes by what is returned, not by this.
     """
@@ -91,7 +91,7 @@ class Contact:
     rule: DomainRule
     background: BackgroundTasks
     """Where the content of the answer is read to its end, whether or not the client is still there."""
-    interim: Interim = nobody
+    interim: Interim = no_interim
     """Who is told of interim responses, which go before the answer."""
     upload: Upload | None = None
     """The content of the request."""

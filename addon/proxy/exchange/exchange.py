@@ -1,4 +1,4 @@
-"""One request from its arrival to its answer: asks the engine, and does what it says with store and origin.
+"""The exchanges: one request from its arrival to its answer, by the engine's decisions, with store and origin.
 
 This is the shell's main path. It decides nothing: `engine` and the policies do.
 """
@@ -26,7 +26,7 @@ from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.flight import Flights
-from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.exchange.joining import Joining
 from bestbefore.addon.proxy.exchange.relaying import Relaying
 from bestbefore.addon.proxy.exchange.sending import Present, Sending
@@ -106,7 +106,7 @@ class Exchanges:
         return self._present.site
 
     def reconfigured(self, rules: Rules, site: Site) -> None:
-        """New rules from the next request on; copies are judged anew when they are next used."""
+        """Apply new rules from the next request on; copies are evaluated again when they are next used."""
         self._present.rules, self._present.site = rules, site
         self._evaluator.forget()
 
@@ -115,7 +115,8 @@ class Exchanges:
         await self._background.close()
 
     def decide(self, request: Request, client: Client, *, untouched: bool = False) -> Answer | Pending:
-        """The answer from a copy in memory; or what is decided without it. Asks nobody, and waits for nothing.
+        """Return the answer from a copy in memory, or what is decided without it. Contacts no origin, and waits for
+        nothing.
 
         `untouched`: the request only passes, whatever it is.
         """
@@ -142,7 +143,7 @@ class Exchanges:
                 return self._served(context, decision, body)
         return Pending(context, client, rule, decision, copies, held)
 
-    async def answer(self, pending: Pending, interim: Interim = nobody, upload: Upload | None = None) -> Answer:
+    async def answer(self, pending: Pending, interim: Interim = no_interim, upload: Upload | None = None) -> Answer:
         """The answer after asking the store and, if it must be, the origin; interim responses come before it.
 
         `upload`: the content of the request.
@@ -258,12 +259,12 @@ def _pass_interim(interim: Interim, site: Site, head: Head) -> None:
 
 
 def _is_for_all(request: Request) -> bool:
-    """Whether it is nobody's in particular: a GET without Cookie and credentials."""
+    """Return whether a request is bound to no person: a GET without Cookie and credentials."""
     return request.method == "GET" and "cookie" not in request.fields and "authorization" not in request.fields
 
 
 def _shown_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
-    """Less those of this machine itself, for a client that may not reach it: a name may have led another there."""
+    """Return the copies less those of this machine itself, for a client that may not reach it."""
     if not is_restricted(client) or not any(copy.local for copy in copies):
         return copies  # these very ones, whose index is kept with them
     return tuple(copy for copy in copies if not copy.local)

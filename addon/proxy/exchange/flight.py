@@ -1,4 +1,4 @@
-"""One fetch for many: a contact that others wait for, and its content for all of them."""
+"""A shared fetch: a contact that others wait for, and its content for all of them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -18,7 +18,7 @@ seconds."""
 
 
 class Spool:
-    """Content as it comes, read by several at their own pace.
+    """A spool of content as it comes, read by several at their own pace.
 
     Up to `limit` bytes are held, as far as there is room for them, so that a slow reader holds up nobody and late ones
     read from the start. Beyond it the writer waits for the readers that there are, and nobody can join.
@@ -43,7 +43,7 @@ class Spool:
 
     @property
     def size(self) -> int:
-        """How much has come."""
+        """How many bytes have come."""
         return self._size
 
     @property
@@ -58,7 +58,7 @@ class Spool:
 
     @property
     def body(self) -> bytes | UnlinkedFile | None:
-        """All that came, and is not copied again; None if there was no room for it."""
+        """Return all that came, which is not copied again; None if there was no room for it."""
         return None if self._content is None or self._too_large else self._content.body()
 
     def _tell(self) -> None:
@@ -66,14 +66,14 @@ class Spool:
         self._changed = asyncio.Event()
 
     async def add(self, chunk: bytes) -> None:
-        """Add a piece, which nobody reads before `show`."""
+        """Add a piece, which is not read before `show`."""
         content = None if self._size + len(chunk) > self._limit or self._too_large else self._content
         if content is None or not await content.add(chunk):
             self._too_large, self._loose = True, chunk
         self._size += len(chunk)
 
     async def show(self) -> bool:
-        """Let what was added be read. False if it is of no use to go on: there is no room for it, and nobody reads."""
+        """Let what was added be read. False if continuing is of no use: there is no room for it, and no reader."""
         self._shown = self._size
         self._tell()
         if not self._too_large:
@@ -107,7 +107,7 @@ class Spool:
             raise self._error
 
     def end(self, error: OriginError | None = None) -> None:
-        """There is no more; with an error, it was cut short, before what was not shown."""
+        """End the content; with an error, it was truncated before what was not shown."""
         self._ended, self._error = True, error
         if error is None:
             self._shown = self._size
@@ -115,10 +115,10 @@ class Spool:
         for call in self._at_end:
             call()
         self._at_end.clear()
-        self._let_go_if_unread()
+        self._release_if_unread()
 
-    def _let_go_if_unread(self) -> None:
-        """Hold nothing any more once it is read: whoever else refers to this may do so for long."""
+    def _release_if_unread(self) -> None:
+        """Release the content once it is read: other references to this may last long."""
         if self._ended and not self._positions and not self._waiting:
             self._content, self._loose = None, b""
 
@@ -170,15 +170,15 @@ class Spool:
         return chunk[: self._shown - at]
 
     def leave(self, reader: object) -> None:
-        """This reader reads no more; once is enough."""
+        """Remove this reader, which reads no more; once is enough."""
         self._positions.pop(reader, None)
-        self._let_go_if_unread()
+        self._release_if_unread()
         self._tell()
 
 
 @dataclass(frozen=True, slots=True)
 class Arriving:
-    """The answer may be shared; its content is on its way."""
+    """The outcome that the answer may be shared; its content is still coming."""
 
     copy: Copy
     spool: Spool
@@ -200,7 +200,7 @@ class Arrived:
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """There was no answer."""
+    """The outcome that there was no answer."""
 
     error: OriginError
 
@@ -210,7 +210,7 @@ type Landing = Arriving | Arrived | Crashed | None
 
 
 class Flight:
-    """A contact on its way."""
+    """A contact that is under way."""
 
     def __init__(self) -> None:
         self._landed: asyncio.Future[Landing] = asyncio.get_running_loop().create_future()

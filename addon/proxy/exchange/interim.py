@@ -13,8 +13,8 @@ type Interim = Callable[[Head], object]
 """Told of the head of each interim response."""
 
 
-def nobody(_head: Head) -> None:
-    """Takes interim responses that nobody waits for."""
+def no_interim(_head: Head) -> None:
+    """Discard an interim response that no client waits for."""
 
 
 def is_passed_on(status: int) -> bool:

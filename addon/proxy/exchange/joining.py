@@ -1,4 +1,4 @@
-"""One contact for all who ask for the same at the same time."""
+"""The joining of requests: one contact for all clients that ask for the same at the same time."""
 
 from contextlib import suppress
 from dataclasses import replace

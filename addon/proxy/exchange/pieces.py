@@ -1,4 +1,4 @@
-"""The content of an answer, piece by piece: from memory, from a file, or from what is still on its way."""
+"""The content of an answer in pieces: from memory, from a file, or as it comes."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -15,7 +15,7 @@ FILE_CHUNK_BYTES = 64 * 1024
 def cut(
     content: bytes | Path | UnlinkedFile | AsyncGenerator[bytes], pieces: Sequence[Piece]
 ) -> bytes | AsyncGenerator[bytes]:
-    """The pieces of what is in memory, in a file, or on its way; of the last, the spans must ascend.
+    """Yield the pieces of what is in memory, in a file, or still coming; of the last, the spans must ascend.
 
     Where there is less than the pieces need, or the file cannot be read any more, reading raises ConnectionError: the
     client must not take what came for all.

@@ -1,4 +1,4 @@
-"""Makes the answers for clients, and tells of each once it has been sent."""
+"""The sending of answers to clients, and the record of each once it has been sent."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ def note_feed(context: RequestContext, head: Head, size: int) -> None:
 
 
 class Sending:
-    """From a decision to an answer."""
+    """The maker of answers from decisions."""
 
     def __init__(self, clock: Clock, present: Present, tell: Callable[[Answered], None]) -> None:
         self._clock = clock
@@ -65,7 +65,7 @@ class Sending:
         return Answer(head, body, chunks, sent, is_refusal)
 
     def from_copy(self, context: RequestContext, copy: Copy, body: Body | Spool, status_member: str) -> Answer:
-        """A copy, or the part of it that is asked for, as the answer; its content is there, or on its way."""
+        """Return a copy, or the part of it that is asked for, as the answer; its content is there, or still coming."""
         context.encoding = copy.head.fields.get("content-encoding") or ""
         head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._present.site)
         if copy.is_feed:

@@ -12,7 +12,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Server
 from bestbefore.addon.proxy.access.access import is_local
 from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach, range_of
-from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
 from bestbefore.addon.proxy.origin.connecting import Connector, out_of_reach, tls_context
 from bestbefore.addon.proxy.origin.connection import Exchange, OriginConnection
@@ -72,7 +72,7 @@ class Origin:
         request: Request,
         *,
         reach: Reach = EVERYWHERE,
-        interim: Interim = nobody,
+        interim: Interim = no_interim,
         upload: Upload | None = None,
     ) -> Fetched:
         """Send the request (its fields unchanged after Host, framed by us) and wait for the final response's head.

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach
-from bestbefore.addon.proxy.exchange.interim import Interim, nobody
+from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Head, Request
 
@@ -65,7 +65,7 @@ class Source(Protocol):
         request: Request,
         *,
         reach: Reach = EVERYWHERE,
-        interim: Interim = nobody,
+        interim: Interim = no_interim,
         upload: Upload | None = None,
     ) -> Fetched:
         """Fetch as `client.Origin.fetch` does."""
