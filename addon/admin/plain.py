@@ -1,5 +1,4 @@
-"""Conversion of text from the network to what may be shown: no control characters on a terminal, no secrets in a log.
-"""
+"""Conversion of text from the network for output: no control characters on a terminal, no secrets in a log."""
 
 import re
 
@@ -11,7 +10,7 @@ _NOT_TEXT = re.compile(r"[^\x20-\x7e]")
 
 
 def bare_url(url: str) -> str:
-    """The URL without user information, query and fragment, in printable ASCII, at most `URL_LIMIT` characters.
+    r"""The URL without user information, query and fragment, in printable ASCII, at most `URL_LIMIT` characters.
 
     A URL comes from a client and may hold anything; on a terminal a control character (also those of 0x80 to 0x9f)
     could move the cursor or worse.

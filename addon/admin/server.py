@@ -92,8 +92,9 @@ def _application(host: str, metrics: Metrics, health: Health) -> web.Application
 
 
 def is_host_allowed(values: list[str], configured: str) -> bool:
-    """Whether a request that bears these Host fields is meant for us: exactly one, which is an IP address, localhost
-    or the configured name, with or without port.
+    """Whether a request that bears these Host fields is meant for us.
+
+    Exactly one, which is an IP address, localhost or the configured name, with or without port.
 
     A web page can make its own name resolve to 127.0.0.1 and read, as of its own origin, what answers there (DNS
     rebinding). The browser then sends that name.

@@ -1,5 +1,6 @@
-"""The loading of a configuration: from a file and the options of the command line to settings and rules, or to all
-errors.
+"""The loading of a configuration.
+
+From a file and the options of the command line to settings and rules, or to all errors.
 """
 
 import os

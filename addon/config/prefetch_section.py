@@ -47,8 +47,9 @@ class FetchBudget:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrefetchSettings:
-    """The settings of [prefetch]: each field is the key of the same name; the values are the defaults. All may change
-    while the proxy runs.
+    """The settings of [prefetch]: each field is the key of the same name; the values are the defaults.
+
+    All may change while the proxy runs.
     """
 
     enabled: bool = False

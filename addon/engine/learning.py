@@ -335,8 +335,9 @@ def _hidden_s(record: Record, update: Update) -> float:
 def _merge(
     known: tuple[Update, ...], told: Sequence[Update], others: Sequence[Update]
 ) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
-    """Add updates to those known; one reported that may be a known one narrows it. `others` are surely none of the
-    known.
+    """Add updates to those known; one reported that may be a known one narrows it.
+
+    `others` are surely none of the known.
 
     Also the points gained and lost.
     """

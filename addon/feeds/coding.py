@@ -65,8 +65,9 @@ def _unbrotlied(content: bytes, limit: int) -> bytes | None:
 
 
 def start_of(content: bytes, content_encoding: str, size: int) -> bytes:
-    """Decode at least the first `size` bytes of the content, as far as there are so many; empty if the coding is
-    broken.
+    """Decode at least the first `size` bytes of the content, as far as there are so many.
+
+    Empty if the coding is broken.
     """
     try:
         match content_encoding.strip(" \t").lower():

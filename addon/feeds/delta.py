@@ -20,8 +20,10 @@ class _CannotTellError(Exception):
 
 
 def reduced(body: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
-    """The document without the items that were seen; None if it is no RSS or Atom, or where it cannot be said to the
-    byte where they stand: it is not well-formed, has a document type, or lists an item twice.
+    """The document without the items that were seen.
+
+    None if it is no RSS or Atom, or where it cannot be said to the byte where they stand: it is not well-formed, has a
+    document type, or lists an item twice.
     """
     document = extract(body)
     if document is None or document.kind not in ("rss", "atom"):

@@ -89,7 +89,8 @@ async def candidates(
 
 
 def _teaches(record: Record) -> bool:
-    """Return whether contacts show changes of the object: it has a validator, or lists its items. A single contact
-    shows none.
+    """Return whether contacts show changes of the object: it has a validator, or lists its items.
+
+    A single contact shows none.
     """
     return record.counted or record.contacts == 1

@@ -93,8 +93,9 @@ class Fetcher:
         return fetch_of(found.copies, (), self._settings.user_agent) != Refusal.NO_COPY
 
     async def fetch(self, job: Job) -> Done:
-        """Execute a job that this process has taken. One that takes too long is given up, and not tried again for a
-        day.
+        """Execute a job that this process has taken.
+
+        One that takes too long is given up, and not tried again for a day.
         """
         try:
             async with asyncio.timeout(FETCH_S):

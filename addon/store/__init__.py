@@ -1,3 +1,4 @@
-"""The store, which outlives the process: copies, histories, group counts, in Valkey or Redis or, without them, in
-memory.
+"""The store, which outlives the process.
+
+Copies, histories, group counts, in Valkey or Redis or, without them, in memory.
 """

@@ -248,8 +248,9 @@ class Store:
             self._link.mark_down(UnavailableError("it has published something that did not arrive"))  # it will be read
 
     def _apply(self, tombstone: Tombstone) -> None:
-        """Apply a tombstone of another process to all that is held now; or ignore the echo of our own, since newer
-        copies may be stored.
+        """Apply a tombstone of another process to all that is held now.
+
+        Or ignore the echo of our own, since newer copies may be stored.
         """
         if tombstone.number and tombstone.number <= self._tombstones.applied_number:
             return

@@ -27,8 +27,9 @@ _DAY_FILE = re.compile(r"\d{4,}-\d\d-\d\d\.jsonl")
 
 
 class LoggedRequest(msgspec.Struct, array_like=True, frozen=True):
-    """A request that was answered from the store, or whose response was stored. Its line is a JSON array of these
-    fields.
+    """A request that was answered from the store, or whose response was stored.
+
+    Its line is a JSON array of these fields.
     """
 
     time_s: float

@@ -40,8 +40,7 @@ class History:
     @classmethod
     def of(cls, times_s: Iterable[float], since_s: float, last_modified_s: float | None = None,
            folded: Iterable[tuple[int, int]] = ()) -> Self:
-        """Make a history from updates in any order, with or without repetitions; those before `since_s` are left out.
-        """
+        """Make a history from updates in any order, with or without repetitions; those before `since_s` are dropped."""
         given = times_s if isinstance(times_s, np.ndarray) else list(times_s)
         times = np.unique(np.asarray(given, dtype=np.float64))
         return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)))

@@ -1,3 +1,4 @@
-"""Prefetching: how often, when and in which slot objects are refreshed without a request; table.py names the
-objectives.
+"""Prefetching: how often, when and in which slot objects are refreshed without a request.
+
+Table.py names the objectives.
 """

@@ -150,8 +150,9 @@ class _Schedule:
         self._solved: dict[tuple[int, bytes], _Points | None] = {}
 
     def moments(self, i: int, last_s: float, now_s: float, until_s: float) -> list[float]:
-        """Return the times of object i after its last contact and up to `until_s`; all that were missed count as one,
-        now.
+        """Return the times of object i after its last contact and up to `until_s`.
+
+        All that were missed count as one, now.
         """
         number = int(self._whole[i])
         points = self._points(i, number) if number <= MOST_POINTS and not self._evenly else None
@@ -206,8 +207,9 @@ class _Points:
         return np.where(to_h > from_h, passed, passed + self._intensity.mass[-1])
 
     def after(self, last_s: float, now_s: float, until_s: float) -> list[float]:
-        """Return the points after the last contact, which replaces the first one if it saw most of what that would
-        have.
+        """Return the points after the last contact.
+
+        It replaces the first of them if it saw most of what that would have.
 
         Of those missed only the latest is needed, so at most a day of them is gone through.
         """

@@ -46,7 +46,7 @@ def _interval(_ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 
 def run_options(command: Callable[..., object]) -> Callable[..., object]:
-    """Add the options of a run, as the fields of `RunOptions`:
+    """Add the options of a run, as the fields of `RunOptions`.
 
     --history, --warm, --through, --refresh, --min-interval, --per-domain, --objects and --by.
     """

@@ -1,5 +1,6 @@
-"""The compiled loops of the fast engines, compiled by numba when they are first called for a policy: `walk`,
-`observed`, `learning`.
+"""The compiled loops of the fast engines, compiled by numba when they are first called for a policy.
+
+`walk`, `observed`, `learning`.
 
 Compiled code knows a policy by the class of its parameters (`rule.parameters_of`); asked for a decision, it runs the
 policy's own function. So each policy has code of its own, made of the same source.
@@ -59,8 +60,9 @@ def prepared(rule: AnyRule) -> AnyRule:
 
 
 def replay(*arguments: Any) -> int:
-    """Replay as `walk.replay` does, without its last argument and without the global interpreter lock, for a rule
-    `prepared`.
+    """Replay as `walk.replay` does, compiled, for a rule `prepared`.
+
+    Without its last argument and without the global interpreter lock.
 
     It is compiled when it is first called for a policy. Raises NumbaError if its function cannot be.
     """

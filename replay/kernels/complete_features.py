@@ -10,8 +10,9 @@ from bestbefore.replay.kernels.lookup import first_after, first_of_owner_after, 
 
 
 class CompleteFeatures(NamedTuple):
-    """The features of an object at t with a complete history. See `Features`. A number of an update is its place in
-    `Packed`.
+    """The features of an object at t with a complete history.
+
+    See `Features`. A number of an update is its place in `Packed`.
     """
 
     t: float

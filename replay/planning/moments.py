@@ -77,8 +77,9 @@ def phases(n: int) -> FloatArray:
 
 
 def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Crawls:
-    """Return contacts at regular intervals. `interval`: visits cut the period; `periodic`: each object has its own
-    phase.
+    """Return contacts at regular intervals.
+
+    `interval`: visits cut the period; `periodic`: each object has its own phase.
     """
     rows = np.repeat(np.arange(visits.size), visits)
     number = np.arange(rows.size) - np.repeat(np.cumsum(visits) - visits, visits)

@@ -8,8 +8,9 @@ from typing import Any
 
 
 def run_tidily[R](work: Coroutine[Any, Any, R]) -> R:
-    """Run a coroutine in the main thread, as `asyncio.run` does. SIGTERM ends the process, after the work has cleaned
-    up.
+    """Run a coroutine in the main thread, as `asyncio.run` does.
+
+    SIGTERM ends the process, after the work has cleaned up.
 
     (Ctrl-C does so by itself. A process of a sweep is ended by SIGTERM.)
     """

@@ -9,8 +9,9 @@ SHARES = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
 
 
 def cheapest(results: Iterable[Result], x: str, y: str, whole: str) -> Iterator[tuple[float, Result | None]]:
-    """Yield for each of `SHARES` the result with the least count x among those whose count y is at most that share of
-    `whole`.
+    """Yield for each of `SHARES` the cheapest result.
+
+    That is the one with the least count x among those whose count y is at most that share of `whole`.
 
     Among equals it is the one with the least y, then the first. None if none has so small a share.
     """

@@ -56,8 +56,9 @@ def points_table(results: Sequence[Result], names: Sequence[str], measure: Measu
 
 
 def parts_table(key: str, lines: Sequence[tuple[str, Result]], measure: Measure) -> Iterator[str]:
-    """Yield a table, with its heading, of the counts of each part of the trace; only their number where they are too
-    many.
+    """Yield a table, with its heading, of the counts of each part of the trace.
+
+    Only their number where they are too many.
     """
     yield f"<h2>By {escape(key)}</h2>"
     if len(lines) > MOST_LINES:

@@ -36,8 +36,9 @@ class Series:
 
 
 def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
-    """Return one series for each name of a policy if its results differ in one parameter at most, else one for each
-    SPEC.
+    """Return the series of results.
+
+    One for each name of a policy if its results differ in one parameter at most, else one for each SPEC.
 
     The line of a SPEC with several ranges joins those results that none other of the SPEC beats in the counts x and y.
     """

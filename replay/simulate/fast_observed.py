@@ -89,8 +89,9 @@ class FastObservedReplay:
     """A scenario with observed histories laid out for a kernel, to be replayed under any number of policies."""
 
     def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
-        """Prepare a scenario. The loops are compiled if there are enough requests, or as `compiles` says; else they run
-        plainly.
+        """Prepare a scenario. The loops are compiled if there are enough requests, or as `compiles` says.
+
+        Else they run plainly.
         """
         self._scenario = scenario
         self._bar = bar

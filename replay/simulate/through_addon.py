@@ -67,15 +67,17 @@ def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str |
 
 
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """Return the counts, as `plain.replay` does, through the addon. Raises ValueError where there is an obstacle;
-    PlayError.
+    """Return the counts, as `plain.replay` does, through the addon.
+
+    Raises ValueError where there is an obstacle; PlayError.
     """
     return Counts.total(replay_objects(scenario, policy, watch).values())
 
 
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-    """Return the counts, as `plain.replay_objects` does, for the objects that were requested; `items` are passed to the
-    progress bar.
+    """Return the counts, as `plain.replay_objects` does, for the objects that were requested.
+
+    `items` are passed to the progress bar.
 
     To be called in the main thread, with which the embedded server ends.
     """

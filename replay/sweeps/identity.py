@@ -21,8 +21,9 @@ from bestbefore.replay.simulate.scenario import Scenario
 def identity(
     scenario: Scenario, breakdowns: Iterable[Breakdown] = (), wanted: Through = Through.FAST
 ) -> str:
-    """Return the identity of a replay of requests: it differs for other updates, requests or parts, or another way of
-    replaying.
+    """Return the identity of a replay of requests.
+
+    It differs for other updates, requests or parts, or another way of replaying.
 
     Engines count the same, but who wants to see that by another one does not want what was counted by the first.
     """

@@ -91,8 +91,7 @@ def first_lines(head: bytes) -> list[str]:
 
 
 def blocks(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
-    """Yield the content of the trace, up to where its gzip data are damaged; that it ends there is noted in `skipped`.
-    """
+    """Yield the content of the trace, up to where its gzip data are damaged; that end is noted in `skipped`."""
     while True:
         try:
             block = source.file.read1(BLOCK_BYTES)  # read would lose what it has got before it finds damage

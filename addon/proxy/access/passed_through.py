@@ -31,8 +31,9 @@ class PassedThrough:
         self._work: asyncio.Task[None] | None = None
 
     def reconfigured(self, patterns: Sequence[HostPattern]) -> None:
-        """Forget the hosts of these patterns: at the start and after each change. Does not wait, as the store may be
-        down.
+        """Forget the hosts of these patterns: at the start and after each change.
+
+        Does not wait, as the store may be down.
         """
         if self._work is not None:
             self._work.cancel()

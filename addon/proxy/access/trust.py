@@ -7,8 +7,7 @@ from bestbefore.addon.rfc9111.fields.targeted import CDN_CACHE_CONTROL
 
 
 def trust(*, stock: bool) -> tuple[bool, str | None]:
-    """Return whether and by which roots origins are verified: as configured in a stock mitmproxy, else by the system's.
-    """
+    """Return whether and by which roots origins are verified: as in a stock mitmproxy, else by the system's."""
     if not stock:
         return True, None
     return not ctx.options.ssl_insecure, ctx.options.ssl_verify_upstream_trusted_ca

@@ -115,8 +115,9 @@ class Exchanges:
         await self._background.close()
 
     def decide(self, request: Request, client: Client, *, untouched: bool = False) -> Answer | Pending:
-        """Return the answer from a copy in memory, or what is decided without it. Contacts no origin, and waits for
-        nothing.
+        """Return the answer from a copy in memory, or what is decided without it.
+
+        Contacts no origin, and waits for nothing.
 
         `untouched`: the request only passes, whatever it is.
         """
@@ -213,7 +214,7 @@ class Exchanges:
         return self._present.rules.rule_for(request.target.host, request.target.path)
 
     def _count(self, context: RequestContext) -> None:
-        """Count a request that was answered. (Of hosts that do not exist, which clients make up, nothing is kept.)"""
+        """Count a request that was answered. Of hosts that do not exist, which clients make up, nothing is kept."""
         url = context.request.target.url
         self._store.requested(url)
         if self.counts_wants and _is_for_all(context.request):

@@ -20,8 +20,8 @@ seconds."""
 class Spool:
     """A spool of content as it comes, read by several at their own pace.
 
-    Up to `limit` bytes are held, as far as there is room for them, so that a slow reader holds up nobody and late ones
-    read from the start. Beyond it the writer waits for the readers that there are, and nobody can join.
+    Up to `limit` bytes are held, as far as there is room for them, so that a slow reader blocks no other and late ones
+    read from the start. Beyond it the writer waits for the readers that there are, and no other can join.
     """
 
     def __init__(self, limit: int, budget: Budget | None = None) -> None:

@@ -18,8 +18,10 @@ def no_interim(_head: Head) -> None:
 
 
 def is_passed_on(status: int) -> bool:
-    """Whether it is an interim response for the client: 100 answers an expectation that we never have, and 101 ends
-    the exchange."""
+    """Whether it is an interim response for the client.
+
+    100 answers an expectation that we never have, and 101 ends the exchange.
+    """
     return 102 <= status < 200
 
 

@@ -118,8 +118,9 @@ class Origin:
     async def _exchanged(
         self, connection: OriginConnection, key: PoolKey, request: Request, interim: Interim, upload: Upload | None
     ) -> Fetched:
-        """Do one exchange on this connection. Raises OriginError; `_UnansweredError` if the connection had been used
-        before and broke without any answer.
+        """Do one exchange on this connection.
+
+        Raises OriginError; `_UnansweredError` if the connection had been used before and broke without any answer.
         """
         reused = bool(connection.urls)
         length = 0 if upload is None else upload.length

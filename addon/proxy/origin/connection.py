@@ -58,7 +58,7 @@ class OriginConnection(asyncio.Protocol):
             self._exchange.receive(data)
 
     def eof_received(self) -> None:
-        """The origin sends no more. (Over TLS this means that it said so, and no one else.)"""
+        """Note that the origin sends no more. Over TLS this means that it said so itself."""
         self._ended = True
         if self._exchange is not None:
             self._exchange.receive_eof()

@@ -127,8 +127,9 @@ def framed_head(head: Head) -> Head:
 
 
 def content_frame(method: str, head: Head, minor: int) -> ContentFrame:
-    """Return where the content of a final response to a request with this method ends (RFC 9112 6.3). Raises
-    MalformedError.
+    """Return where the content of a final response to a request with this method ends (RFC 9112 6.3).
+
+    Raises MalformedError.
 
     Two lengths, a length beside a coding, another coding beside chunked and any in HTTP/1.0 are refused: what one
     reads as content, another reads as the next answer.

@@ -1,5 +1,6 @@
-"""The reader of an answer, from the bytes of its connection: interim heads, the final head, content, and the end (no
-I/O).
+"""The reader of an answer, from the bytes of its connection.
+
+Interim heads, the final head, content, and the end (no I/O).
 """
 
 import re

@@ -39,8 +39,7 @@ class PageContents:
 
     @classmethod
     def of(cls, proxy_url: str, ca_file: Path, bundle_file: Path) -> Self:
-        """Make the contents from the URL at which clients reach the proxy, and the files of its certificate and of the
-        bundle.
+        """Make the contents from the proxy's URL for clients, and the files of its certificate and of the bundle.
 
         Reads the files; raises OSError if it cannot, and ValueError if there is no certificate. A private key
         that lies beside the certificate in its file is never shown.

@@ -111,8 +111,9 @@ def _refusal(asked: CacheControl, age_s: float, ttl_s: float) -> str | None:
 
 
 def without_origin(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse | None:
-    """Return the decision to answer with the copy after the origin could not be reached, timed out or answered 5xx; or
-    None.
+    """Return the decision to answer with the copy after the origin could not be reached, timed out or answered 5xx.
+
+    Or None.
 
     A copy that is fresh by any measure may (the client, or the rule, only wished for more). A stale one by
     stale-if-error, of the response or the request (RFC 5861 4), or by the domain's `stale_if_down` (RFC 9111 4.2.4).

@@ -205,8 +205,9 @@ def _accepted(text: str) -> str | None:
 
 
 def _languages(members: list[str]) -> str:
-    """Return languages by falling weight and in lower case. Equal weights keep their order: many origins serve the
-    first.
+    """Return languages by falling weight and in lower case.
+
+    Equal weights keep their order: many origins serve the first.
     """
     weighted = [_weighted(member.lower()) for member in members]
     if any(weight is None for _, weight in weighted):

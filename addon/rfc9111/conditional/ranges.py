@@ -115,8 +115,7 @@ def satisfiable(range_field: str, size: int) -> tuple[Span, ...] | None:
 
 
 def _span(spec: str, size: int) -> Span | None:
-    """Return the part of the content that one range names, empty if beyond its end; None if invalid (RFC 9110 14.1.2).
-    """
+    """Return the part of the content that a range names, empty if beyond the end; None if invalid (RFC 9110 14.1.2)."""
     match = _SPEC.fullmatch(spec)
     if match is None or spec == "-":
         return None

@@ -80,8 +80,9 @@ def _names_more_than_hop_by_hop(fields: Fields) -> bool:
 
 
 def without_named(fields: Fields) -> Fields:
-    """Return the fields less those that Connection names; hop-by-hop fields stay, for the part that handles this
-    connection.
+    """Return the fields less those that Connection names.
+
+    Hop-by-hop fields stay, for the part that handles this connection.
 
     These very fields where none goes.
     """
@@ -102,8 +103,9 @@ def end_to_end(fields: Fields) -> Fields:
 
 
 def with_via(fields: Fields, version: str, pseudonym: str, name: str = "Via") -> Fields:
-    """Return the fields with us added at the end of Via (RFC 9110 7.6.3); `version` is that of the message received,
-    such as `1.1`.
+    """Return the fields with us added at the end of Via (RFC 9110 7.6.3).
+
+    `version` is that of the message received, such as `1.1`.
     """
     return fields.added((name, f"{version} {pseudonym}"))
 

@@ -141,8 +141,9 @@ def of_response(fields: Fields) -> CacheControl:
 
 
 def of_request(fields: Fields, *, honour: bool = True) -> CacheControl:
-    """Parse the directives of a request (RFC 9111 5.2.1). There no-cache takes no argument, so any counts as
-    unqualified.
+    """Parse the directives of a request (RFC 9111 5.2.1).
+
+    There no-cache takes no argument, so any counts as unqualified.
 
     `Pragma: no-cache` counts where there is no Cache-Control (RFC 9111 5.4; its use is deprecated, its senders
     live). `honour` false leaves what protects the client and its content (no-store, only-if-cached, no-transform),

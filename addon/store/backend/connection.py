@@ -143,7 +143,8 @@ class Connection:
         self._listener: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        """Connect or reconnect. Raises StoreInputError for a refused password or a server that is no Redis;
+        """Connect or reconnect. Raises StoreInputError for a refused password or a server that is no Redis.
+
         UnavailableError.
         """
         await self.close()

@@ -190,8 +190,9 @@ class Backend(Protocol):
         """The number of the last tombstone that was written; 0 if it gives none."""
 
     async def tombstones(self) -> list[Tombstone]:
-        """Return the tombstones of the last `TOMBSTONES_KEPT_S`, the earliest first; the latest `TOMBSTONES_AT_MOST` of
-        them.
+        """Return the tombstones of the last `TOMBSTONES_KEPT_S`, the earliest first.
+
+        The latest `TOMBSTONES_AT_MOST` of them.
         """
 
     async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:

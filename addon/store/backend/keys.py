@@ -131,8 +131,7 @@ class Keys:
 
     @staticmethod
     def name_of_domain(key: bytes) -> str | None:
-        """Return the registrable domain that a key is about; None for a key that is about none, or not of this store.
-        """
+        """Return the registrable domain that a key is about; None for a key about none, or not of this store."""
         try:
             found = _OF_DOMAIN.fullmatch(key.decode())
         except UnicodeDecodeError:

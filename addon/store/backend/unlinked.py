@@ -9,8 +9,9 @@ COPIED_BYTES = 1 << 20
 
 
 class UnlinkedFile:
-    """A temporary file, readable by no other user, that is gone with the last reference to it, whatever ends the
-    process.
+    """A temporary file without a name.
+
+    No other user can read it, and it is gone with the last reference to it, whatever ends the process.
 
     What adds, reads and copies blocks. Its length is what was added completely.
     """

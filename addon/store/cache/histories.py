@@ -65,8 +65,9 @@ class Histories:
         faults: Faults,
         gained: Callable[[str, GroupCounts | None], None],
     ) -> None:
-        """Keep histories through this link. `gained` is called with what the counts of a host gain; or None, when they
-        must be read again.
+        """Keep histories through this link.
+
+        `gained` is called with what the counts of a host gain; or None, when they must be read again.
         """
         self._link = link
         self._tombstones = tombstones
@@ -203,8 +204,9 @@ class Histories:
         self._keep_lessons(url, known, [lesson for lesson in known.lessons if id(lesson) not in written])
 
     def _start_from(self, url: str, known: _Known, found: Versioned) -> None:
-        """Apply the observations that wait to the version found in the backend, which is another than they were applied
-        to.
+        """Apply the observations that wait to the version found in the backend.
+
+        It is another than they were applied to before.
         """
         known.version = found.version
         self._replace_lessons(url, known, found, known.lessons)

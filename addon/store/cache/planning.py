@@ -66,8 +66,7 @@ class Planning:
 
     @property
     def news(self) -> int:
-        """The number of objects asked for here at least twice that are neither in the plan nor were considered for it.
-        """
+        """The number of objects asked for here at least twice that are neither in the plan nor considered for it."""
         return sum(n > 1 for url, n in self._news.items() if url not in self._planned)
 
     @property
@@ -157,8 +156,7 @@ class Planning:
     # Jobs. Times that are given in policy time are turned into real ones here.
 
     async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
-        """Take a job as `Keeper.take` does; the interval is in policy time, the lease and the answer in real seconds.
-        """
+        """Take a job as `Keeper.take` does; the interval is in policy time, lease and answer in real seconds."""
         real_s = self._clock.to_real_s(interval_s)
         return await self._ask_or_alone(lambda keeper: keeper.take(url, due_s, holder, lease_s, real_s))
 

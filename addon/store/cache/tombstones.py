@@ -117,8 +117,10 @@ class Tombstones:
                 yield tombstone
 
     def surviving(self, kept: KeptCopy, now_s: float) -> Copy | None:
-        """A copy that the backend has, with the time at which it was stored as this process' clock can compare it; None
-        if it is dead. A later tombstone is after what is read now, and one that it has survived before it."""
+        """A copy that the backend has, with the time at which it was stored as this process' clock can compare it.
+
+        None if it is dead. A later tombstone is after what is read now, and one that it has survived before it.
+        """
         copy, stored_s = kept.copy, min(kept.copy.stored_s, now_s)
         if self.waits(copy.url):
             return None
@@ -193,8 +195,10 @@ class Tombstones:
         return replace(tombstone, number=number)
 
     def is_broken(self, found: Sequence[Tombstone], last: int) -> bool:
-        """Whether one is missing among those found in the backend, of those that were written since the last that was
-        applied; `last` is the number of the last that was written before they were read."""
+        """Return whether a tombstone was missed since the last that was applied.
+
+        `found` are those in the backend, `last` is the number of the last that was written before they were read.
+        """
         if not self.applied_number:
             return False
         at = self.applied_number

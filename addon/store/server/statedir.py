@@ -48,8 +48,9 @@ class Lock:
 
 
 class StateDir:
-    """The state directory, of which the store uses `store.lock`, and `bodies/` and `valkey/`, which no other user may
-    read.
+    """The state directory.
+
+    The store uses `store.lock`, and `bodies/` and `valkey/`, which no other user may read.
     """
 
     def __init__(self, path: Path) -> None:

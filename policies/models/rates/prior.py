@@ -28,8 +28,7 @@ CONVERGED = 1e-5
 
 @dataclass(frozen=True, slots=True)
 class GammaRate:
-    """A Gamma distribution of a rate: density ~ lambda^(shape-1) exp(-lambda hours), as of `shape` updates in `hours`.
-    """
+    """A Gamma law of a rate: density ~ lambda^(shape-1) exp(-lambda hours), as of `shape` updates in `hours`."""
 
     shape: float
     """Above 0. The standard deviation is the mean over sqrt(shape)."""

@@ -41,8 +41,9 @@ class RecentRates:
 
     @classmethod
     def fitted(cls, recent: ArrayLike, followed: ArrayLike, hours: ArrayLike) -> Self:
-        """Fit to m moments of any feeds: the postings in the windows before, (m, K), and those in the `hours` (m,)
-        after.
+        """Fit to m moments of any feeds.
+
+        The postings in the windows before, (m, K), and those in the `hours` (m,) after.
 
         By expectation and maximisation, which keeps all b at 0 or more. Costs O(m K) a pass. Raises ValueError where
         the shapes differ, for numbers that are negative or not finite, and for 0 hours.

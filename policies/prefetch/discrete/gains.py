@@ -141,8 +141,9 @@ class TabulatedGains:
         boundary: Boundary,
         most: int,
     ) -> Self:
-        """Make gains from one law for each object, up to `most` visits in a period; the period is in the unit of the
-        laws.
+        """Make gains from one law for each object, up to `most` visits in a period.
+
+        The period is in the unit of the laws.
         """
         return cls.of_table(staleness_table(laws, most, period, boundary), weights)
 
@@ -169,8 +170,9 @@ class MixedGains:
     """Objects of several kinds: each part is the numbers of its objects, (m,) ascending, and their gains."""
 
     def __init__(self, parts: Sequence[tuple[IntArray, Gains]]) -> None:
-        """Join parts, whose numbers together are 0 ... n-1, each once; ValueError if they are not, or a part's numbers
-        differ.
+        """Join parts, whose numbers together are 0 ... n-1, each once.
+
+        ValueError if they are not, or a part's numbers differ.
         """
         self._parts = parts
         together = np.concatenate([objects for objects, _ in parts]) if parts else np.zeros(0, np.int64)

@@ -24,8 +24,9 @@ def best_visits_of_laws(
     minimum: ArrayLike = 0,
     maximum: ArrayLike = UNBOUNDED,
 ) -> IntArray:
-    """Return the best visits, as `best.best_visits` does, for objects of one law each; the period is in the unit of the
-    laws.
+    """Return the best visits, as `best.best_visits` does, for objects of one law each.
+
+    The period is in the unit of the laws.
 
     Poisson laws need no table. Of the others A is tabulated as far as it is needed: where an object uses its table up,
     the table grows and the visits are divided again. What no object uses up cannot change the answer. With as many

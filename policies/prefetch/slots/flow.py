@@ -139,8 +139,9 @@ def _add(left: Heap, right: Heap, left_shift: int, right_shift: int, values: lis
 
 
 def _move(source: Heap, target: Heap, shift: int, slope: float) -> None:
-    """Move breakpoints with a change of slope of `slope` together from the top of one heap to the other, where `shift`
-    less their value is their value.
+    """Move breakpoints from the top of one heap to the other.
+
+    Those with a change of slope of `slope` together, where `shift` less their value is their value.
     """
     while slope > 0.0:
         value, change = source[0]

@@ -13,8 +13,9 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires_k
 
 @dataclass(frozen=True, slots=True)
 class Aimd(Formula):
-    """expiry = t + I, where I is the interval of this copy: `min` at first; found changed, factor * I; found unchanged,
-    I + step; kept between `min` and `max`.
+    """expiry = t + I, where I is the interval of this copy.
+
+    I is `min` at first; found changed, factor * I; found unchanged, I + step; kept between `min` and `max`.
 
     Source: feedspool, plugins/poll_schedule_vary.py, with the defaults of conf/feedspool.conf.
     """

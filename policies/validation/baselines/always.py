@@ -10,8 +10,7 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class Always(Formula):
-    """expiry = t. The bound of freshness: no hit at all, and as many validations as cached requests.
-    """
+    """expiry = t. The bound of freshness: no hit at all, and as many validations as cached requests."""
 
     name: ClassVar[str] = "always"
 

@@ -11,8 +11,7 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class Never(Formula):
-    """expiry = infinity. The bound of saving: no validation at all, and as many stale hits as there can be.
-    """
+    """expiry = infinity. The bound of saving: no validation at all, and as many stale hits as there can be."""
 
     name: ClassVar[str] = "never"
 

@@ -13,8 +13,10 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires_k
 
 @dataclass(frozen=True, slots=True)
 class Pid(Formula):
-    """expiry = t + I, where I is the interval of this copy: `initial` at first; after each contact ln I moves by
-    `gain` * (u - share), where u is 1 if the contact found the object unchanged, else 0; kept between `min` and `max`.
+    """expiry = t + I, where I is the interval of this copy.
+
+    I is `initial` at first; after each contact ln I moves by `gain` * (u - share), where u is 1 if the contact found
+    the object unchanged, else 0; kept between `min` and `max`.
 
     Of many contacts a share `share` then finds nothing new, wherever the bounds allow it: found unchanged more often,
     the interval grows. It is the integral part of a controller, the only one that is left where the error of a single

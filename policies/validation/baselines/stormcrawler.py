@@ -13,8 +13,10 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires_k
 
 @dataclass(frozen=True, slots=True)
 class StormCrawler(Formula):
-    """expiry = t + I, where I is the interval of this copy: `initial` at first; found changed, the weighted mean
-    (1 - decrease) * I + decrease * min; found unchanged, (1 + increase) * I, at most `max`.
+    """expiry = t + I, where I is the interval of this copy.
+
+    I is `initial` at first; found changed, the weighted mean (1 - decrease) * I + decrease * min; found unchanged, (1 +
+    increase) * I, at most `max`.
 
     Source: StormCrawler, AdaptiveScheduler.java, and its defaults (`fetchInterval.default`, `scheduler.adaptive.*`).
     There intervals are whole minutes, cut; here they are not.

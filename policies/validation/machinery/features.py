@@ -77,8 +77,7 @@ class Features(Protocol):
 
     @property
     def state(self) -> float:
-        """The state that the policy kept for this copy at its last contact; NaN for a copy that has just been stored.
-        """
+        """The state that the policy kept for this copy at its last contact; NaN for one that has just been stored."""
         ...
 
     @property

@@ -141,7 +141,7 @@ def _number(key: str, field: str, value: Value) -> float:
 
 
 def _float(text: str) -> float:
-    """The number that the text is, NaN if it is none. (`float` alone also takes `1_000`.)"""
+    """Parse a number; NaN for what is none. Unlike `float` it does not take `1_000`."""
     try:
         return math.nan if "_" in text else float(text)
     except ValueError:

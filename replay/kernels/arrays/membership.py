@@ -77,8 +77,9 @@ def join(members: Membership, group: int, object_: int) -> None:
 
 
 def hours_observed(members: Membership, group: int, after_s: float, t: float) -> float:
-    """Return the hours observed, as `Group.member_hours` does. The next time `after_s` must not be earlier, nor t than
-    any t_0.
+    """Return the hours observed, as `Group.member_hours` does.
+
+    The next time `after_s` must not be earlier, nor t than any t_0.
     """
     place = members.recent[group]
     while place < members.ends[group] and members.starts_s[place] <= after_s:

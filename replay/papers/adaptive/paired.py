@@ -77,8 +77,9 @@ class Paired:
         return dict(zip(bursty[:n], (cyclic[i] for i in partners), strict=True))
 
     def merged(self, pairs: Mapping[str, str]) -> "Paired":
-        """Return these pairs alone, each as one object with the updates and requests of both, under the name of the
-        second.
+        """Return these pairs alone, each as one object.
+
+        It has the updates and requests of both, under the name of the second.
         """
         return self.only({*pairs, *pairs.values()}).renamed(pairs)
 

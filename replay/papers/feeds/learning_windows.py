@@ -47,7 +47,9 @@ def delays_at_points_s(times_s: FloatArray, points_h: FloatArray) -> FloatArray:
 def mean_delay_of_rate_window_s(
     feeds: Sequence[FloatArray], start_s: float, days: int, window_days: int, retrievals: float
 ) -> float:
-    """The mean delay where each day's retrievals are divided by theorem 1 on the rates of the `window_days` before it.
+    """Return the mean delay with the best points for each feed.
+
+    Those for its hourly profile in the window before `start_s`.
 
     `feeds`: ascending posting times of each; `retrievals` > 0 a day and feed on average. The postings in
     [start_s, start_s + days) are judged; those before are history only. NaN if there is none to judge.
@@ -66,8 +68,7 @@ def mean_delay_of_rate_window_s(
 def mean_delay_of_pattern_window_s(
     feeds: Sequence[FloatArray], start_s: float, days: int, window_days: int, retrievals: int, strength: float = 0.0
 ) -> float:
-    """The mean delay where each feed is retrieved at the best points for its hourly profile in the window before
-    `start_s`.
+    """Return the mean delay with the best points for each feed, by its hourly profile before `start_s`.
 
     As above; each feed has the same number of retrievals, 1 or more, on each day, so that only their times are judged.
     `strength`: postings that follow the profile of all feeds together, added to each (`patterns.profiles`).

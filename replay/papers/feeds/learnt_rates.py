@@ -1,5 +1,6 @@
-"""The evidence of two weeks on each feed: its rate, and the hours at which it posts; as the paper learns them, and
-better.
+"""The evidence of two weeks on each feed.
+
+Its rate, and the hours at which it posts; as the paper learns them, and better.
 """
 
 from functools import cached_property

@@ -1,5 +1,6 @@
-"""The polling of feed readers and crawlers, at the same number of retrievals: Miniflux, Nutch, feedspool, fixed
-intervals.
+"""The polling of feed readers and crawlers, at the same number of retrievals.
+
+Miniflux, Nutch, feedspool, fixed intervals.
 """
 
 import math

@@ -85,8 +85,9 @@ def whole_visits(rates: FloatArray, weights: FloatArray | None, budget: int) -> 
 
 
 def weekly(visits: IntArray, profiles: FloatArray, points: Points = retrieval_points) -> Recurrent:
-    """Schedule so many visits (F,) in each week, which begins at any midnight; the days of a feed differ by one visit
-    at most.
+    """Schedule so many visits (F,) in each week, which begins at any midnight.
+
+    The days of a feed differ by one visit at most.
 
     The days with one more are spread over the week, and begin on another one for each feed.
     """

@@ -69,8 +69,10 @@ def simulated_pages(rng: np.random.Generator) -> Days:
 
 
 def real_pages(work: Work) -> Days:
-    """The days of real pages, in periods of 128 days from the day after their first change, of those that changed so
-    often. Raises TraceError."""
+    """Return the days of real pages that changed so often.
+
+    In periods of 128 days from the day after their first change. Raises TraceError.
+    """
     periods = [
         period
         for name in REAL_FILES

@@ -64,8 +64,9 @@ class Updates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requests:
-    """The requests: who asked for which object when. Those at the same instant are in the order in which they were
-    given.
+    """The requests: who asked for which object when.
+
+    Those at the same instant are in the order in which they were given.
     """
 
     times_s: FloatArray

@@ -40,8 +40,9 @@ def read_requests(path: Path, warn: Warn) -> Requests:
 
 
 def writer_for(path: Path) -> Callable[[BinaryIO, Table], None]:
-    """Return the writer for a file of this name. Raises ValueError, if there is none, and TraceError, if it is not
-    installed.
+    """Return the writer for a file of this name.
+
+    Raises ValueError, if there is none, and TraceError, if it is not installed.
     """
     for ending, write in WRITERS.items():
         if path.name.endswith(ending) and path.name != ending:

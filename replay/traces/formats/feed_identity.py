@@ -33,8 +33,9 @@ class _JsonFeed(msgspec.Struct):
 
 
 def identity_of(body: bytes) -> Identity:
-    """Return the identity of a document that is a feed, from the part before the first item; an empty one if that is
-    not readable.
+    """Return the identity of a document that is a feed, from the part before the first item.
+
+    An empty one if that is not readable.
     """
     text = as_utf8(body)
     try:

@@ -62,7 +62,7 @@ def listed_feeds(source: OpenTrace) -> tuple[ListedFeed, ...]:
 
 
 def _feeds(node: Any, folders: tuple[str, ...]) -> Iterator[ListedFeed]:
-    """Yield the feeds in a node. (Nodes are nested 256 times at most: the parser reads no further.)"""
+    """Yield the feeds in a node. Nodes are nested 256 times at most: the parser reads no further."""
     for child in node:
         if not isinstance(child.tag, str):
             continue
@@ -83,8 +83,9 @@ def _fetched(address: str) -> str:
 
 
 def address_key(address: str) -> str:
-    """Return a key that is equal for addresses that differ in scheme, fragment, a slash at the end, or the case of the
-    host only.
+    """Return a key that is equal for equivalent addresses.
+
+    Such as differ in scheme, fragment, a slash at the end, or the case of the host only.
     """
     host, slash, path = _SCHEMES.sub("", address.strip(), count=1).partition("#")[0].rstrip("/").partition("/")
     return host.lower() + slash + path

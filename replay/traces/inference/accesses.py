@@ -110,8 +110,7 @@ class AccessRows:
         self._agents.append(agent)
 
     def accesses(self) -> Accesses:
-        """Return all rows, in order of time. They are not copied if they are in order, so that none can be added later.
-        """
+        """Return all rows, in order of time. They are not copied if in order, so that none can be added later."""
         return Accesses.of(
             np.asarray(self._times, dtype=np.float64),
             (self._clients.ids, self._clients.names),

@@ -176,8 +176,9 @@ def _sightings(accesses: Accesses) -> _Sightings:
 
 
 def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> tuple[_Versions, int]:
-    """Return the versions that were held, and how many validators of objects with several were shown for too short a
-    time.
+    """Return the versions that were held, and a count of brief validators.
+
+    That is how many, of objects with several, were shown for too short a time.
     """
     order = np.lexsort((sightings.values, sightings.object_ids))
     objects, values = sightings.object_ids[order], sightings.values[order]

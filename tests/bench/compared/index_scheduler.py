@@ -55,8 +55,9 @@ def refresh_index(rates_per_hour: FloatArray, weights: FloatArray, since_refresh
 
 
 def reached_after_h(rates_per_hour: FloatArray, weights: FloatArray, index: float) -> FloatArray:
-    """Return how long after a refresh objects reach an index above 0; infinite where it is w / lambda or more. All
-    (n,).
+    """Return how long after a refresh objects reach an index above 0; infinite where it is w / lambda or more.
+
+    All (n,).
 
     With s = -ln(1 - index lambda / w) this is the x / lambda at which x - ln(1 + x) = s. Relative error 3e-13.
     """
@@ -81,8 +82,9 @@ class IndexScheduler:
     """
 
     def __init__(self, rates_per_hour: FloatArray, weights: FloatArray, refreshed_s: FloatArray) -> None:
-        """Start with n objects: rates and weights of 0 to 1e100, and when each was last refreshed (-inf: never). All
-        (n,).
+        """Start with n objects: rates and weights of 0 to 1e100, and when each was last refreshed (-inf: never).
+
+        All (n,).
         """
         self._rates = np.array(rates_per_hour, dtype=np.float64)
         self._weights = np.array(weights, dtype=np.float64)

@@ -62,8 +62,9 @@ def intervals(scenario: Scenario) -> dict[str, list[tuple[float, float]]]:
 def errors(
     scenario: Scenario, spans: Mapping[str, Sequence[tuple[float, float]]], name: str
 ) -> dict[str, Counter[int]]:
-    """Return for one object how often each policy was off by how much: the actual updates less the estimated whole
-    ones.
+    """Return for one object how often each policy was off by how much.
+
+    The actual updates less the estimated whole ones.
     """
     history, group = scenario.known.history(name), scenario.known.group(name)
     found: dict[str, Counter[int]] = {policy: Counter() for policy in POLICIES}

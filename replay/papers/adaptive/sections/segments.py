@@ -102,9 +102,7 @@ def _span(hour: int) -> tuple[float, float]:
 
 
 def _gain(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return by how much log-likelihood two rates are better than one for the updates and hours of two intervals, in ln
-    N.
-    """
+    """Return the gain in log-likelihood of two rates over one, in ln N, for the updates and hours of two intervals."""
     together = one[0] + other[0], one[1] + other[1]
     gain = log_likelihood(*one) + log_likelihood(*other) - log_likelihood(*together)
     return gain / math.log(PRINTED_UPDATES)

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from bestbefore.addon.proxy.exchange.interim import nobody
+from bestbefore.addon.proxy.exchange.interim import no_interim
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin.connection import HELD_BYTES, Exchange, OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
@@ -45,7 +45,7 @@ def answering(answer: bytes, *, then_s: float = 0.5) -> Serve:
 
 
 def exchange(connection: OriginConnection, released: Callable[[], object] = lambda: None) -> Exchange:
-    return Exchange(connection, "GET", LIMITS, nobody, released)
+    return Exchange(connection, "GET", LIMITS, no_interim, released)
 
 
 async def content_of(an_exchange: Exchange) -> bytes:
