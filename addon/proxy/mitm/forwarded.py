@@ -61,11 +61,10 @@ def sent_fields(request: Request, site: Site) -> Fields:
 
 
 def is_understood(request: Request, head: Head) -> bool:
-    """Whether an answer can be passed on: it has nothing but fields, and is final and framed in one way, or switches to
-    what was asked for.
+    """Return whether an answer can be passed on.
 
-    mitmproxy takes an interim response for the final one, and content in another coding for content that ends with the
-    connection.
+    It has nothing but fields, and is final and framed in one way, or switches to what was asked for. mitmproxy takes an
+    interim response for the final one, and content in another coding for content that ends with the connection.
     """
     lines = (f"{name}: {value}".encode("latin-1", "replace") for name, value in head.fields.raw)
     if not all(FIELD_LINE.fullmatch(line) for line in lines):
