@@ -9,7 +9,7 @@ from mitmproxy.connection import Client, Connection
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine import heads
-from bestbefore.addon.engine.request import MISDIRECTED, is_one_host, misframed
+from bestbefore.addon.engine.request import is_one_host, misframed
 from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
@@ -70,9 +70,9 @@ class LiveGateway:
         why = misframed(request)
         return self._exchanges.refused(request, client, 400, why) if why else None
 
-    def misdirected(self, request: Request, client: Client) -> Answer:
-        """The error that answers a request for another server than its connection leads to (RFC 9110 15.5.20)."""
-        return self._exchanges.refused(request, client, 421, MISDIRECTED)
+    def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
+        """The error that answers a request that is not answered otherwise."""
+        return self._exchanges.refused(request, client, status, detail)
 
     def decide(self, request: Request, client: Client) -> Answer | Pending:
         """Decide at once as `Exchanges.decide` does."""

@@ -13,7 +13,6 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine.request import MISDIRECTED
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
@@ -75,9 +74,9 @@ class ReplayGateway:
         """A trace has no requests that could be read in two ways."""
         return None
 
-    def misdirected(self, request: Request, client: Client) -> Answer:
-        """A trace has no tunnels."""
-        return self._exchanges.refused(request, client, 421, MISDIRECTED)
+    def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
+        """The error that answers a request without a target; a trace has none."""
+        return self._exchanges.refused(request, client, status, detail)
 
     def cut(self, client: Client) -> None:
         """The client sends each request at once."""

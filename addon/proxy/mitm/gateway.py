@@ -29,8 +29,8 @@ class Gateway(Protocol):
     def refusal(self, request: Request, client: mitmproxy.connection.Client) -> Answer | None:
         """The error that answers a request, as it came, which could be read in two ways; None if it could not."""
 
-    def misdirected(self, request: Request, client: mitmproxy.connection.Client) -> Answer:
-        """The error that answers a request for another server than its connection leads to."""
+    def refuse(self, request: Request, client: mitmproxy.connection.Client, status: int, detail: str) -> Answer:
+        """The error that answers a request that is not answered otherwise."""
 
     def decide(self, request: Request, client: mitmproxy.connection.Client) -> Answer | Pending:
         """The answer, if it can be given at once from a copy in memory; else what is decided, for `answer`."""

@@ -22,7 +22,7 @@ from mitmproxy.proxy.layers import http as layers
 from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
 from mitmproxy.proxy.mode_specs import ReverseMode
 
-from bestbefore.addon.engine.request import is_one_host, received
+from bestbefore.addon.engine.request import MALFORMED_REQUEST, MISDIRECTED, is_one_host, received
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import Asking, no_interim
@@ -101,9 +101,7 @@ class CachingStream(HttpStream):
         except ValueError:  # mitmproxy has answered it with 400 and closes the connection
             self._request, self.client_state = request, self.state_errored
             return
-        misdirected = self._is_misdirected(request)
-        if request.is_http2 and not self._has_target(request):
-            request.path = "/\x00"  # refused as malformed
+        refusal = self._refusal(request)
         if (
             layers.validate_request(self.mode, request, self.context.options.validate_inbound_headers) is not None
             or not self._settle_destination(request)
@@ -111,11 +109,11 @@ class CachingStream(HttpStream):
             yield from super().state_wait_for_request_headers(event)
             return
         self._request = request
-        if misdirected:
+        if refusal is not None:
             self.client_state = self.state_errored
             view = request_of(request, has_body=has_content)
             refused = self._gateway.refusal(view, self.context.client)
-            yield from self._send_framed(refused or self._gateway.misdirected(view, self.context.client))
+            yield from self._send_framed(refused or self._gateway.refuse(view, self.context.client, *refusal))
         elif has_content:
             self.client_state = self.state_errored
             self.upload = Upload(length, self._connection.upload_moved)
@@ -124,6 +122,12 @@ class CachingStream(HttpStream):
             yield from self._answer(request)
         else:
             self.client_state = self.state_answer
+
+    def _refusal(self, request: mitmproxy.http.Request) -> tuple[int, str] | None:
+        """Status and detail of the refusal of a request that names no target, or that of another connection."""
+        if request.is_http2 and not self._has_target(request):
+            return 400, MALFORMED_REQUEST
+        return (421, MISDIRECTED) if self._is_misdirected(request) else None
 
     def _has_target(self, request: mitmproxy.http.Request) -> bool:
         """Whether the pseudo-header fields of a request name a target (RFC 9113 8.3.1)."""

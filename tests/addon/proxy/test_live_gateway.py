@@ -60,7 +60,7 @@ async def test_what_could_be_read_in_two_ways_is_refused_at_once(service: Servic
         "bestbefore; detail=length-without-content",
     )
     assert service.gateway.refusal(Request("GET", URL, Fields([("Host", "example.org")])), client) is None
-    assert service.gateway.misdirected(Request("GET", URL), client).head.status == 421
+    assert service.gateway.refuse(Request("GET", URL), client, 421, "misdirected").head.status == 421
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ class Gateway:
         self.ends: list[tuple[int, bool]] = []
         self.asked: list[str] = []
         """The paths of the requests that it was asked for."""
+        self.refused = list[tuple[str, int, str]]()
+        """Path, status and detail of each that was refused."""
         self.given = Answer(
             Head(200, Fields()), chunks=content(error), sent=lambda size, complete: self.ends.append((size, complete))
         )
@@ -48,6 +50,10 @@ class Gateway:
 
     def refusal(self, *_: Any) -> None:
         return None
+
+    def refuse(self, request: Any, _client: Any, status: int, detail: str) -> Answer:
+        self.refused.append((request.target.path, status, detail))
+        return Answer(Head(status, Fields()))
 
     def decide(self, request: Any, _client: Any) -> Any:
         """Nothing: it hands the request on."""
@@ -161,3 +167,26 @@ def test_interim_responses_go_before_the_answer_over_http_2(context: Context) ->
     ]
     assert heads == [{":status": "103", "link": "</a>; rel=preload"}, {":status": "200"}]
     assert any(isinstance(event, h2.events.StreamEnded) for event in came)
+
+
+@pytest.mark.parametrize(
+    ("line", "path"), [((":path", "a"), "/a"), ((":path", "*a"), "/*a"), ((":scheme", ""), "/")]
+)
+@pytest.mark.parametrize("content", [b"", b"content"])
+def test_a_request_over_http_2_without_a_target_is_refused_as_it_came(
+    context: Context, line: tuple[str, str], path: str, content: bytes
+) -> None:
+    config = h2.config.H2Configuration(header_encoding="utf-8", validate_outbound_headers=False)
+    client = h2.connection.H2Connection(config)
+    client.initiate_connection()
+    method = "POST" if content else "GET"
+    pseudo = {":method": method, ":scheme": "http", ":authority": "a", ":path": "/"} | dict([line])
+    client.send_headers(1, list(pseudo.items()), end_stream=not content)
+    if content:
+        client.send_data(1, content, end_stream=True)
+    gateway = Gateway(None)
+    sent, closed = asked(context, gateway, client.data_to_send(), alpn=b"h2")
+    came = client.receive_data(sent)
+    heads = [dict(event.headers) for event in came if isinstance(event, h2.events.ResponseReceived)]
+    assert (heads, gateway.refused, closed) == ([{":status": "400"}], [(path, 400, "malformed-request")], False)
+    assert gateway.asked == []
