@@ -94,6 +94,8 @@ def test_a_policy(tree: Tree) -> None:
     )
     assert fast == plain
     assert {"complete", "observed"} == set(re.findall(r'"history": "(\w+)"', fast))
+    (tree.root / "proxy.toml").write_text('[default]\npolicy = "shortestgap"\ngaps = 5\n')
+    assert "policy = shortestgap:gaps=5,min=1m,max=1d," in tree.run("bestbefore check-config proxy.toml")
     assert "shortestgap:gaps=10,min=1m,max=1d\n    ShortestGap: poll as often" in tree.run("bestbefore policies")
 
 
