@@ -1,6 +1,5 @@
 """The updates of a group of objects: those that AggHist assumes to have similar update patterns."""
 
-import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +8,7 @@ from typing import Self
 
 import numpy as np
 
-from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, relative_rates
-from bestbefore.policies.models.segmentation import merged, optimal_segments
+from bestbefore.policies.models.intensity import HOURLY_S
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 
@@ -125,41 +123,3 @@ class Group:
         if before:
             seconds += before * (t - after_s)
         return seconds / HOUR_S
-
-    def pattern(self, after_s: float, t: float, least_exposure_h: float) -> list[float] | None:
-        """s_k = (N_k / E_k) / (N / h_g): the intensity in each segment over the mean, from the updates in (after_s, t].
-
-        h_g are the hours for which the group was observed since then; a segment observed for less than
-        `least_exposure_h` is taken to be at the mean. None without any update or any time observed.
-        """
-        observed = self._observed(after_s, t)
-        if observed is None:
-            return None
-        counts, hours, observed_h = observed
-        return relative_rates(counts, hours, observed_h, least_exposure_h)
-
-    def optimal_pattern(
-        self, after_s: float, t: float, least_exposure_h: float, penalty: float
-    ) -> tuple[list[float], list[float]] | None:
-        """The same with as many segments as are worth it: their edges, and the intensity in each over the mean.
-
-        A further segment is worth it from a gain in log-likelihood of `penalty` > 0 times ln N on: with 1 this is the
-        Bayesian information criterion, where a segment has two parameters, its edge and its rate.
-        """
-        observed = self._observed(after_s, t)
-        if observed is None:
-            return None
-        counts, hours, observed_h = observed
-        segments = optimal_segments(counts, hours, penalty * math.log(sum(counts)))
-        rates = relative_rates(merged(counts, segments), merged(hours, segments), observed_h, least_exposure_h)
-        return [self.edges_s[k] for k in segments], rates
-
-    def _observed(self, after_s: float, t: float) -> tuple[list[int], list[float], float] | None:
-        """N_k and E_k of each segment, and h_g; None without any update or any time observed."""
-        counts = self.counts(after_s, t)
-        if self.since_s is None or not any(counts):
-            return None
-        since_s = max(self.since_s, after_s)
-        if since_s >= t:
-            return None
-        return counts, exposure_h(self.edges_s, since_s, t), (t - since_s) / HOUR_S

@@ -79,13 +79,6 @@ def set_observed_rates_per_hour(
         rates[k] = counts[k] / hours[k] if hours[k] > 0.0 and hours[k] >= least_h else mean
 
 
-def relative_rates(counts: Sequence[int], hours: Sequence[float], observed_h: float, least_h: float) -> list[float]:
-    """s_k = (n_k / E_k) / (n / h): the rate in each segment over the mean, for n > 0 updates in h > 0 hours."""
-    rates = [0.0] * len(counts)
-    set_relative_rates(rates, counts, hours, sum(counts) / observed_h, least_h)
-    return rates
-
-
 def set_relative_rates(
     rates: MutableSequence[float],
     counts: Sequence[int],
@@ -93,7 +86,7 @@ def set_relative_rates(
     mean_per_hour: float,
     least_h: float,
 ) -> None:
-    """Set rates[k] to s_k, where n / h is `mean_per_hour`."""
+    """Set rates[k] to s_k = (n_k / E_k) / (n / h), the rate in each segment over n / h > 0, `mean_per_hour`."""
     set_observed_rates_per_hour(rates, counts, hours, least_h)
     for k in range(len(rates)):
         rates[k] /= mean_per_hour

@@ -8,20 +8,6 @@ import math
 from collections.abc import MutableSequence, Sequence
 
 
-def optimal_segments(counts: Sequence[int], hours: Sequence[float], penalty: float) -> list[int]:
-    """The first bin of each segment, ascending from 0, and the number of bins K last.
-
-    `counts` (K,) are the updates in each bin and `hours` (K,) for how long it was observed. Within a segment the rate
-    is constant, its updates over its hours. Of all ways to cut the K bins the one is found whose Poisson log-likelihood
-    less `penalty`, 0 or more, for each segment is largest; of those as good, the one whose last segments are longest.
-    Segments do not reach over the end of the day. Costs O(K^2).
-    """
-    bins = len(counts)
-    firsts, begins, worths = [0] * (bins + 1), [0] * (bins + 1), [0.0] * (bins + 1)
-    segments = set_segments(firsts, begins, worths, counts, hours, penalty)
-    return firsts[: segments + 1]
-
-
 def set_segments(
     firsts: MutableSequence[int],
     begins: MutableSequence[int],
@@ -30,7 +16,12 @@ def set_segments(
     hours: Sequence[float],
     penalty: float,
 ) -> int:
-    """Set the beginning of `firsts` (K + 1,) to what `optimal_segments` returns, and return the number of segments.
+    """Set the beginning of `firsts` (K + 1,) to the first bin of each segment and K, and return how many segments.
+
+    `counts` (K,) are the updates in each bin and `hours` (K,) for how long it was observed. Within a segment the rate
+    is constant, its updates over its hours. Of all ways to cut the K bins the one is found whose Poisson log-likelihood
+    less `penalty`, 0 or more, for each segment is largest; of those as good, the one whose last segments are longest.
+    Segments do not reach over the end of the day. Costs O(K^2).
 
     `begins` and `worths` (K + 1,) are written over: where the last segment of the first k bins begins, and what these
     are worth.
@@ -62,13 +53,6 @@ def set_segments(
 def log_likelihood(updates: float, hours: float) -> float:
     """Return the log-likelihood of the rate n / h for n updates in h hours, up to a constant for all segmentations."""
     return updates * math.log(updates / hours) if updates > 0 and hours > 0.0 else 0.0
-
-
-def merged[N: (int, float)](values: Sequence[N], segments: Sequence[int]) -> list[N]:
-    """The sums of the values of the bins over each segment."""
-    sums = list(values)
-    merge(sums, segments, len(segments) - 1)
-    return sums[: len(segments) - 1]
 
 
 def merge[N: (int, float)](values: MutableSequence[N], firsts: Sequence[int], segments: int) -> None:

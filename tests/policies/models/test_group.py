@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
-from bestbefore.policies.models.intensity import HOURLY_S, exposure_h
 
 HOUR = 3600.0
 DAY = 86400.0
@@ -73,26 +72,6 @@ def test_a_group_of_nobody_knows_nothing() -> None:
     assert group.since_s is None
     assert group.members(1e9) == 0
     assert group.member_hours(0.0, 1e9) == 0.0
-    assert group.pattern(-math.inf, 1e9, 0.0) is None
-
-
-def test_the_pattern_is_the_intensity_over_its_mean() -> None:
-    group = of([12.5 * HOUR, 13.5 * HOUR], [12.75 * HOUR, DAY + 12.5 * HOUR])
-    pattern = group.pattern(-math.inf, 2 * DAY, 0.0)
-    assert pattern is not None
-    assert {k: s for k, s in enumerate(pattern) if s} == pytest.approx({12: 3 / 4 * 24, 13: 1 / 4 * 24})
-
-
-@given(members, st.integers(1, 11 * 86400), st.integers(-1, 11 * 86400))
-@few
-def test_the_mean_of_the_pattern_is_one(times: list[list[float]], t: int, after: int) -> None:
-    group = of(*times)
-    pattern = group.pattern(after, t, 0.0) if after < t else None
-    if pattern is None:
-        assert after >= t or sum(group.counts(after, t)) == 0
-        return
-    hours = exposure_h(HOURLY_S, max(0.0, after), t)
-    assert sum(s * h for s, h in zip(pattern, hours, strict=True)) == pytest.approx(sum(hours))
 
 
 def test_updates_count_in_unequal_segments_of_the_day_too() -> None:
@@ -100,25 +79,3 @@ def test_updates_count_in_unequal_segments_of_the_day_too() -> None:
     times = np.array([6.9 * HOUR, 7 * HOUR, 23 * HOUR, DAY])
     group = Group.of_updates(times, [0.0], night_and_day)
     assert group.counts(-math.inf, DAY) == [2, 2]
-    assert group.pattern(-math.inf, DAY, 0.0) == pytest.approx([2 / 7 * 6, 2 / 17 * 6])
-
-
-def test_the_optimal_pattern_joins_hours_that_do_not_differ_enough() -> None:
-    # Ten days; each day an update at 8:30, 9:30, 10:30 and 11:30, and one every other day at 20:30.
-    times = [d * DAY + h * HOUR for d in range(10) for h in (8.5, 9.5, 10.5, 11.5)]
-    times += [d * DAY + 20.5 * HOUR for d in range(0, 10, 2)]
-    found = of(times).optimal_pattern(-math.inf, 10 * DAY, 0.0, 1.0)
-    assert found is not None
-    edges, pattern = found
-    assert edges == [0.0, 8 * HOUR, 12 * HOUR, 20 * HOUR, 21 * HOUR, DAY]
-    # 45 updates in 240 hours: 1, then 0.5 an hour over a mean of 0.1875.
-    assert pattern == pytest.approx([0.0, 1 / 0.1875, 0.0, 0.5 / 0.1875, 0.0])
-
-
-def test_a_large_penalty_leaves_one_segment_at_the_mean() -> None:
-    times = [d * DAY + h * HOUR for d in range(10) for h in (8.5, 9.5)]
-    assert of(times).optimal_pattern(-math.inf, 10 * DAY, 0.0, 1e6) == ([0.0, DAY], [1.0])
-
-
-def test_without_updates_there_is_no_optimal_pattern() -> None:
-    assert of([]).optimal_pattern(-math.inf, DAY, 0.0, 1.0) is None

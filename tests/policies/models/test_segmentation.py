@@ -7,10 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import poisson
 
-from bestbefore.policies.models.segmentation import merged, optimal_segments
+from bestbefore.policies.models.segmentation import merge, set_segments
 
 few = settings(max_examples=60, derandomize=True, deadline=None)
 bins = st.lists(st.tuples(st.integers(0, 30), st.floats(0.25, 30.0)), min_size=1, max_size=8)
+
+
+def optimal_segments(counts: list[int], hours: list[float], penalty: float) -> list[int]:
+    room = len(counts) + 1
+    firsts = [0] * room
+    return firsts[: set_segments(firsts, [0] * room, [0.0] * room, counts, hours, penalty) + 1]
 
 
 def log_probability(counts: list[int], hours: list[float]) -> float:
@@ -60,4 +66,6 @@ def test_bins_without_updates_or_hours_do_no_harm() -> None:
 
 
 def test_bins_are_summed_by_segment() -> None:
-    assert merged([1, 2, 3, 4], [0, 1, 4]) == [1, 9]
+    values = [1, 2, 3, 4]
+    merge(values, [0, 1, 4], 2)
+    assert values[:2] == [1, 9]

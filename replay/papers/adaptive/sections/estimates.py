@@ -11,6 +11,8 @@ from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
 from bestbefore.policies.models.intensity import HOURLY_S, exposure_h, mass, observed_rates_per_hour
 from bestbefore.policies.units import HOUR_S
+from bestbefore.policies.validation.machinery.estimates import set_group_pattern
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.replay.papers.adaptive.paired import Paired
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, share
 from bestbefore.replay.papers.claims import Claim, verdict
@@ -39,12 +41,13 @@ def individual_rates_per_hour(history: History, t: float) -> list[float]:
 
 def aggregate_rates_per_hour(history: History, group: Group, t: float) -> list[float]:
     """lambda_k of AggHist at t; all 0 without an update."""
-    pattern = group.pattern(-math.inf, t, 0.0)
-    hours = (t - history.since_s) / HOUR_S
-    if pattern is None or hours <= 0.0:
+    known = HistoryFeatures(history, group, t)
+    updates, hours = known.set_group_counts(), (t - history.since_s) / HOUR_S
+    if not updates or hours <= 0.0 or known.group_since_s() >= t:
         return [0.0] * (len(group.edges_s) - 1)
+    set_group_pattern(known, updates)
     own_per_hour = history.count(-math.inf, t) / hours
-    return [own_per_hour * relative for relative in pattern]
+    return [own_per_hour * relative for relative in known.by_bin.rates]
 
 
 def intervals(scenario: Scenario) -> dict[str, list[tuple[float, float]]]:

@@ -4,9 +4,11 @@ import math
 from itertools import pairwise
 
 from bestbefore.policies.models.group import Group
-from bestbefore.policies.models.intensity import HOURLY_S, exposure_h
-from bestbefore.policies.models.segmentation import log_likelihood, merged
+from bestbefore.policies.models.history import History
+from bestbefore.policies.models.segmentation import log_likelihood
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.validation.machinery.estimates import set_joined_group_pattern
+from bestbefore.policies.validation.machinery.history_features import HistoryFeatures
 from bestbefore.replay.papers.adaptive.paired import ORIGIN_S, Paired
 from bestbefore.replay.papers.claims import NOT_SEEN, Claim
 from bestbefore.replay.papers.page import Page
@@ -27,19 +29,18 @@ def segments_of(times_s: FloatArray, days: float, penalty: float) -> list[tuple[
 
     For two updates or more.
     """
-    end_s = ORIGIN_S + days * DAY_S
-    group = Group.of_updates(times_s, [ORIGIN_S])
-    found = group.optimal_pattern(ORIGIN_S - 1.0, end_s, 0.0, penalty)
-    if found is None:
+    known = HistoryFeatures(
+        History.of([], ORIGIN_S), Group.of_updates(times_s, [ORIGIN_S]), ORIGIN_S + days * DAY_S,
+        window_s=days * DAY_S + 1.0,
+    )
+    updates = known.set_group_counts()
+    if not updates:
         return []
-    edges_s = found[0]
-    bins = [HOURLY_S.index(edge_s) for edge_s in edges_s]
-    counts = merged(group.counts(ORIGIN_S - 1.0, end_s), bins)
-    hours = merged(exposure_h(HOURLY_S, ORIGIN_S, end_s), bins)
-    return [
-        (begin_s / HOUR_S, last_s / HOUR_S, n / h)
-        for (begin_s, last_s), n, h in zip(pairwise(edges_s), counts, hours, strict=True)
-    ]
+    found = set_joined_group_pattern(known, updates, penalty)
+    room = known.by_bin
+    edges_h = (edge_s / HOUR_S for edge_s in room.edges_s[: found + 1])
+    rates = (n / hours for n, hours in zip(room.counts[:found], room.hours[:found], strict=True))
+    return [(begin_h, end_h, rate) for (begin_h, end_h), rate in zip(pairwise(edges_h), rates, strict=True)]
 
 
 def bulk_events(times_s: FloatArray) -> int:

@@ -83,4 +83,3 @@ def test_a_group_with_fewer_than_ten_updates_says_nothing(group: Group | None) -
 def test_a_group_observed_since_this_moment_says_nothing() -> None:
     group = Group.of_updates(np.full(10, T), [T])
     assert verdict_by(GroupMember(0.5), History.of([], T), group, T) is None
-    assert group.pattern(-math.inf, T, 1.0) is None
