@@ -101,7 +101,7 @@ def _rate(rate: RateReport) -> str:
 
 
 def _prefetch_lines(fetch: PlannedFetch, now_s: float) -> Iterator[str]:
-    yield f"  next fetch  unasked at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
+    yield f"  next fetch  at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
     yield f"              expected to spare {fetch.gain:.2g} outdated answers"
 
 

@@ -223,18 +223,19 @@ def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
         since_s = min(since_s, shown.since_s)
     if seen.reported_since_s is not None:
         since_s = min(since_s, seen.reported_since_s)
-    told_from_s = since_s
+    reported_from_s = since_s
     if record.folded:
-        # Of the last hour with folded ones, what was told from the oldest that is kept one by one on is not among them.
-        told_from_s = min([(record.folded[-1][0] + 1) * HOUR_S, *(u.by_s for u in record.updates[:1])])
+        # Of the last hour with folded ones, what was reported from the oldest that is kept one by one on is not among
+        # them.
+        reported_from_s = min([(record.folded[-1][0] + 1) * HOUR_S, *(u.by_s for u in record.updates[:1])])
     postings = [Update(*span) for span in shown.postings] if shown is not None else []
-    told = [Update(t, t) for t in seen.reported_s]
+    reported = [Update(t, t) for t in seen.reported_s]
     if record.feed is None:  # of a first document: these may be updates that were learnt before it was known as a feed
-        told, postings = [*told, *postings], []
-    told = [told for told in told if told_from_s <= told.by_s <= seen.t_s]
+        reported, postings = [*reported, *postings], []
+    reported = [update for update in reported if reported_from_s <= update.by_s <= seen.t_s]
     if update is not None:  # the second of a Last-Modified may have begun before t_0
-        told.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
-    updates, new, dropped = _merge(record.updates, told, postings)
+        reported.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
+    updates, new, dropped = _merge(record.updates, reported, postings)
     detailed, folded = _fold(updates, record.folded)
     # Of a folded update only its point remains.
     hidden_s = record.hidden_s + sum(u.point_s - u.after_s for u in updates[: len(updates) - len(detailed)])
@@ -333,7 +334,7 @@ def _hidden_s(record: Record, update: Update) -> float:
 
 
 def _merge(
-    known: tuple[Update, ...], told: Sequence[Update], others: Sequence[Update]
+    known: tuple[Update, ...], reported: Sequence[Update], others: Sequence[Update]
 ) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
     """Add updates to those known; one reported that may be a known one narrows it.
 
@@ -341,12 +342,12 @@ def _merge(
 
     Also the points gained and lost.
     """
-    if not told and not others:  # as at most contacts
+    if not reported and not others:  # as at most contacts
         return known, (), ()
     updates = list(known)
     exact_s = {u.by_s for u in known if u.exact}
     vague = [i for i, u in enumerate(known) if not u.exact]
-    for update in told:
+    for update in reported:
         if update.exact and update.by_s in exact_s:
             continue
         # Exact updates that are not at the same moment are not the same: a feed may list a thousand.

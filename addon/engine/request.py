@@ -68,7 +68,7 @@ class Ask:
     """What comes back is neither stored nor learnt from."""
     override_would_serve: bool = False
     """Whether `obey = "override"` would have served the copy without asking."""
-    unasked: bool = False
+    in_background: bool = False
     """No client asked: a refusal, such as 403 or 429, is about us, and says nothing of the copies."""
 
 
@@ -201,7 +201,7 @@ def asked_again(request: Request, copies: Sequence[Copy], rule: DomainRule, site
     if site.offline or copy is None or not copy.has_validator:
         return None
     candidates = (copy, *_others(copies, copy, request, site.salt))
-    return replace(_asking(request, rule, site, Fwd.STALE, PREFETCH, copy, candidates), unasked=True)
+    return replace(_asking(request, rule, site, Fwd.STALE, PREFETCH, copy, candidates), in_background=True)
 
 
 def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:

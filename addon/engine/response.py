@@ -26,7 +26,7 @@ from bestbefore.policies.units import DAY_S
 TOO_LARGE = "too-large"
 TOO_MANY = "too-many-objects"
 """Why an answer is not stored: its domain has had its share of new objects today."""
-UNASKED = "unasked"
+BACKGROUND_ERROR = "background-error"
 """Why an error in answer to a prefetch is not stored: it may be about us rather than about what clients get."""
 GONE = frozenset((404, 410))
 BESIDE_THE_OBJECT = frozenset((407, 408, 421, 425, 429))
@@ -105,8 +105,8 @@ def on_response(
     head = replace(head, fields=head.fields.without({piggyback.UPDATES.lower()}))
     if ask.bypass:
         return Relay(head, why_not_stored=NoStore.REQUEST)
-    if ask.unasked and head.status >= 400 and head.status not in GONE:
-        return Relay(head, why_not_stored=UNASKED)
+    if ask.in_background and head.status >= 400 and head.status not in GONE:
+        return Relay(head, why_not_stored=BACKGROUND_ERROR)
     if head.status == 304 and ask.candidates:
         return _on_not_modified(ask, head, times, site, reported)
     if head.status >= 500:

@@ -67,7 +67,7 @@ class Document:
         return tuple(self.items[place] for place in kept)
 
 
-def told_apart(items: Iterable[Item], otherwise: Sequence[str]) -> tuple[Item, ...]:
+def with_distinct_names(items: Iterable[Item], otherwise: Sequence[str]) -> tuple[Item, ...]:
     """Return the items with distinct names.
 
     `otherwise`: for each, further words to tell it by (its link and title). Items that share a name are named by

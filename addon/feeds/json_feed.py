@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Item, digest, told_apart
+from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Item, digest, with_distinct_names
 from bestbefore.addon.feeds.times import parse_time
 
 
@@ -19,7 +19,7 @@ def read(text: bytes) -> Document | None:
     given = listed[:READ_AT_MOST] if isinstance(listed, list) else []
     entries = [entry for entry in given if isinstance(entry, dict)]
     try:
-        items = told_apart([_item(entry) for entry in entries], [_words(entry) for entry in entries])
+        items = with_distinct_names([_item(entry) for entry in entries], [_words(entry) for entry in entries])
         version = digest(_written(feed))
     except RecursionError:
         return None

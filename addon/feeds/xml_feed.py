@@ -11,7 +11,7 @@ from typing import Any
 from lxml import etree
 
 from bestbefore.addon.feeds import hints
-from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Hints, Item, digest, told_apart
+from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Hints, Item, digest, with_distinct_names
 from bestbefore.addon.feeds.times import parse_time
 
 _KINDS = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
@@ -32,7 +32,7 @@ def read(text: bytes) -> Document | None:
         return None
     nodes = list(islice(_item_nodes(root, kind), READ_AT_MOST))
     children = [_Children(node) for node in nodes]
-    items = told_apart(
+    items = with_distinct_names(
         [_item(node, child) for node, child in zip(nodes, children, strict=True)], [c.words for c in children]
     )
     if not items and not _is_certain(root, kind):

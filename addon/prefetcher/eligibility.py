@@ -13,7 +13,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 
 LEAST_WANTS = 2
-"""Requests of an object without Cookie and credentials before it is fetched unasked."""
+"""Requests of an object without Cookie and credentials before it is prefetched."""
 LONGEST_URL = 4096
 TOO_MANY_KEYS = 64
 

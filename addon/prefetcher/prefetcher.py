@@ -161,7 +161,7 @@ async def _beside[T](compute: Callable[[], T]) -> T:
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
-    def tell(result: T | None, error: Exception | None) -> None:
+    def deliver(result: T | None, error: Exception | None) -> None:
         if not done.cancelled():
             if error is not None:
                 done.set_exception(error)
@@ -175,7 +175,7 @@ async def _beside[T](compute: Callable[[], T]) -> T:
         except Exception as error:
             failure = error
         with suppress(RuntimeError):  # the loop has been closed meanwhile
-            loop.call_soon_threadsafe(tell, result, failure)
+            loop.call_soon_threadsafe(deliver, result, failure)
 
     threading.Thread(target=run, name="plan", daemon=True).start()
     return await done

@@ -32,13 +32,13 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback):
     make_methods_compilable(named)
-for loop in (walk.replay, observed.replay, learning.learn_all, learning.tell_all):
+for loop in (walk.replay, observed.replay, learning.learn_all, learning.report_all):
     make_compilable(loop)
 
 _replay = compiled(walk.replay)
 _replay_observed = compiled(observed.replay)
 learn_all = compiled(learning.learn_all)
-tell_all = compiled(learning.tell_all)
+report_all = compiled(learning.report_all)
 
 
 def by_bin() -> ByBin:
@@ -71,7 +71,7 @@ def replay(*arguments: Any) -> int:
 
 
 def replay_observed(*arguments: Any) -> int:
-    """Replay as `observed.replay` does, compiled; `learn_all` and `tell_all` are those of `learning`."""
+    """Replay as `observed.replay` does, compiled; `learn_all` and `report_all` are those of `learning`."""
     decided: int = _replay_observed(*arguments, by_bin())
     return decided
 

@@ -123,7 +123,7 @@ def fold(learnt: LearntColumns, owner: int) -> None:
         learnt.folded[owner] = place + 1
 
 
-def tell(truth: Truth, learnt: LearntColumns, object_: int, since_s: float, t: float) -> None:
+def report(truth: Truth, learnt: LearntColumns, object_: int, since_s: float, t: float) -> None:
     """Let the whole history of an object since `since_s` up to t be known. Nothing was known of it before."""
     owner = truth.owner_of[object_]
     first = truth.firsts[owner]
@@ -145,7 +145,7 @@ def learn_all(truth: Truth, learnt: LearntColumns, times_s: FloatArray, object_i
         learn(truth, learnt, object_ids[i], times_s[i])
 
 
-def tell_all(truth: Truth, learnt: LearntColumns, object_ids: IdArray, since_s: float, t: float) -> None:
-    """Report the updates of several objects, as `tell` does for one."""
+def report_all(truth: Truth, learnt: LearntColumns, object_ids: IdArray, since_s: float, t: float) -> None:
+    """Report the updates of several objects, as `report` does for one."""
     for object_ in object_ids:
-        tell(truth, learnt, object_, since_s, t)
+        report(truth, learnt, object_, since_s, t)

@@ -15,14 +15,14 @@ def run_tidily[R](work: Coroutine[Any, Any, R]) -> R:
     (Ctrl-C does so by itself. A process of a sweep is ended by SIGTERM.)
     """
 
-    async def until_told() -> R:
+    async def until_stopped() -> R:
         task = asyncio.current_task()
         assert task is not None
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
         return await work
 
     try:
-        return asyncio.run(until_told())
+        return asyncio.run(until_stopped())
     except asyncio.CancelledError:
         os.kill(os.getpid(), signal.SIGTERM)  # the loop has closed, and its handler is gone
         raise

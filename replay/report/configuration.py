@@ -66,7 +66,7 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
     if not found.is_founded:
         yield from _comment(f"Beware: {unfounded(found)}.")
     yield from (line for text in _without_rule(found.others) for line in _comment(text))
-    yield from _told_of(found.default, found)
+    yield from _lines_of(found.default, found)
     yield from _settings(found.default.point.policy.name, found.default.point.written)
     # A rule inherits these from [default], and was not replayed with them.
     inherited = {key: LIVE_DEFAULTS[key] for key in found.default.point.written if key in LIVE_DEFAULTS}
@@ -74,7 +74,7 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
         yield ""
         yield "[[domain]]"
         yield f"match = {json.dumps(HostPattern.parse(domain).text)}"
-        yield from _told_of(choice, found)
+        yield from _lines_of(choice, found)
         yield from _settings(choice.point.policy.name, {**inherited, **choice.point.written})
 
 
@@ -85,7 +85,7 @@ def _compared(found: Recommendation) -> Iterator[str]:
         (f"without ({DEFAULT_POLICY})", found.unconfigured),
         (AT_BEST, found.default.bound),
     ):
-        yield f"  {who:<17} {_told(counts, found)}"
+        yield f"  {who:<17} {_result_text(counts, found)}"
     if found.is_better_unconfigured:
         yield "  Beware: in the second part the proxy did better without this file."
 
@@ -116,16 +116,16 @@ def _domain_shown(domain: str) -> str:
     return domain if is_host(domain) else shown(domain)
 
 
-def _told_of(choice: Choice, found: Recommendation) -> Iterator[str]:
+def _lines_of(choice: Choice, found: Recommendation) -> Iterator[str]:
     if not choice.reached:
         asked = percent(found.largest_stale_rate)
         yield f'# No candidate keeps to {asked}: this is the nearest. (policy = "always" does: it validates each time.)'
     for part, counts in (("first part:", choice.first), ("second part:", choice.then)):
-        yield f"# {part:<12} {counts.cached:,} found a copy: {_told(counts, found)}"
-    yield f"# {AT_BEST}: {_told(choice.bound, found)}"
+        yield f"# {part:<12} {counts.cached:,} found a copy: {_result_text(counts, found)}"
+    yield f"# {AT_BEST}: {_result_text(choice.bound, found)}"
 
 
-def _told(counts: Counts, found: Recommendation) -> str:
+def _result_text(counts: Counts, found: Recommendation) -> str:
     rate = stale_rate(counts)
     above = f", more than {percent(found.largest_stale_rate)}" if rate > found.largest_stale_rate else ""
     share = percent(counts.validations / counts.cached) if counts.cached else percent(0.0)

@@ -73,8 +73,8 @@ class CompleteHistories:
         """Return what is known, as `HistorySource.contact` does. No contact is needed to know."""
         return self.histories[object_], self.groups[self.grouping.group_of(object_)]
 
-    def tell(self, object_: str, t: float) -> None:
-        """Do nothing, in place of `HistorySource.tell`: everything is known anyway."""
+    def report(self, object_: str, t: float) -> None:
+        """Do nothing, in place of `HistorySource.report`: everything is known anyway."""
 
     def history(self, object_: str) -> History:
         """Return the history of an object over the whole trace."""

@@ -41,7 +41,7 @@ class Loops(NamedTuple):
     prepared: Callable[[AnyRule], AnyRule]
     """The rule as `replay` takes it."""
     learn_all: Callable[..., None]
-    tell_all: Callable[..., None]
+    report_all: Callable[..., None]
     cores: int
     """How many can replay at a time."""
 
@@ -53,12 +53,12 @@ def loops(*, compiles: bool) -> Loops:
             partial(observed.replay, by_bin=ByBin.of_lists()),
             lambda rule: rule,
             learning.learn_all,
-            learning.tell_all,
+            learning.report_all,
             1,
         )
     from bestbefore.replay.kernels import compiled
 
-    return Loops(compiled.replay_observed, compiled.prepared, compiled.learn_all, compiled.tell_all, CORES)
+    return Loops(compiled.replay_observed, compiled.prepared, compiled.learn_all, compiled.report_all, CORES)
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
@@ -187,7 +187,7 @@ class FastObservedReplay:
         if warmup is not None and warmup.warm is Warm.COMPLETE:
             there = set(self._scenario.objects)
             reported = np.array([i for i, name in enumerate(self._objects) if name in there], dtype=np.int32)
-            run.tell_all(self._truth, learnt, reported, self._scenario.origin_s, warmup.test_start_s)
+            run.report_all(self._truth, learnt, reported, self._scenario.origin_s, warmup.test_start_s)
         return learnt
 
 

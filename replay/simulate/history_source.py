@@ -13,6 +13,6 @@ class HistorySource(Protocol):
         """The history of the object and its group once the origin has been asked at t, not earlier than before."""
         ...
 
-    def tell(self, object_: str, t: float) -> None:
+    def report(self, object_: str, t: float) -> None:
         """Let the whole history of an object up to t be known. Nothing was known of it before."""
         ...

@@ -56,7 +56,7 @@ class ObservedHistories:
                     known.contact(object_, r)
             case Warm.COMPLETE:
                 for object_ in complete.histories:
-                    known.tell(object_, test_start_s)
+                    known.report(object_, test_start_s)
             case Warm.NONE:
                 pass
         return known
@@ -70,8 +70,8 @@ class ObservedHistories:
         self._learn(object_, observe(self.records.get(object_), self._observation(object_, t)))
         return self.histories[object_], self._group(object_).group
 
-    def tell(self, object_: str, t: float) -> None:
-        """Report the updates of an object, as `HistorySource.tell` does."""
+    def report(self, object_: str, t: float) -> None:
+        """Report the updates of an object, as `HistorySource.report` does."""
         truth = self.complete.history(object_)
         times = tuple(truth.times_s[: truth.times_s.searchsorted(t, side="right")].tolist())
         report = replace(self._observation(object_, t), reported_s=times, reported_since_s=truth.since_s)

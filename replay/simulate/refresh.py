@@ -155,7 +155,7 @@ def _fetched(
         if object_.verdict is None:
             object_.start(t)
             if scenario.warm is Warm.COMPLETE:
-                known.tell(object_.name, t)
+                known.report(object_.name, t)
         else:
             found = object_.refresh(t)
             if object_.verdict.state is not None:

@@ -99,7 +99,7 @@ async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str,
         rules = Rules(DomainRule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
         origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None)
-        exchanges = Exchanges(clock, store, origin, rules, site, tell=lambda _: None)
+        exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None)
         try:
             return await _count(scenario, objects, clock, store, Wire(exchanges, clock), watch)
         finally:
@@ -158,7 +158,7 @@ def _reports(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]
     if scenario.warmup is None:
         return _complete(scenario, objects)
     if scenario.warmup.warm is Warm.COMPLETE:
-        return _told(scenario, objects, scenario.warmup.test_start_s)
+        return _reported(scenario, objects, scenario.warmup.test_start_s)
     return iter(())
 
 
@@ -179,7 +179,7 @@ def _complete(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation
             yield report(objects.urls[name], time_s, time_s)
 
 
-def _told(scenario: Scenario, objects: TraceObjects, t: float) -> Iterator[Observation]:
+def _reported(scenario: Scenario, objects: TraceObjects, t: float) -> Iterator[Observation]:
     """Yield all objects as a contact at t would have shown them, with a report of all updates so far."""
     for url in objects.urls.values():
         updates_s = tuple(objects.updates_s(url, t))

@@ -98,7 +98,7 @@ def test_once_it_is_enabled_clients_hit_what_was_refreshed_before_they_asked(
     assert proxy.metric("bestbefore_prefetch_objects") == 2.0
     assert proxy.metric("bestbefore_prefetch_delay_seconds_count") >= 1.0
     proxy.stop()
-    assert "(unasked)" in proxy.output()
+    assert "(background)" in proxy.output()
 
 
 def test_it_goes_on_from_memory_while_the_store_is_away(

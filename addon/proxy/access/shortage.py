@@ -8,7 +8,7 @@ from typing import Any
 
 logger = logging.getLogger(__name__)
 
-TELL_EVERY_S = 60.0
+LOG_EVERY_S = 60.0
 CONNECTIONS, EXCHANGES, TUNNELS, ACCEPTS = "connections", "requests", "origin-connections", "accepts"
 """What may run out; `ACCEPTS`: the system had no descriptor for a new connection."""
 _OUT_OF_RESOURCE = "socket.accept() out of system resource"
@@ -24,7 +24,7 @@ class Shortage:
         self._now = now
         self._count = count
         self._unlogged: Counter[str] = Counter()
-        self._told_s: float | None = None
+        self._logged_s: float | None = None
         self._last_s: float | None = None
 
     def refused(self, what: str) -> None:
@@ -37,19 +37,19 @@ class Shortage:
     def log_counts(self) -> None:
         """Log what was not logged yet, if the last line is a minute old. To be called now and then."""
         now_s = self._now()
-        if not self._unlogged or (self._told_s is not None and now_s - self._told_s < TELL_EVERY_S):
+        if not self._unlogged or (self._logged_s is not None and now_s - self._logged_s < LOG_EVERY_S):
             return
         counts = ", ".join(f"{number} {what}" for what, number in sorted(self._unlogged.items()))
         logger.warning(
             "refused at a limit since the last such line: %s (limit of file descriptors: %d)", counts, self._limit
         )
         self._unlogged.clear()
-        self._told_s = now_s
+        self._logged_s = now_s
 
     @property
     def holds(self) -> bool:
         """Whether anything was refused within the last minute."""
-        return self._last_s is not None and self._now() - self._last_s < TELL_EVERY_S
+        return self._last_s is not None and self._now() - self._last_s < LOG_EVERY_S
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
         """Count what asyncio would log of connections that it cannot accept."""

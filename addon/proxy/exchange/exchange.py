@@ -67,7 +67,7 @@ class Exchanges:
         origin: Source,
         rules: Rules,
         site: Site,
-        tell: Callable[[Answered], None],
+        on_answered: Callable[[Answered], None],
         budget: Budget | None = None,
         flights: Flights | None = None,
         new_objects: NewObjects | None = None,
@@ -79,7 +79,7 @@ class Exchanges:
         self._store = store
         self._present = Present(rules, site)
         self._evaluator = ExpiryEvaluator(store, lambda: self._present.rules)
-        self._sending = Sending(clock, self._present, tell)
+        self._sending = Sending(clock, self._present, on_answered)
         self._background = BackgroundTasks()
         feeds = FeedReader()
         budget = budget or Budget()

@@ -42,10 +42,10 @@ def note_feed(context: RequestContext, head: Head, size: int) -> None:
 class Sending:
     """The maker of answers from decisions."""
 
-    def __init__(self, clock: Clock, present: Present, tell: Callable[[Answered], None]) -> None:
+    def __init__(self, clock: Clock, present: Present, on_answered: Callable[[Answered], None]) -> None:
         self._clock = clock
         self._present = present
-        self._tell = tell
+        self._on_answered = on_answered
 
     def answer(
         self,
@@ -59,7 +59,7 @@ class Sending:
         context.status = head.status
 
         def sent(size: int, complete: bool) -> None:
-            self._tell(context.answered(self._clock.monotonic(), size, complete=complete))
+            self._on_answered(context.answered(self._clock.monotonic(), size, complete=complete))
 
         body, chunks = (content, None) if isinstance(content, bytes) else (b"", content)
         return Answer(head, body, chunks, sent, is_refusal)

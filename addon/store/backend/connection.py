@@ -155,7 +155,7 @@ class Connection:
         self._client = self._plain = Redis.from_pool(pool)
         try:
             await self._plain.ping()
-            self.info = await self._told_info()
+            self.info = await self._read_info()
             if self.info.get("cluster_enabled") and self._url is not None:
                 self._client = RedisCluster.from_url(self._url, retry=Retry(NoBackoff(), 1), **self._options)
                 await self._client.initialize()
@@ -165,7 +165,7 @@ class Connection:
                 raise StoreInputError(f"store {self.shown}: {wrong}: {e}") from None
             raise as_store_error(e) from e
 
-    async def _told_info(self) -> dict[str, Any]:
+    async def _read_info(self) -> dict[str, Any]:
         try:
             info: dict[str, Any] = await self._plain.info()
         except errors.ResponseError:  # not allowed to this user: do without

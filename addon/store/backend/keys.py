@@ -87,7 +87,7 @@ class Keys:
       `forget_after` from its last write.
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
       the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
-    - `fetch:U`, string: the process that is fetching U unasked, a lease; or `done` and when the job was due, for 2 d.
+    - `fetch:U`, string: the process that is prefetching U, a lease; or `done` and when the job was due, for 2 d.
       `pace`, string: there while no fetch of the domain may begin.
     """
 

@@ -180,9 +180,9 @@ class Histories:
             self._notices.ended("histories", "new observations are kept again")
 
     async def _write(self, backend: Backend, batch: Sequence[tuple[str, _Known]]) -> None:
-        unasked = [(url, known) for url, known in batch if known.version is None]
-        if unasked:
-            for (url, known), found in zip(unasked, await backend.records([url for url, _ in unasked]), strict=True):
+        unread = [(url, known) for url, known in batch if known.version is None]
+        if unread:
+            for (url, known), found in zip(unread, await backend.records([url for url, _ in unread]), strict=True):
                 self._start_from(url, known, found)
         writing = [(url, known, list(known.lessons)) for url, known in batch if known.lessons]
         answers = await backend.commit(

@@ -76,7 +76,7 @@ http://example.org/a?b=1
            |##                      ##
          0 +------------------------------------------------
             00          06          12          18
-  next fetch  unasked at 2024-01-26 00:30:38Z, in 30m: changes 5 times a day
+  next fetch  at 2024-01-26 00:30:38Z, in 30m: changes 5 times a day
               expected to spare 0.75 outdated answers
   copy 1
     content     200, 12kB

@@ -243,7 +243,7 @@ def test_a_copy_is_asked_for_again_although_it_is_fresh(
     assert ask is not None
     assert ask.sent.fields.get("if-none-match") == '"a"'
     assert ask.sent.fields.get("cache-control") is None
-    assert (ask.chosen, ask.unasked, ask.detail) == (copy, True, "prefetch")
+    assert (ask.chosen, ask.in_background, ask.detail) == (copy, True, "prefetch")
 
 
 def test_nothing_is_asked_for_again_without_validator_or_copy_or_offline(

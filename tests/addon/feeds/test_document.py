@@ -1,15 +1,15 @@
 """Names that are told apart, and how many items are looked at."""
 
-from bestbefore.addon.feeds.document import ITEMS_AT_MOST, Document, Item, digest, told_apart
+from bestbefore.addon.feeds.document import ITEMS_AT_MOST, Document, Item, digest, with_distinct_names
 
 
 def test_items_that_share_an_identifier_are_told_apart_by_their_words() -> None:
     items = [Item("id", 1.0, 1), Item("id", 2.0, 2), Item("other", 3.0, 3)]
-    assert [item.name for item in told_apart(items, ["a", "b", "c"])] == ["id\na", "id\nb", "other"]
+    assert [item.name for item in with_distinct_names(items, ["a", "b", "c"])] == ["id\na", "id\nb", "other"]
 
 
 def test_an_item_told_twice_is_one() -> None:
-    assert len(told_apart([Item("id", 1.0, 1), Item("id", 1.0, 1)], ["a", "a"])) == 1
+    assert len(with_distinct_names([Item("id", 1.0, 1), Item("id", 1.0, 1)], ["a", "a"])) == 1
 
 
 def test_of_too_many_items_the_latest_are_looked_at_in_their_order() -> None:

@@ -16,7 +16,7 @@ from bestbefore.replay.kernels import learning
 from bestbefore.replay.kernels.arrays.membership import hours_observed
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
-from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, tell
+from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn, report
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.observed import ObservedHistories
 from bestbefore.replay.traces.columns.columns import Updates
@@ -72,8 +72,8 @@ def test_contacts_teach_what_they_teach_the_proxy(
         known = ObservedHistories(CompleteHistories.of(found, OBJECTS, 0.0, Grouping.PREFIX))
         for object_, name in enumerate(OBJECTS if told_s is not None else ()):
             assert told_s is not None
-            known.tell(name, told_s)
-            tell(truth, learnt, object_, 0.0, told_s)
+            known.report(name, told_s)
+            report(truth, learnt, object_, 0.0, told_s)
         for t, name in asked:
             if told_s is None or t >= told_s:
                 learn(truth, learnt, OBJECTS.index(name), t)

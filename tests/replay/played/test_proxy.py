@@ -43,7 +43,7 @@ async def client() -> AsyncIterator[Client]:
     rules = Rules(DomainRule(Pattern.parse("*"), Bounded(Fixed(60.0))))
     site = Site(name="bestbefore", salt=b"", max_cached_body=100)
     origin = PlayedOrigin(OBJECTS, clock, tells_times=True)
-    exchanges = Exchanges(clock, store, origin, rules, site, tell=lambda _: None)
+    exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None)
     yield Client(clock, Wire(exchanges, clock))
     await exchanges.close()
     await store.close()

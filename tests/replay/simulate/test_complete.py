@@ -24,7 +24,7 @@ def test_all_objects_updated_or_requested_are_observed_since_the_origin() -> Non
 
 def test_a_contact_is_answered_with_the_history_and_the_group() -> None:
     known = CompleteHistories.of(UPDATES, [], 5.0, Grouping.PREFIX)
-    known.tell("news/b", 10.0)
+    known.report("news/b", 10.0)
     assert known.contact("news/b", 10.0) == (known.history("news/b"), known.group("news/a"))
 
 

@@ -75,7 +75,7 @@ def test_an_object_that_never_changed_is_known_for_that() -> None:
 
 def test_what_is_told_is_the_whole_history_so_far() -> None:
     known = ObservedHistories(truth(a=REAL))
-    known.tell("a", 400.0)
+    known.report("a", 400.0)
     history, group = known.contact("a", 400.0)
     assert (history.since_s, history.times_s.tolist()) == (0.0, [100.0, 250.0, 400.0])
     assert (group.members(1e9), sum(group.counts(-1.0, 1e9))) == (1, 3)
@@ -87,7 +87,7 @@ def test_of_a_long_history_that_is_told_only_the_latest_updates_are_kept_one_by_
 ) -> None:
     monkeypatch.setattr(learning, "DETAILED_UPDATES", 2)
     known = ObservedHistories(truth(a=[100.0, 250.0, HOUR + 400.0, HOUR + 600.0]))
-    known.tell("a", 2 * HOUR)
+    known.report("a", 2 * HOUR)
     history, group = known.contact("a", 2 * HOUR)
     assert (history.folded, history.times_s.tolist()) == (((0, 2),), [HOUR + 400.0, HOUR + 600.0])
     assert sum(group.counts(-1.0, 1e9)) == 4
@@ -181,7 +181,7 @@ def test_any_sequence_of_contacts_teaches_what_the_definition_says(
 def test_with_a_contact_at_each_update_what_was_told_stays_the_whole_history(real: list[float], t: float) -> None:
     complete = truth(a=real)
     known = ObservedHistories(complete)
-    known.tell("a", t)
+    known.report("a", t)
     for u in sorted({u for u in real if u > t}):
         known.contact("a", u)
     history, _ = known.contact("a", 1000.0)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from bestbefore.addon.proxy.access.shortage import CONNECTIONS, EXCHANGES, TELL_EVERY_S, Shortage
+from bestbefore.addon.proxy.access.shortage import CONNECTIONS, EXCHANGES, LOG_EVERY_S, Shortage
 
 
 class Time:
@@ -24,7 +24,7 @@ def test_refusals_are_told_at_once_and_then_once_a_minute(caplog: pytest.LogCapt
     shortage.refused(EXCHANGES)
     assert len(counted) == 1001
     assert len(caplog.records) == 1
-    now.now_s += TELL_EVERY_S
+    now.now_s += LOG_EVERY_S
     assert not shortage.holds
     shortage.log_counts()
     shortage.log_counts()
