@@ -76,9 +76,34 @@ FEW_SPECS = [*SPECS, *POLICIES.keys() - {spec.partition(":")[0] for spec in SPEC
 """Of each policy at least one."""
 
 
-def often_or_seldom(specs: Sequence[str]) -> list[Any]:
-    """The parameters of a test: those that are not of the few are for the slow tests."""
-    return [pytest.param(spec, marks=() if spec in FEW_SPECS else pytest.mark.slow) for spec in specs]
+COMPILED_SPECS = [
+    "ttl:alpha=0.2",
+    "indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d",
+    "oracle",
+    "nutch:initial=1d,max=3d",
+]
+"""Whose kernels the fast tests compile, which takes two to six seconds each: one that needs the last update, one that
+needs histories, groups and bounds, one that is told the future and one that keeps a state."""
+LOOPS = ("as it stands", "compiled")
+
+
+def fast_or_slow(specs: Sequence[str]) -> list[Any]:
+    """The parameters `spec` and `names` of a test: each policy at least once, and the loops that replay it."""
+    parameters = []
+    for spec in specs:
+        if spec not in FEW_SPECS:
+            parameters.append(pytest.param(spec, LOOPS, id=spec, marks=pytest.mark.slow))
+        elif spec in COMPILED_SPECS:
+            parameters.append(pytest.param(spec, LOOPS, id=spec))
+        else:
+            parameters.append(pytest.param(spec, LOOPS[:1], id=f"{spec}-as it stands"))
+            parameters.append(pytest.param(spec, LOOPS[1:], id=f"{spec}-compiled", marks=pytest.mark.slow))
+    return parameters
+
+
+def compiled(specs: Sequence[str]) -> list[Any]:
+    """The parameters `spec` of a test of what is compiled."""
+    return [pytest.param(spec, marks=() if spec in COMPILED_SPECS else pytest.mark.slow) for spec in specs]
 
 Trace = tuple[list[tuple[float, str]], list[tuple[float, str, str]]]
 """(time, object) of updates and (time, client, object) of requests, in any order."""

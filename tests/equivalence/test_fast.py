@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,8 @@ from drawn import (
     SPECS,
     Trace,
     columns,
-    often_or_seldom,
+    compiled,
+    fast_or_slow,
     recorded_trace,
     traces,
 )
@@ -37,8 +38,6 @@ from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.fast import loop
 from bestbefore.replay.simulate.scenario import Cache, Scenario
-
-LOOPS = ("as it stands", "compiled")
 
 
 class Recorded:
@@ -133,7 +132,7 @@ def scenario_of(
     )
 
 
-@pytest.mark.parametrize("spec", often_or_seldom(SPECS + MORE_SPECS))
+@pytest.mark.parametrize(("spec", "names"), fast_or_slow(SPECS + MORE_SPECS))
 @given(
     traces,
     st.sampled_from(Cache),
@@ -144,6 +143,7 @@ def scenario_of(
 @settings(max_examples=25, derandomize=True, deadline=None)
 def test_on_random_traces(
     spec: str,
+    names: Sequence[str],
     trace: Trace,
     cache: Cache,
     grouping: Grouping,
@@ -153,7 +153,7 @@ def test_on_random_traces(
     scenario = scenario_of(trace, cache, grouping, origin_s)
     policy = parse_spec(spec)
     expected = by_plain(scenario, policy)
-    for which in LOOPS:
+    for which in names:
         assert (which, by_loop(which, scenario, policy, stride)) == (which, expected)
 
 
@@ -172,7 +172,7 @@ def check(updates: Path, requests: Path, spec: str, cache: Cache, grouping: Grou
 
 @pytest.mark.parametrize("grouping", [Grouping.ALL, Grouping.PREFIX])
 @pytest.mark.parametrize("cache", Cache)
-@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("spec", compiled(SPECS))
 def test_on_the_excerpt(spec: str, cache: Cache, grouping: Grouping, data: Path) -> None:
     check(data / "excerpt.updates.csv", data / "excerpt.requests.csv.gz", spec, cache, grouping)
 

@@ -4,6 +4,7 @@ Imports are nine tenths of the processor time that a proxy takes to start. All e
 arguments, its surroundings, its output, its signals and its exit status.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -148,6 +149,7 @@ def _fork(asks: socket.socket) -> list[str]:
 if __name__ == "__main__":
     for module in NEEDED:
         importlib.import_module(module)
+    gc.freeze()  # so that the collector of a fork need not look at all of that, and copy its pages
     sys.argv = ["bestbefore", *_fork(socket.socket(fileno=int(sys.argv[1])))]
     from bestbefore.addon.start import main
 

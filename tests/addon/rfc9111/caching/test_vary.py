@@ -277,8 +277,19 @@ def variants(draw: st.DrawFn) -> Copy:
 
 
 @given(st.lists(variants(), max_size=12), requests)
-@settings(max_examples=1000, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 def test_the_search_finds_what_comparing_each_copy_in_turn_would(copies: list[Copy], request: Fields) -> None:
+    check_search(copies, request)
+
+
+@pytest.mark.slow
+@given(st.lists(variants(), max_size=30), requests)
+@settings(max_examples=800, derandomize=True)
+def test_so_it_does_among_many(copies: list[Copy], request: Fields) -> None:
+    check_search(copies, request)
+
+
+def check_search(copies: list[Copy], request: Fields) -> None:
     expected = plainly_chosen(copies, request, SALT)
     held = Variants(copies)
     for found in (choose(copies, request, SALT), choose(held, request, SALT), choose(held, request, SALT)):
