@@ -63,7 +63,7 @@ class RequestLog:
             f"{self._second_text}  {self._verdicts[answered.outcome]} {answered.reason:<{_REASON_WIDTH}} {ttl:>6} "
             f"{answered.status:>4} {size(answered.sent_bytes):>6} {span(answered.duration_s):>6}  "
             f"{method}{bare_url(answered.url)}{' (background)' if answered.background else ''}"
-            f"{'' if answered.complete else ' (cut short)'}"
+            f"{'' if answered.complete else ' (truncated)'}"
         )
 
 

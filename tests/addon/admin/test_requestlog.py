@@ -72,7 +72,7 @@ def test_time_follows_the_request(logged: Callable[..., list[str]]) -> None:
 
 def test_other_methods_and_broken_answers_are_marked(logged: Callable[..., list[str]]) -> None:
     (line,) = logged(replace(HIT, method="POST", complete=False))
-    assert line.endswith("  POST http://www.example.org/a (cut short)")
+    assert line.endswith("  POST http://www.example.org/a (truncated)")
 
 
 def test_a_piped_log_has_neither_colours_nor_heading(logged: Callable[..., list[str]]) -> None:
