@@ -15,8 +15,8 @@ from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.candidates import CANDIDATES
 from bestbefore.replay.commands.progress import bar, in_order
-from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
-from bestbefore.replay.commands.trace_options import read_given, trace_options
+from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
+from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.configuration import WRITTEN, summary, toml, unfounded
@@ -59,14 +59,8 @@ def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
 @click.option("--out", "out_path", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the configuration to this TOML file, and print a table instead.")
 def command(
-    updates_path: Path | None,
-    requests_path: Path | None,
-    log_path: Path | None,
-    format_name: str | None,
-    test_start_s: float | None,
-    origin_s: float | None,
-    cache: str,
-    grouping: str,
+    trace: TraceOptions,
+    scenario: ScenarioOptions,
     history: str,
     largest_stale_rate: float,
     specs: tuple[str, ...],
@@ -83,17 +77,17 @@ def command(
         _warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
     if out_path is not None:
         _check_out(out_path)
-    updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
+    updates, requests = read_given(trace, warn=_warn, say=_say)
     if requests is None:
         raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
     try:
         parts = Parts.of(
             updates,
             requests,
-            origin_s=origin_s,
-            test_start_s=test_start_s,
-            cache=Cache(cache),
-            grouping=Grouping(grouping),
+            origin_s=scenario.origin_s,
+            test_start_s=scenario.test_start_s,
+            cache=scenario.cache,
+            grouping=scenario.grouping,
             warm=Warm.CONTACTS if history == "observed" else None,
             warn=_warn,
         )
@@ -109,7 +103,8 @@ def command(
     if not found.is_founded:
         _warn(unfounded(found))
     _tell_what_is_not_reached(found)
-    text = toml(found, _facts(parts, [path for path in (updates_path, requests_path, log_path) if path is not None]))
+    files = (trace.updates_path, trace.requests_path, trace.log_path)
+    text = toml(found, _facts(parts, [path for path in files if path is not None]))
     if out_path is None:
         click.echo(text, nl=False)
         return

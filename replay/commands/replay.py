@@ -17,9 +17,9 @@ from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.commands.count_tables import tables
 from bestbefore.replay.commands.progress import bar, in_order
-from bestbefore.replay.commands.run_options import RunOptions, Start, run_options
-from bestbefore.replay.commands.scenario_options import jobs_option, scenario_options
-from bestbefore.replay.commands.trace_options import read_given, trace_options
+from bestbefore.replay.commands.run_options import RunOptions, run_options
+from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
+from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
 from bestbefore.replay.report.chart import BOUND
 from bestbefore.replay.report.folder import FINISHED, write_report
 from bestbefore.replay.simulate.complete import Grouping
@@ -43,53 +43,38 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 @click.option("--out", "folder", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
               help="Write a report and the counts to this folder. An interrupted run continues there.")
 def command(
-    updates_path: Path | None,
-    requests_path: Path | None,
-    log_path: Path | None,
-    format_name: str | None,
-    test_start_s: float | None,
-    origin_s: float | None,
-    cache: str,
-    grouping: str,
+    trace: TraceOptions,
+    scenario: ScenarioOptions,
+    options: RunOptions,
     specs: tuple[str, ...],
-    history: str,
-    warm: str | None,
-    through: str | None,
-    min_interval_s: float | None,
-    objects_path: Path | None,
-    column: str | None,
     jobs: int,
     folder: Path | None,
     *,
-    refresh: bool,
-    per_domain: bool,
     as_json: bool,
 ) -> None:
     """Replay recorded updates and requests under policies, and count hits, stale hits and validations.
 
     With --refresh there are no requests: each object is refreshed when its policy says, and delays are measured.
     """
-    options = RunOptions(history, warm, through, refresh, min_interval_s, per_domain, objects_path, column)
     options.check()
     points = [point for spec in specs for point in _points(spec)]
     asked_for = len(points)
     if folder is not None and not any(point.policy.name == BOUND for point in points):
         points += points_of(BOUND)
-    if refresh:
-        _refuse_what_requests_need(requests_path, cache)
-    updates, requests = read_given(updates_path, requests_path, log_path, format_name, warn=_warn, say=_say)
-    start = Start(origin_s, test_start_s, Grouping(grouping), _warn)
+    if options.refresh:
+        _refuse_what_requests_need(trace.requests_path, scenario.cache)
+    updates, requests = read_given(trace, warn=_warn, say=_say)
     try:
-        runs = _runs(options, updates, requests, Cache(cache), start)
-        if through is not None:
-            _refuse_obstacles(runs, points[:asked_for], through)
+        runs = _runs(options, updates, requests, scenario)
+        if options.through is not None:
+            _refuse_obstacles(runs, points[:asked_for], options.through)
         else:
             _say_obstacles(runs, points[:asked_for])
         folders = [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
         results = [_results(run, points, jobs, into) for run, into in zip(runs, folders, strict=True)]
     except ValueError as error:
         raise InputError(str(error)) from None
-    sources = {"file of updates": updates_path, "file of requests": requests_path, "log": log_path}
+    sources = {"file of updates": trace.updates_path, "file of requests": trace.requests_path, "log": trace.log_path}
     for run, into, rows_of_points in zip(runs, folders, results, strict=True):
         if into is not None:
             _write(into, run, points, rows_of_points, sources)
@@ -121,16 +106,16 @@ def _refuse_what_requests_need(requests_path: Path | None, cache: str) -> None:
 
 
 def _runs(
-    options: RunOptions, updates: Updates, requests: Requests | None, cache: Cache, start: Start
+    options: RunOptions, updates: Updates, requests: Requests | None, scenario: ScenarioOptions
 ) -> Sequence[Run]:
     """Return the runs of a trace. Raises ValueError and InputError."""
     if options.refresh:
         if requests is not None:
             _say("with --refresh the updates of a log count, not its requests")
-        return options.refreshing(updates, start)
+        return options.refreshing(updates, scenario, _warn)
     if requests is None:
         raise InputError("the trace has no requests: expected --requests FILE, a log of requests, or --refresh")
-    return options.replaying(updates, requests, cache, start)
+    return options.replaying(updates, requests, scenario, _warn)
 
 
 def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str) -> None:

@@ -10,15 +10,17 @@ import click
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.spec import parse_duration
 from bestbefore.replay.commands.file_option import file_option
+from bestbefore.replay.commands.option_groups import Command, passed_as
 from bestbefore.replay.commands.progress import bar
+from bestbefore.replay.commands.scenario_options import ScenarioOptions
+from bestbefore.replay.commands.trace_options import Say
 from bestbefore.replay.simulate.breakdown import DOMAIN, Breakdown
-from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts, RefreshCounts
 from bestbefore.replay.simulate.engines import Engines, Through
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.refresh import RefreshScenario
 from bestbefore.replay.simulate.runs import RefreshRun, RequestRun, Run
-from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 from bestbefore.replay.traces.columns.objects import read_labels
 from bestbefore.replay.traces.errors import TraceError
@@ -45,11 +47,12 @@ def _interval(_ctx: click.Context, param: click.Parameter, value: str | None) ->
     return interval_s
 
 
-def run_options(command: Callable[..., object]) -> Callable[..., object]:
-    """Add the options of a run, as the fields of `RunOptions`.
+def run_options(command: Command) -> Command:
+    """Add the options of a run, as a `RunOptions` called `options`.
 
     --history, --warm, --through, --refresh, --min-interval, --per-domain, --objects and --by.
     """
+    command = passed_as(RunOptions, "options")(command)
     for option in (
         click.option("--by", "column", metavar="COLUMN",
                      help=f"Column of --objects to group by (default {CLASS})."),
@@ -74,16 +77,6 @@ def run_options(command: Callable[..., object]) -> Callable[..., object]:
     ):
         command = option(command)
     return command
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """The start time of a replay, and where its warnings go."""
-
-    origin_s: float | None
-    test_start_s: float | None
-    grouping: Grouping
-    warn: Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,37 +107,37 @@ class RunOptions:
         if self.column == DOMAIN and self.per_domain:
             raise InputError("--by domain and --per-domain would give the parts one name: expected one of them")
 
-    def replaying(self, updates: Updates, requests: Requests, cache: Cache, start: Start) -> list[Run]:
+    def replaying(self, updates: Updates, requests: Requests, given: ScenarioOptions, warn: Say) -> list[Run]:
         """The replays of these requests, one for each kind of history. Raises ValueError and InputError."""
         warms = self._warms()
         scenario = Scenario.of(
             updates,
             requests,
-            origin_s=start.origin_s,
-            test_start_s=start.test_start_s,
-            cache=cache,
-            grouping=start.grouping,
+            origin_s=given.origin_s,
+            test_start_s=given.test_start_s,
+            cache=given.cache,
+            grouping=given.grouping,
             warm=warms[-1],
-            warn=start.warn,
+            warn=warn,
         )
-        parted = self._breakdowns(lambda: scenario.objects, start.warn)
+        parted = self._breakdowns(lambda: scenario.objects, warn)
         complete = replace(scenario, warmup=None)
         wanted = Through.FAST if self.through is None else Through(self.through)
         return [
             RequestRun(Engines(complete if warm is None else scenario, wanted, bar), warm, parted) for warm in warms
         ]
 
-    def refreshing(self, updates: Updates, start: Start) -> list[Run]:
+    def refreshing(self, updates: Updates, given: ScenarioOptions, warn: Say) -> list[Run]:
         """The same without requests."""
         interval_s = DEFAULT_MIN_INTERVAL_S if self.min_interval_s is None else self.min_interval_s
         scenario = RefreshScenario.of(
             updates,
-            origin_s=start.origin_s,
-            test_start_s=start.test_start_s,
-            grouping=start.grouping,
-            warn=start.warn,
+            origin_s=given.origin_s,
+            test_start_s=given.test_start_s,
+            grouping=given.grouping,
+            warn=warn,
         )
-        parted = self._breakdowns(lambda: scenario.known.histories, start.warn)
+        parted = self._breakdowns(lambda: scenario.known.histories, warn)
         return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
 
     def _warms(self) -> list[Warm | None]:
@@ -153,7 +146,7 @@ class RunOptions:
         choices: dict[str, list[Warm | None]] = {"complete": [None], "observed": [observed], "both": [None, observed]}
         return choices[self.history]
 
-    def _breakdowns(self, all_objects: Callable[[], Iterable[str]], warn: Callable[[str], None]) -> list[Breakdown]:
+    def _breakdowns(self, all_objects: Callable[[], Iterable[str]], warn: Say) -> list[Breakdown]:
         """Return how these objects are grouped. Calls `warn` with one line if the file of objects lacks some."""
         if not self.per_domain and self.objects_path is None:
             return []

@@ -3,25 +3,39 @@
 import math
 import os
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import click
 
 from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.option_groups import Command, passed_as
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.scenario import Cache
 
 
-def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """--test-start, --origin, --cache and --group, as `test_start_s`, `origin_s`, `cache` and `grouping`."""
+@dataclass(frozen=True, slots=True)
+class ScenarioOptions:
+    """The values of `scenario_options`."""
 
-    def add(command: Callable[..., object]) -> Callable[..., object]:
+    origin_s: float | None
+    test_start_s: float | None
+    cache: Cache
+    grouping: Grouping
+
+
+def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Command], Command]:
+    """Add --test-start, --origin, --cache and --group with these defaults, as a `ScenarioOptions` called `scenario`."""
+
+    def add(command: Command) -> Command:
+        command = passed_as(ScenarioOptions, "scenario")(command)
         for option in (
             click.option("--group", "grouping", type=click.Choice([g.value for g in Grouping]), default=grouping.value,
-                         show_default=True,
+                         show_default=True, callback=lambda _ctx, _param, value: Grouping(value),
                          help="Group of an object, whose pattern agghist uses: the whole trace; the part of its name "
                          "before the first /; or, as in the proxy, the registrable domain of its host."),
             click.option("--cache", type=click.Choice([c.value for c in Cache]), default=cache.value,
-                         show_default=True, help="One cache per client, or one shared cache."),
+                         show_default=True, callback=lambda _ctx, _param, value: Cache(value),
+                         help="One cache per client, or one shared cache."),
             click.option("--origin", "origin_s", callback=_unix_time, metavar="UNIX_SECONDS",
                          help="Time at which observation starts (default: the earliest event)."),
             click.option("--test-start", "test_start_s", callback=_unix_time, metavar="UNIX_SECONDS",

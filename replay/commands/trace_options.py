@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import click
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.file_option import file_option
+from bestbefore.replay.commands.option_groups import Command, passed_as
 from bestbefore.replay.commands.progress import open_watched, spinner
 from bestbefore.replay.traces.columns import files
 from bestbefore.replay.traces.columns.columns import Requests, Updates
@@ -37,8 +39,19 @@ def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
                         help=f"Format of the trace{default}: {', '.join(FORMATS)}.")
 
 
-def trace_options(command: Callable[..., object]) -> Callable[..., object]:
-    """--updates, --requests, --log and --format, as `updates_path`, `requests_path`, `log_path` and `format_name`."""
+@dataclass(frozen=True, slots=True)
+class TraceOptions:
+    """The values of `trace_options`."""
+
+    updates_path: Path | None = None
+    requests_path: Path | None = None
+    log_path: Path | None = None
+    format_name: str | None = None
+
+
+def trace_options(command: Command) -> Command:
+    """Add --updates, --requests, --log and --format, as a `TraceOptions` called `trace`."""
+    command = passed_as(TraceOptions, "trace")(command)
     for option in (
         format_option(required=False),
         file_option("--log", "log_path",
@@ -59,28 +72,21 @@ def read_watched(path: Path, format_name: str | None) -> Reading:
         return read_trace(path, format_name, open_watched, now_s=RealClock().now())
 
 
-def read_given(
-    updates_path: Path | None,
-    requests_path: Path | None,
-    log_path: Path | None,
-    format_name: str | None,
-    *,
-    warn: Say,
-    say: Say,
-) -> tuple[Updates, Requests | None]:
+def read_given(given: TraceOptions, *, warn: Say, say: Say) -> tuple[Updates, Requests | None]:
     """The trace that the options name; without requests, if it has none.
 
     Raises InputError. Calls `warn` with what the user should know of its quality, and `say` with what was read of a
     log and inferred from it.
     """
+    updates_path, requests_path = given.updates_path, given.requests_path
     try:
-        if log_path is not None:
+        if given.log_path is not None:
             if updates_path is not None or requests_path is not None:
                 raise InputError("--log FILE stands in for --updates and --requests: expected one or the others")
-            return _from_log(read_watched(log_path, format_name), warn, say)
+            return _from_log(read_watched(given.log_path, given.format_name), warn, say)
         if updates_path is None:
             raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
-        if format_name is not None:
+        if given.format_name is not None:
             raise InputError("--format is that of --log FILE; the files of --updates and --requests are recognised")
         updates = _read_ours(files.read_updates, updates_path, warn)
         requests = None if requests_path is None else _read_ours(files.read_requests, requests_path, warn)

@@ -16,8 +16,8 @@ PLAIN = RunOptions(
 
 @click.command()
 @run_options
-def command(**given: object) -> None:
-    click.echo(repr(RunOptions(**given)))  # type: ignore[arg-type]
+def command(options: RunOptions) -> None:
+    click.echo(repr(options))
 
 
 def test_without_options_requests_are_replayed_with_complete_histories_as_a_whole() -> None:

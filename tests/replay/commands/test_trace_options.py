@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from bestbefore.replay.commands.replay import command
-from bestbefore.replay.commands.trace_options import read_given
+from bestbefore.replay.commands.trace_options import TraceOptions, read_given
 from bestbefore.replay.traces.columns.columnar import Table, Text
 from bestbefore.replay.traces.columns.files import WRITERS
 from bestbefore.replay.traces.formats.table import FORMATS
@@ -156,7 +156,7 @@ def test_files_that_name_objects_differently_are_warned_of(tmp_path: Path) -> No
     updates.write_text("object,time\nhttp://h/a,1\n")
     requests.write_text("time,client,object\n2,c,/a\n")
     warnings: list[str] = []
-    read_given(updates, requests, None, None, warn=warnings.append, say=warnings.append)
+    read_given(TraceOptions(updates, requests), warn=warnings.append, say=warnings.append)
     assert warnings == [
         f"{requests}: no object has an update in {updates}: expected the same names in both, not such as '/a' and "
         "'http://h/a'"
