@@ -264,3 +264,5 @@ def test_the_sessions_of_three_pages(
     text = (ROOT / "docs" / "observing.md").read_text()
     lines = re.findall(r"^    20\S+ \S+  (?:miss|hit|validated|updated) .*$", text, re.MULTILINE)
     assert_logged("\n".join(lines), proxy.output())
+    (summary,) = re.findall(r"^    summary 20.*$", text, re.MULTILINE)
+    assert set(shapes(summary)) <= set(shapes(proxy.output()))
