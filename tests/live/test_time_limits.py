@@ -181,3 +181,19 @@ def test_trailer_fields_of_a_request_hold_up_nothing(port: int, start_origin: An
     with closing(socket.create_connection(("127.0.0.1", port), 15)) as connection:
         connection.sendall(request)
         assert connection.recv(65536).startswith(b"HTTP/1.1 501"), "the origin knows no PUT"
+
+
+def test_a_client_that_leaves_after_its_content_ends_the_contact(shared_proxy: Any) -> None:
+    """The answer would be for it alone. The limit for an answer is a minute there."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as server:
+        host = f"127.0.0.1:{server.getsockname()[1]}"
+        with closing(socket.create_connection(("127.0.0.1", shared_proxy.port), 15)) as client:
+            client.sendall(f"POST http://{host}/ HTTP/1.1\r\nHost: {host}\r\nContent-Length: 2\r\n\r\nok".encode())
+            server.settimeout(15)
+            contact, _ = server.accept()
+            contact.settimeout(15)
+            received = b""
+            while not received.endswith(b"\r\n\r\nok"):
+                received += contact.recv(65536)
+        with closing(contact), suppress(ConnectionResetError):
+            assert contact.recv(1) == b""

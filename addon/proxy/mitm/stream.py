@@ -304,8 +304,9 @@ class CachingStream(HttpStream):
             yield from self._wait(close)
             answer.finish(sent, complete=False)
             yield layers.DropStream(self.stream_id)
-            code = layers.ErrorCode.GENERIC_SERVER_ERROR
-            yield layers.SendHttp(layers.ResponseProtocolError(self.stream_id, str(error), code), client)
+            if not self._client_is_gone():
+                code = layers.ErrorCode.GENERIC_SERVER_ERROR
+                yield layers.SendHttp(layers.ResponseProtocolError(self.stream_id, str(error), code), client)
             return -1
         return sent
 

@@ -168,6 +168,8 @@ class Exchange:
         self._deadline: asyncio.Timeout | None = None
         self._upload: Upload | None = None
         self._sending: asyncio.Task[None] | None = None
+        self._is_sent = False
+        """Whether all content of the request was sent."""
         self._in_head = False
         self.was_answered = False
         """Whether anything has come."""
@@ -207,6 +209,8 @@ class Exchange:
                     self._wait_on(self._limits.read_s)
             if upload.length is None:
                 self._connection.write(b"0\r\n\r\n")
+            self._is_sent = True
+            await upload.broken_off()  # a client that leaves before the answer ends the contact: it was for it alone
         except UploadError as error:
             self.fail(OriginError(Failure.UPLOAD, str(error)))
 
@@ -296,7 +300,7 @@ class Exchange:
         self._moved.set()
         if self._upload is not None:
             # An answer that comes before the request is complete is the last on its connection (RFC 9112 9.3).
-            reusable = reusable and self._sending is not None and self._sending.done()
+            reusable = reusable and self._is_sent
             self._upload.drop()
         if self._sending is not None:
             self._sending.cancel()

@@ -79,3 +79,10 @@ class Upload:
                         await self._moved.wait()
                 except TimeoutError:
                     raise UploadError("the client stopped sending its content") from None
+
+    async def broken_off(self) -> None:
+        """Wait until the client leaves, which it may after all of it has come. Raises UploadError then."""
+        while self._error is None:
+            self._moved.clear()
+            await self._moved.wait()
+        raise self._error

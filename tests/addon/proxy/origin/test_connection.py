@@ -211,3 +211,38 @@ async def test_content_is_sent_in_its_frame(length: int | None, sent: bytes) -> 
         one = exchange(connection)
         await one.run(b"PUT / HTTP/1.1\r\nHost: a\r\n\r\n", upload)
         assert (got, await content_of(one), connection.is_open) == (sent, b"ok", True)
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"])
+async def test_a_client_that_leaves_after_its_content_ends_the_exchange(answer: bytes) -> None:
+    """Nobody else waits for the answer."""
+    async with connected(answering(answer, then_s=5.0)) as connection:
+        one, upload = exchange(connection), Upload(2)
+        upload.feed(b"ok")
+        upload.end()
+        began_s = asyncio.get_running_loop().time()
+        asyncio.get_running_loop().call_later(0.1, upload.fail, "the client broke off")
+
+        async def answer() -> bytes:
+            await one.run(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n", upload)
+            return await content_of(one)
+
+        with pytest.raises(OriginError, match="the client broke off") as error:
+            await answer()
+        assert error.value.failure is Failure.UPLOAD
+        assert asyncio.get_running_loop().time() - began_s < LIMITS.read_s
+        assert not connection.is_open
+
+
+async def test_after_content_and_a_whole_answer_the_connection_may_be_used_again() -> None:
+    async with connected(answering(OK)) as connection:
+        released: list[bool] = []
+        one, upload = exchange(connection, lambda: released.append(True)), Upload(2)
+        upload.feed(b"ok")
+        upload.end()
+        await one.run(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\n", upload)
+        assert await content_of(one) == b"ok"
+        assert (connection.is_open, released) == (True, [True])
+        upload.fail("the client broke off")
+        await asyncio.sleep(0)
+        assert connection.is_open

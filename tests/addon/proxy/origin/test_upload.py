@@ -1,5 +1,7 @@
 """Content on its way to an origin is as long as announced, or breaks off."""
 
+import asyncio
+
 import pytest
 
 from bestbefore.addon.proxy.origin.upload import Upload, UploadError
@@ -50,3 +52,16 @@ async def test_what_is_of_no_use_is_not_held() -> None:
     upload.drop()
     upload.feed(b"def")
     assert upload.waiting_bytes == 0
+
+
+async def test_a_client_may_leave_after_all_of_it_has_come() -> None:
+    upload = Upload(3)
+    upload.feed(b"abc")
+    upload.end()
+    assert await read(upload) == b"abc"
+    leaving = asyncio.create_task(upload.broken_off())
+    await asyncio.sleep(0)
+    assert not leaving.done()
+    upload.fail("the client is gone")
+    with pytest.raises(UploadError, match="gone"):
+        await leaving
