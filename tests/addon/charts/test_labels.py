@@ -28,6 +28,20 @@ def test_two_labels_of_one_point_do_not_lie_over_each_other() -> None:
     assert abs(first[1] - second[1]) >= 10.0 or abs(first[0] - second[0]) >= 18.0
 
 
+def test_a_label_has_four_places_beside_its_point_where_it_is_wide() -> None:
+    wide = labels()
+    places = [wide.place(50.0, 50.0, "ttl") for _ in range(5)]
+    assert places == [(56.0, 44.0), (56.0, 63.0), (26.0, 44.0), (26.0, 63.0), None]
+
+
+def test_the_points_of_a_line_are_no_further_apart_than_letters_are_wide() -> None:
+    crossed = labels()
+    crossed.block_line([(10.0, 10.0), (10.0, 28.0)])
+    assert [box for box in crossed._taken if box[0] == 6.0 and box[1] in (12.0, 18.0)] == [
+        (6.0, 12.0, 14.0, 20.0), (6.0, 18.0, 14.0, 26.0),
+    ]
+
+
 def test_no_label_lies_over_a_line() -> None:
     """A line from left to right, above the point: the label goes below."""
     crossed = labels()

@@ -1,9 +1,11 @@
+from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 
+GOLDEN = Path(__file__).parents[2] / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -40,3 +42,20 @@ def test_a_logarithmic_axis_is_asked_for_and_not_chosen() -> None:
     axis = Scale("x", logarithmic=True).axis([1.0, 4.0], 0.0, 100.0)
     assert axis.logarithmic
     assert axis.at(2.0) == pytest.approx(50.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "x", "y"),
+    [
+        ("linear", Scale("days"), Scale("stale <hits>")),
+        ("log", Scale("bytes", logarithmic=True), Scale("age", with_zero=False)),
+    ],
+)
+def test_a_chart_is_drawn_as_it_was_looked_at(name: str, x: Scale, y: Scale) -> None:
+    """Who changes the drawing on purpose looks at the new one, and keeps it."""
+    lines = [
+        Line("one", [(1.0, 2.0), (3.0, 5.5), (40.0, 7.0)], marked=True),
+        Line("two & more", [(2.0, 3.0), (20.0, 1.5)], joined=False, marked=True),
+        Line("three", [(1.5, 6.0), (30.0, 2.5)], of=0),
+    ]
+    assert drawn(lines, x, y) == (GOLDEN / f"chart_{name}.svg").read_text()

@@ -51,6 +51,17 @@ def test_each_setting_is_documented() -> None:
     assert documented_keys("[proxy]") == {field.name for field in fields(Settings)}
 
 
+def test_each_default_that_is_a_value_is_the_one_documented(tmp_path: Path) -> None:
+    path = tmp_path / "proxy.toml"
+    found = re.findall(r"^\| `(\w+)` \| [^|]* \| `([^`]+)` \|", section("[proxy]"), re.MULTILINE)
+    checked = [(key, default) for key, default in found if default[0] in '"[' or default[0].isdigit()]
+    assert len(checked) >= 17
+    defaults = load_config(None).settings
+    for key, default in checked:
+        path.write_text(f"[proxy]\n{key} = {default}\n")
+        assert getattr(load_config(path).settings, key) == getattr(defaults, key), key
+
+
 def test_each_key_of_a_rule_is_documented() -> None:
     of_rules = {field.name for field in fields(DomainRule) if field.init} - {"stale_if_down_s"}
     documented = documented_keys("[default] and [[domain]]")

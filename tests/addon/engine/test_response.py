@@ -67,6 +67,16 @@ def test_an_answer_with_a_validator_is_stored_and_teaches(
     assert (seen.fingerprint.etag, seen.fingerprint.body, seen.fingerprint.gone) == ('"1"', "abcd", False)
 
 
+@pytest.mark.parametrize(("status", "size", "lengths"), [(200, 4, ("4",)), (200, 0, ("0",)), (204, 0, ())])
+def test_a_stored_response_has_the_length_of_its_content(
+    status: int, size: int, lengths: tuple[str, ...], request_for: MakeRequest, rule: DomainRule, site: Site
+) -> None:
+    relay = relayed(request_for(), head(status, ETAG, ("Cache-Control", "max-age=60")), rule, site)
+    copy = completed(relay, BodyRef("abcd", size), complete=True)
+    assert copy is not None
+    assert copy.head.fields.values("content-length") == lengths
+
+
 @pytest.mark.parametrize("size", [3, 5])
 def test_content_of_another_length_than_announced_is_never_stored(
     size: int, request_for: MakeRequest, rule: DomainRule, site: Site
