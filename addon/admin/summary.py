@@ -25,7 +25,7 @@ _CELL_WIDTHS = (8, 8, 8, 8, 8, 7, 8, 12)
 _NAME_LIMIT = 40
 _LEGEND = (
     "  valid.: validations; unnec.: those that found nothing new; saved: bytes served that no origin sent;\n"
-    "  shorten, override: contacts more (+) and less (-) if obey said so where the origin's lifetime decided\n"
+    "  shorten, override: more (+) and fewer (-) contacts under this obey where the origin's lifetime decided\n"
 )
 
 type Row = tuple[str, tuple[str, ...]]

@@ -20,7 +20,7 @@ DETAILED_UPDATES = 1024
 VARIANTS_REMEMBERED = 16
 """How many variants of an object have their last fingerprint kept; the longest unseen is forgotten first."""
 CLOCK_SKEW_S = 60.0
-"""How far ahead of ours the clock of another proxy may be before its times are held for wrong."""
+"""How far ahead of ours the clock of another proxy may be before its times count as wrong."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

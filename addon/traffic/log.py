@@ -161,7 +161,7 @@ class TrafficLog:
             if not self._failing:
                 _logger.warning("the traffic log cannot be written: %s; requests are not logged", error.strerror)
             self._failing = True
-        except Exception:  # a fault of ours must not be the end of all logging
+        except Exception:  # a bug must not be the end of all logging
             _logger.exception("the traffic log could not be written: this is a bug in bestbefore")
         else:
             self._own_up()

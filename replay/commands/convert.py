@@ -33,7 +33,7 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
     try:
         write = writer_for(out_path)
         if out_path.exists() and in_path.exists() and out_path.samefile(in_path):
-            raise InputError(f"{out_path}: expected another file than the one that is read")
+            raise InputError(f"{out_path}: is the file to be read: give another one")
         reading = read_watched(in_path, format_name)
         for message in reading.warnings():
             click.echo(f"bestbefore convert: warning: {message}", err=True)

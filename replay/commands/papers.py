@@ -47,7 +47,7 @@ def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int
         except TraceError as error:
             raise InputError(str(error)) from None
         except BrokenProcessPool:
-            raise click.ClickException("a process ended before its work: is memory short? (see --jobs)") from None
+            raise click.ClickException("a process ended early: is memory short? (see --jobs)") from None
         click.echo(page.write(folder))
 
 

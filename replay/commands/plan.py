@@ -123,11 +123,11 @@ def _refuse_what_does_not_fit(
     *, discrete: bool, boundary: str | None, crawlers: int | None, slots: int | None, out_path: Path | None
 ) -> None:
     if boundary is not None and not discrete:
-        raise InputError("--boundary is that of whole numbers of contacts: expected --discrete too")
+        raise InputError("--boundary needs --discrete")
     if (crawlers is None) != (slots is None):
-        raise InputError("--crawlers and --slots go together: expected both or neither")
+        raise InputError("--crawlers and --slots need each other: give both or neither")
     if crawlers is not None and not discrete:
-        raise InputError("--crawlers and --slots take whole numbers of contacts: expected --discrete too")
+        raise InputError("--crawlers and --slots need --discrete")
     if out_path is not None and out_path.suffix not in OUT_FORMATS:
         raise InputError(f"--out {out_path}: expected a name that ends in {' or '.join(OUT_FORMATS)}")
 

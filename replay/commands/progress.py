@@ -76,6 +76,6 @@ def in_order[R](
             found = dict(watch(values))
     except BrokenProcessPool:
         raise click.ClickException(
-            "a process ended before its work: perhaps the memory is too small for so many (see --jobs)"
+            "a process ended early: perhaps the memory is too small for so many (see --jobs)"
         ) from None
     return [found[place] for place in range(total)]

@@ -1,4 +1,4 @@
-"""`bestbefore recommend`: the policies that a trace speaks for, as a configuration of the proxy."""
+"""`bestbefore recommend`: the best policies for a trace, as a configuration of the proxy."""
 
 import math
 import shlex
@@ -122,9 +122,9 @@ def command(
 def _check_out(path: Path) -> None:
     """Refuse at once what would fail after minutes, and a configuration that would be overwritten."""
     if not path.parent.is_dir():
-        raise InputError(f"--out {path}: expected a file in a folder that is there")
+        raise InputError(f"--out {path}: the folder does not exist")
     if path.is_file() and path.stat().st_size and WRITTEN not in path.read_text(errors="replace").splitlines():
-        raise InputError(f"--out {path}: bestbefore recommend did not write what is there: expected another file")
+        raise InputError(f"--out {path}: exists and was not written by bestbefore recommend: give another file")
 
 
 def _candidates(specs: Sequence[str]) -> list[Point]:

@@ -100,9 +100,9 @@ def _points(spec: str) -> list[Point]:
 
 def _refuse_what_requests_need(requests_path: Path | None, cache: str) -> None:
     if requests_path is not None:
-        raise InputError("--refresh goes without requests: expected it or --requests FILE")
+        raise InputError("--refresh uses no requests: give either --refresh or --requests FILE")
     if click.get_current_context().get_parameter_source("cache") is not ParameterSource.DEFAULT:
-        raise InputError(f"--cache {cache}: --refresh goes without requests, and so without caches: expected one")
+        raise InputError(f"--cache {cache}: --refresh uses no cache: give one of them")
 
 
 def _runs(

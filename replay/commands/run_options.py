@@ -95,17 +95,17 @@ class RunOptions:
     def check(self) -> None:
         """Raise InputError for options that do not go together."""
         if self.warm is not None and self.history == HISTORIES[0]:
-            raise InputError("--warm says what is known with --history observed or both: expected one of them")
+            raise InputError("--warm needs --history observed or --history both")
         if self.refresh and self.through not in (None, Through.PLAIN):
-            raise InputError(f"--through {self.through}: without requests there is one engine only, plain")
+            raise InputError(f"--through {self.through}: --refresh always uses the plain engine")
         if self.min_interval_s is not None and not self.refresh:
-            raise InputError("--min-interval is that of --refresh: expected both or none")
+            raise InputError("--min-interval needs --refresh")
         if self.column is not None and self.objects_path is None:
-            raise InputError("--by names a column of --objects FILE: expected both or none")
+            raise InputError("--by needs --objects FILE")
         if self.column in TAKEN:
-            raise InputError(f"--by {self.column}: a part cannot bear the name of what is reported of it")
+            raise InputError(f"--by {self.column}: this is the name of a reported value; rename the column")
         if self.column == DOMAIN and self.per_domain:
-            raise InputError("--by domain and --per-domain would give the parts one name: expected one of them")
+            raise InputError("--by domain and --per-domain exclude each other")
 
     def replaying(self, updates: Updates, requests: Requests, given: ScenarioOptions, warn: Say) -> list[Run]:
         """The replays of these requests, one for each kind of history. Raises ValueError and InputError."""
@@ -160,6 +160,6 @@ class RunOptions:
                 raise InputError(str(error)) from None
             missing = [object_ for object_ in objects if object_ not in labels]
             if missing:
-                warn(f"{self.objects_path}: {len(missing):,} objects are not there, such as {missing[0]!r}")
+                warn(f"{self.objects_path}: {len(missing):,} objects are missing, such as {missing[0]!r}")
             found.append(Breakdown.by_label(column, labels, objects))
         return found

@@ -82,12 +82,12 @@ def read_given(given: TraceOptions, *, warn: Say, say: Say) -> tuple[Updates, Re
     try:
         if given.log_path is not None:
             if updates_path is not None or requests_path is not None:
-                raise InputError("--log FILE stands in for --updates and --requests: expected one or the others")
+                raise InputError("--log FILE replaces --updates and --requests: give one or the others")
             return _from_log(read_watched(given.log_path, given.format_name), warn, say)
         if updates_path is None:
             raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
         if given.format_name is not None:
-            raise InputError("--format is that of --log FILE; the files of --updates and --requests are recognised")
+            raise InputError("--format needs --log FILE; the format of --updates and --requests is recognised")
         updates = _read_ours(files.read_updates, updates_path, warn)
         requests = None if requests_path is None else _read_ours(files.read_requests, requests_path, warn)
     except TraceError as error:

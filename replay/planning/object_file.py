@@ -1,6 +1,6 @@
 """Objects from a CSV file: `id,rate`, and perhaps `weight,min,max,model,shape`.
 
-The first line is a header; columns may stand in any order, and others beside them are passed over. Ids are any UTF-8
+The first line is a header; columns may stand in any order, and others beside them are ignored. Ids are any UTF-8
 text. An optional value may be left out in a row. Rows are read some thousand at a time (so many stay in the cache of a
 core), and column by column; where that does not succeed, those rows are read again one by one, to fill in what is left
 out or name what is wrong.

@@ -79,10 +79,10 @@ async def written(store: Store) -> None:
     _refuse_absence(status)
     if not done:
         conditions = ", ".join(sorted(status.conditions))
-        raise PlayError(f"the store cannot be written to ({conditions}), and nothing is counted without it")
+        raise PlayError(f"the store cannot be written to ({conditions}): the replay is stopped")
 
 
 def _refuse_absence(status: Status) -> None:
     """Refuse a store that was down, however briefly: the last entries may be lost."""
     if status.last_error:
-        raise PlayError(f"the store did not answer ({status.last_error}), and nothing is counted without it")
+        raise PlayError(f"the store did not answer ({status.last_error}): the replay is stopped")

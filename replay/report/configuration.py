@@ -1,4 +1,4 @@
-"""A recommendation as a configuration file of the proxy, with the figures that speak for each rule as comments."""
+"""A recommendation as a configuration file of the proxy, with the figures behind each rule as comments."""
 
 import json
 import textwrap

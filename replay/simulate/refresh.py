@@ -174,4 +174,4 @@ def _fetched(
 
 def _check_interval(min_interval_s: float, latest_s: float) -> None:
     if not latest_s + min_interval_s > latest_s:
-        raise ValueError(f"the minimum interval, {min_interval_s:g} s, is lost beside the time {latest_s:.17g}")
+        raise ValueError(f"the minimum interval, {min_interval_s:g} s, is too small at the time {latest_s:.17g}")

@@ -18,9 +18,9 @@ class Finished:
     """The finished points of one or several replays. Each is a line of the file, written when it is known."""
 
     def __init__(self, path: Path, replay: str) -> None:
-        """`replay` names what is replayed (see `identity`); points that were counted for another are passed over.
+        """`replay` names what is replayed (see `identity`); points that were counted for another are ignored.
 
-        Raises OSError if the file is there and cannot be read. A line cut short by a kill is passed over.
+        Raises OSError if the file is there and cannot be read. A line cut short by a kill is ignored.
         """
         self._path = path
         self._replay = replay

@@ -18,7 +18,7 @@ DAMAGE = (EOFError, BadGzipFile, zlib.error)
 """What reading damaged gzip data raises."""
 BLOCK_BYTES = 1 << 20
 LONGEST_LINE_BYTES = 1 << 15
-"""A longer line is no line of a log; it is passed over. (What is shorter fits a field of CSV, escaped too.)"""
+"""A longer line is no line of a log; it is ignored. (What is shorter fits a field of CSV, escaped too.)"""
 
 FIRST_LINES = 3
 """Those that a log is known by: of one that was cut off from a larger one, the first is no line."""
@@ -50,7 +50,7 @@ class OpenTrace:
         while block := self.file.read1(BLOCK_BYTES):
             content += block
             if len(content) > most_bytes:
-                raise TraceError(f"{self.path}: larger than {most_bytes:,} bytes, which is the most that is read whole")
+                raise TraceError(f"{self.path}: larger than {most_bytes:,} bytes, the most that is read at once")
         return content
 
     def seekable(self) -> BinaryIO:
@@ -73,7 +73,7 @@ def opened(path: Path, open_: Open = open_plainly) -> Iterator[OpenTrace]:
                 _pass_mark(file)
                 yield OpenTrace(path, file)
     except DAMAGE as error:
-        raise TraceError(f"{path}: the gzip data are damaged or cut short: {error}") from None
+        raise TraceError(f"{path}: the gzip data are corrupt or truncated: {error}") from None
     except OSError as error:
         raise TraceError(f"{path}: {error.strerror or error}") from None
 
@@ -96,7 +96,7 @@ def blocks(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
         try:
             block = source.file.read1(BLOCK_BYTES)  # read would lose what it has got before it finds damage
         except DAMAGE as error:
-            skipped.add("where the gzip data are damaged or cut short", f"{error}; what follows is not read")
+            skipped.add("where the gzip data are corrupt or truncated", f"{error}; what follows is not read")
             return
         if not block:
             return

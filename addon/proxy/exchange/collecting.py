@@ -73,7 +73,7 @@ class Collecting:
     ) -> Completed | None:
         """Read an answer to its end, whether or not the client that asked for it is still there, and store it.
 
-        If reading is given up, or fails by a fault of ours, those who read along must not take what there is for all
+        If reading is given up, or fails by a bug, those who read along must not take what there is for all
         of it. None: its content was not complete, or is nothing to store or learn from.
         """
         error: OriginError | None = OriginError(Failure.RESET, "the answer was not read to its end")

@@ -118,7 +118,7 @@ class Relaying:
             whole = whole or (must_be_whole and await spool.settled())
             if whole or must_be_whole:
                 spool.raise_error()
-        except BaseException:  # no answer will be there to let go of it
+        except BaseException:  # no answer will be there to release it
             release()
             raise
         if not whole:

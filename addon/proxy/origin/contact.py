@@ -50,7 +50,7 @@ class Fetched:
     length: int | None
     """The length of the content, bytes, where it is known before it is read."""
     close: Callable[[], object] = lambda: None
-    """Lets go of the connection, if the content is not read to its end; it does no harm after that."""
+    """Closes the connection, if the content is not read to its end; has no effect after that."""
     local: bool = False
     """Whether it came from an address that only this machine means."""
     range: str = ""

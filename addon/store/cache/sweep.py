@@ -49,7 +49,7 @@ class Sweep:
                 self._link.mark_down(e)
             except UnwritableError:  # said by those who write; it will be tried again
                 pass
-            except Exception:  # a fault of ours must not be the end of all sweeping
+            except Exception:  # a bug must not be the end of all sweeping
                 log.exception("the store could not be swept: this is a bug in bestbefore")
             await asyncio.sleep(max(LEAST_S, min(EVERY_S, self._clock.to_real_s(DAY_S))))
 

@@ -22,7 +22,7 @@ TOMBSTONES_AT_MOST = 100_000
 """How many are kept: each request that may change something writes one, and clients choose the URLs. Beyond it the
 earliest leave. A proxy that may have missed one keeps none of its copies."""
 WAITING_URLS = 50_000
-"""How many may wait that name one URL. Beyond it everything that the backend has from before is held for dead."""
+"""How many may wait that name one URL. Beyond it everything that the backend has from before counts as dead."""
 
 BATCH = 500
 

@@ -95,7 +95,7 @@ class WriteBehind:
         while True:
             try:
                 await self._turn()
-            except Exception:  # a fault of ours must not be the end of all writing
+            except Exception:  # a bug must not be the end of all writing
                 log.exception("the store could not be written to: this is a bug in bestbefore")
                 await asyncio.sleep(RETRY_LONGEST_S)
                 self._link.wake()

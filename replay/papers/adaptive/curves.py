@@ -74,7 +74,7 @@ def crossing(xy: Sequence[tuple[float, float]], x: float) -> float | None:
     """The y where the line through these points is at x, the least if it is there more than once; None if nowhere.
 
     Between two points it is straight for the logarithms, as the curves of these policies nearly are; points with a
-    coordinate that is not positive are passed over.
+    coordinate that is not positive are ignored.
 
     >>> crossing([(1.0, 100.0), (4.0, 25.0)], 2.0), crossing([(1.0, 100.0)], 2.0)
     (50.0, None)

@@ -1,6 +1,6 @@
 """Traces as CSV: `object,time` for updates, `time,client,object` and perhaps more for requests.
 
-The first line is a header; columns may stand in any order, and others beside them are passed over. Ids are any UTF-8
+The first line is a header; columns may stand in any order, and others beside them are ignored. Ids are any UTF-8
 text. Files are read row by row into columns, so that memory holds numbers and each name once.
 """
 

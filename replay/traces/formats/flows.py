@@ -100,4 +100,4 @@ def _netstrings(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
                 return
             yield prefix + rest
     except DAMAGE as error:
-        skipped.add("where the gzip data are damaged or cut short", f"{error}; what follows is not read")
+        skipped.add("where the gzip data are corrupt or truncated", f"{error}; what follows is not read")

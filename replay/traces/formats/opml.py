@@ -48,7 +48,7 @@ def listed_feeds(source: OpenTrace) -> tuple[ListedFeed, ...]:
         raise TraceError(f"{source.path}: larger than {DOCUMENT_BYTES:,} bytes: expected a list of feeds (OPML)")
     parser = etree.XMLParser(encoding="utf-8", recover=True, resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        # Addresses in which & is not escaped are frequent; other faults are passed over.
+        # Addresses in which & is not escaped are frequent; other faults are ignored.
         root = etree.fromstring(_BARE_AMPERSAND.sub(b"&amp;", as_utf8(body)), parser)
     except (etree.LxmlError, ValueError):
         root = None

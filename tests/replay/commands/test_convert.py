@@ -58,7 +58,7 @@ def test_the_format_may_be_named() -> None:
         (["--format", "combind", "a.log", "o.csv"], "--format: unknown format 'combind', did you mean 'combined'?"),
         (["a.log", "o.txt"], "o.txt: expected a name that ends in .npz, .parquet, .csv, .csv.gz"),
         (["none.log", "o.csv"], "none.log: No such file or directory"),
-        (["o.csv", "./o.csv"], "o.csv: expected another file than the one that is read"),
+        (["o.csv", "./o.csv"], "o.csv: is the file to be read: give another one"),
     ],
 )
 def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], message: str) -> None:

@@ -68,7 +68,7 @@ def test_only_a_file_that_it_wrote_is_replaced(folder: Path) -> None:
     (folder / "mine.toml").write_text("[proxy]\noffline = true\n")
     refused = run(*FEW, "--out", "mine.toml")
     assert (refused.exit_code, refused.stdout) == (2, "")
-    assert "--out mine.toml: bestbefore recommend did not write what is there: expected another file" in refused.stderr
+    assert "--out mine.toml: exists and was not written by bestbefore recommend: give another file" in refused.stderr
     assert (folder / "mine.toml").read_text() == "[proxy]\noffline = true\n"
     (folder / "new.toml").touch()
     assert [run("--policy", policy, "--out", "new.toml").exit_code for policy in ("ttl", "indhist")] == [0, 0]
@@ -135,7 +135,7 @@ def test_another_stale_rate_is_refused(rate: str) -> None:
         (["--policy", "ttl:alpha=0..1/3"], "--policy ttl:alpha=0..1/3: 'alpha=0..1/3': values that grow by a factor"),
         (["--policy", "nutch"], "--policy nutch: it can only be replayed; expected one of ttl, indhist, agghist"),
         (["--policy", "ttl:max_ttl=inf"], "--policy ttl:max_ttl=inf: max_ttl=inf can only be replayed; expected a dur"),
-        (["--out", "none/proxy.toml"], "--out none/proxy.toml: expected a file in a folder that is there"),
+        (["--out", "none/proxy.toml"], "--out none/proxy.toml: the folder does not exist"),
         (["--test-start", "5000000000"], "no request to replay"),
         (["--requests", "s.csv"], "--requests s.csv: given twice, expected one file (first r.csv.gz)"),
         (["--origin", "1706300000", "--test-start", "1706200000"], "the test start, 1706200000, must not lie before"),

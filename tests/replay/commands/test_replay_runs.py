@@ -109,7 +109,7 @@ def test_parts_follow_the_whole_and_add_up_to_it() -> None:
 def test_objects_can_be_parted_by_any_column_and_those_left_out_are_told() -> None:
     Path("o.csv").write_text("object,list\narrival/a,2002\n")
     result = run(*MAIL, "--objects", "o.csv", "--by", "list", "--policy", "miniflux", "--json")
-    assert result.stderr == "bestbefore replay: warning: o.csv: 1 objects are not there, such as 'arrival/b'\n"
+    assert result.stderr == "bestbefore replay: warning: o.csv: 1 objects are missing, such as 'arrival/b'\n"
     assert [json.loads(line).get("list") for line in result.stdout.splitlines()] == [None, "", "2002"]
     Path("o.csv").write_text("object\narrival/a\narrival/b\n")
     text = run(*MAIL, "--objects", "o.csv", "--by", "object", "--policy", "miniflux").stdout.split("\n\n")[1]
@@ -145,16 +145,16 @@ def test_a_report_of_refreshes_leaves_out_what_has_no_delay(folder: Path) -> Non
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*MAIL, "--requests", "r.csv.gz"], "--refresh goes without requests: expected it or --requests FILE"),
-        ([*MAIL, "--cache", "client"], "--cache client: --refresh goes without requests, and so without caches: expe"),
+        ([*MAIL, "--requests", "r.csv.gz"], "--refresh uses no requests: give either --refresh or --requests FILE"),
+        ([*MAIL, "--cache", "client"], "--cache client: --refresh uses no cache: give one of them"),
         (["--updates", "u.csv"], "the trace has no requests: expected --requests FILE, a log of requests, or --refr"),
-        ([*MAIL, "--min-interval", "1e-9"], "the minimum interval, 1e-09 s, is lost beside the time 1042"),
+        ([*MAIL, "--min-interval", "1e-9"], "the minimum interval, 1e-09 s, is too small at the time 1042"),
         ([*MAIL, "--test-start", "5", "--origin", "6"], "the test start, 5, must not lie before the origin, 6"),
         ([*MAIL, "--objects", "none.csv"], "none.csv: No such file or directory"),
         ([*MAIL, "--objects", "u.csv"], "u.csv: line 1: no column 'class' in 'object,time': expected object,class"),
-        ([*MAIL, "--through", "fast"], "--through fast: without requests there is one engine only, plain"),
+        ([*MAIL, "--through", "fast"], "--through fast: --refresh always uses the plain engine"),
         ([*REQUESTS, "--policy", "oracle", "--through", "addon"], "--through addon, --policy oracle: the proxy cannot"),
-        ([*MAIL, "--warm", "none"], "--warm says what is known with --history observed or both"),
+        ([*MAIL, "--warm", "none"], "--warm needs --history observed or --history both"),
     ],
 )
 def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], message: str) -> None:

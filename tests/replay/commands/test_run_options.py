@@ -47,12 +47,12 @@ def test_the_interval_is_a_duration_of_more_than_nothing(value: str, message: st
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"warm": "none"}, "--warm says what is known with --history observed or both: expected one of them"),
-        ({"refresh": True, "through": "addon"}, "--through addon: without requests there is one engine only, plain"),
-        ({"min_interval_s": 5.0}, "--min-interval is that of --refresh: expected both or none"),
-        ({"column": "class"}, "--by names a column of --objects FILE: expected both or none"),
-        ({"objects_path": Path("o"), "column": "hits"}, "--by hits: a part cannot bear the name of what is reported"),
-        ({"objects_path": Path("o"), "column": "domain", "per_domain": True}, "--by domain and --per-domain would"),
+        ({"warm": "none"}, "--warm needs --history observed or --history both"),
+        ({"refresh": True, "through": "addon"}, "--through addon: --refresh always uses the plain engine"),
+        ({"min_interval_s": 5.0}, "--min-interval needs --refresh"),
+        ({"column": "class"}, "--by needs --objects FILE"),
+        ({"objects_path": Path("o"), "column": "hits"}, "--by hits: this is the name of a reported value"),
+        ({"objects_path": Path("o"), "column": "domain", "per_domain": True}, "--by domain and --per-domain exclude"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(given: dict[str, object], message: str) -> None:

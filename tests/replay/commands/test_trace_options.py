@@ -68,8 +68,8 @@ def test_updates_and_requests_may_be_archives_of_columns() -> None:
     [
         ([], "expected --updates FILE and --requests FILE, or --log FILE"),
         (["--requests", "r.csv"], "expected --updates FILE and --requests FILE, or --log FILE"),
-        (["--log", "a.log", "--updates", "u.csv"], "--log FILE stands in for --updates and --requests: expected one"),
-        (["--updates", "u.csv", "--requests", "u.csv", "--format", "csv"], "--format is that of --log FILE; the files"),
+        (["--log", "a.log", "--updates", "u.csv"], "--log FILE replaces --updates and --requests: give one"),
+        (["--updates", "u.csv", "--requests", "u.csv", "--format", "csv"], "--format needs --log FILE; the format"),
         (["--log", "a.log", "--format", "comon"], "--format: unknown format 'comon', did you mean 'common'?"),
         (["--log", "a.log", "--format", "har"], "a.log: not an HTTP archive: "),
         (["--log", "none.log"], "none.log: No such file or directory"),

@@ -111,7 +111,7 @@ def test_an_object_whose_first_update_follows_the_test_start_is_first_refreshed_
 def test_wrong_times_are_refused() -> None:
     with pytest.raises(ValueError, match="the test start, 5, must not lie before the origin, 6"):
         refresh({"a": TIMES}, "ttl", origin_s=6.0, test_start_s=5.0)
-    with pytest.raises(ValueError, match="the minimum interval, 1e-09 s, is lost beside the time 1700000000"):
+    with pytest.raises(ValueError, match="the minimum interval, 1e-09 s, is too small at the time 1700000000"):
         refresh({"a": [1e9, 1.7e9]}, "ttl", 1e-9)
 
 

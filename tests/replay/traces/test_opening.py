@@ -54,7 +54,7 @@ def test_what_can_be_read_of_damaged_gzip_is_read(tmp_path: Path) -> None:
     read, skipped = lines_of(path)
     assert read[0] == (1, b"line 0")
     assert skipped[0] == "1 bad entry skipped:"
-    assert skipped[1].startswith("where the gzip data are damaged or cut short: Compressed file ended before")
+    assert skipped[1].startswith("where the gzip data are corrupt or truncated: Compressed file ended before")
 
 
 def test_a_file_of_several_gzip_members_is_one(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ def test_a_time_that_is_none_is_named_with_its_line(tmp_path: Path, value: str) 
         ('object,time\n"a,1\n', "line 2: not CSV: unexpected end of data"),
         ("object,time\n" + "x" * 200_000 + ",1\n", "line 2: not CSV: field larger than field limit (131072)"),
         ("object,time\na," + "9" * 1000 + "x\n", f"line 2: time '{'9' * 80}...': expected a number"),
-        (LARGE_GZ[:60], "the gzip data are damaged or cut short: Compressed"),
-        (b"\x1f\x8bnonsense and more", "the gzip data are damaged or cut short: "),
+        (LARGE_GZ[:60], "the gzip data are corrupt or truncated: Compressed"),
+        (b"\x1f\x8bnonsense and more", "the gzip data are corrupt or truncated: "),
         ("object,time\n".encode("utf-16"), "line 1: no column 'object' in "),
     ],
 )

@@ -198,7 +198,7 @@ def test_what_is_no_feed_is_left_out_and_what_is_broken_is_told(archive: Archive
     _, *shown = reading.skipped.warnings()
     assert shown == [
         f"{folder}: cut.xml: expected RSS, RDF, Atom or JSON Feed",
-        f"{folder}: cut.xml.gz: the gzip data are damaged or cut short: Compressed file ended before the end-of-stream "
+        f"{folder}: cut.xml.gz: the gzip data are corrupt or truncated: Compressed file ended before the end-of-stream "
         f"marker was reached",
         f"{folder}: empty: expected RSS, RDF, Atom or JSON Feed",
     ]

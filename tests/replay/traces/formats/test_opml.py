@@ -49,7 +49,7 @@ def test_a_list_is_known_by_its_first_element() -> None:
         (b"<opml><body><outline text='x'/></body></opml>", "no feed: expected OPML"),
         (b"<opml>" + b"<outline text='x'>" * 100_000, "no feed: expected OPML"),
         (b"<opml>" + b" " * (8 << 20), "larger than 8,388,608 bytes: expected a list of feeds (OPML)"),
-        (gzip.compress(LIST)[:-20], "the gzip data are damaged or cut short: "),
+        (gzip.compress(LIST)[:-20], "the gzip data are corrupt or truncated: "),
     ],
 )
 def test_what_is_no_list_is_refused_in_one_line(tmp_path: Path, content: bytes, wrong: str) -> None:
