@@ -38,7 +38,7 @@ KEYS = {
     "wanted": "bb1:{example.org}:wanted",
     **{kind: f"bb1:{{example.org}}:{kind}:www.example.org" for kind in ("updates", "starts")},
     **{kind: f"bb1:{{example.org}}:{kind}:{URL}" for kind in ("record", "fetch")},
-    **{kind: f"bb1:{kind}:{{{URL}}}" for kind in OBJECT_KINDS},
+    **{kind: f"bb1:{kind}:{{{URL}}}" for kind in sorted(OBJECT_KINDS)},
 }
 
 
