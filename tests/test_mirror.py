@@ -10,7 +10,7 @@ VALUES = """
 addon/admin/event addon/admin/status addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
 addon/proxy/companion addon/proxy/exchange/answer addon/proxy/exchange/context addon/proxy/limits
 addon/proxy/mitm/gateway addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface
-addon/store/backend/keeper addon/store/plan replay/commands/scenario_options replay/played/errors
+addon/store/backend/keeper addon/store/plan addon/store/status replay/commands/scenario_options replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/watching replay/traces/errors
 """
 """Records, protocols and errors without behaviour of their own."""
@@ -104,3 +104,9 @@ def test_no_folder_holds_more_than_sixteen_modules() -> None:
         path.parent for path in files("addon", "policies", "replay", pattern="*.py") if path.name != "__init__.py"
     )
     assert {str(folder): count for folder, count in held.items() if count > 16} == {}
+
+
+def test_no_module_is_longer_than_four_hundred_lines() -> None:
+    modules = files("addon", "policies", "replay", pattern="*.py")
+    lengths = {str(path): len((ROOT / path).read_text("utf-8").splitlines()) for path in modules}
+    assert {path: length for path, length in lengths.items() if length > 400} == {}

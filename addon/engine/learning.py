@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, Shown, first_shown, next_shown
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.update import Update
 from bestbefore.policies.models.history import History
 from bestbefore.policies.units import HOUR_S
 
@@ -21,37 +22,6 @@ VARIANTS_REMEMBERED = 16
 """How many variants of an object have their last fingerprint kept; the longest unseen is forgotten first."""
 CLOCK_SKEW_S = 60.0
 """How far ahead of ours the clock of another proxy may be before its times count as wrong."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Update:
-    """An update in (after_s, by_s]; both are equal where its time is known exactly."""
-
-    after_s: float
-    by_s: float
-
-    @property
-    def exact(self) -> bool:
-        return self.after_s == self.by_s
-
-    @property
-    def point_s(self) -> float:
-        return self.by_s if self.exact else (self.after_s + self.by_s) / 2
-
-    def may_be(self, other: "Update") -> bool:
-        """Whether both can be one and the same update."""
-        if self.exact and other.exact:
-            return self.by_s == other.by_s
-        if self.exact or other.exact:
-            point, interval = (self, other) if self.exact else (other, self)
-            return interval.after_s < point.by_s <= interval.by_s
-        return max(self.after_s, other.after_s) < min(self.by_s, other.by_s)
-
-    def narrowed(self, other: "Update") -> "Update":
-        """The one update that both are."""
-        if self.exact:
-            return self
-        return other if other.exact else Update(max(self.after_s, other.after_s), min(self.by_s, other.by_s))
 
 
 @dataclass(frozen=True, slots=True)

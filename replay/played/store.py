@@ -14,7 +14,8 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.store import Status, Store
+from bestbefore.addon.store.status import Status
+from bestbefore.addon.store.store import Store
 from bestbefore.replay.played.errors import PlayError
 
 PATIENCE_S = 120.0

@@ -19,12 +19,13 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads, piggyback
-from bestbefore.addon.engine.learning import Record, Update, VariantSeen
+from bestbefore.addon.engine.learning import Record, VariantSeen
 from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint
 from bestbefore.addon.engine.request import Ask, Serve, on_request
 from bestbefore.addon.engine.response import Relay, Times, completed, observed, on_response
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.document import digest

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.backend.interface import (

@@ -10,7 +10,8 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.backend.interface import KeptCopy, Tombstone

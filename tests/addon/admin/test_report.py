@@ -4,8 +4,9 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.admin.report import UPDATES_REPORTED, Expires, UpdateReport, listed_object, object_report
-from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Feed
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head

@@ -12,12 +12,12 @@ from bestbefore.addon.engine.learning import (
     VARIANTS_REMEMBERED,
     Learnt,
     Record,
-    Update,
     hour_of,
     observe,
     until,
 )
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.update import Update
 
 URL = "http://www.example.org/page"
 

@@ -3,9 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
-from bestbefore.addon.engine.learning import DETAILED_UPDATES, Learnt, Record, Update, observe, until
+from bestbefore.addon.engine.learning import DETAILED_UPDATES, Learnt, Record, observe, until
 from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.feeds.document import Document, Item
 
 T = 1_795_161_600.0

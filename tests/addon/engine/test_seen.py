@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 
-from bestbefore.addon.engine.learning import Record, Update, observe
+from bestbefore.addon.engine.learning import Record, observe
 from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.seen import hours_of_updates, seen_of
+from bestbefore.addon.engine.update import Update
 from bestbefore.policies.models.rates.likelihood import most_likely
 
 HOUR_S = 3600.0

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.engine.learning import Update
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import CopySet, Tombstone, UnavailableError, UnwritableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 

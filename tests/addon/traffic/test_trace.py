@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.engine.learning import Record, Update
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.traffic.files import LoggedRequest, TrafficFiles
 from bestbefore.addon.traffic.trace import REQUEST_COLUMNS, UPDATE_COLUMNS, WRITERS, ExportedRequests, ExportedUpdates
 from bestbefore.policies.units import HOUR_S

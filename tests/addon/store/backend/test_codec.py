@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.learning import Record, Update, VariantSeen
+from bestbefore.addon.engine.learning import Record, VariantSeen
 from bestbefore.addon.engine.listing import Feed, Known
 from bestbefore.addon.engine.observation import Fingerprint
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head

@@ -2,7 +2,8 @@
 
 from collections import Counter
 
-from bestbefore.addon.engine.learning import Learnt, Record, Update
+from bestbefore.addon.engine.learning import Learnt, Record
+from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.cache.gains import add, gain_of, loss_of, total
 
