@@ -36,37 +36,37 @@ def command(file: Path) -> None:
     """
     config = load_config(file)
     click.echo(f"{file}: ok")
-    prefetch = _prefetch_shown(config.prefetch)
-    for line in (*_settings_shown(config.settings), *_rules_shown(config.rules), *prefetch):
+    prefetch = _format_prefetch(config.prefetch)
+    for line in (*_format_settings(config.settings), *_format_rules(config.rules), *prefetch):
         click.echo(line)
 
 
-def _settings_shown(settings: Settings) -> Iterator[str]:
+def _format_settings(settings: Settings) -> Iterator[str]:
     yield "proxy"
     for field in fields(settings):
         value = getattr(settings, field.name)
-        text = _WHEN_NONE[field.name] if value is None else _setting_shown(value)
+        text = _WHEN_NONE[field.name] if value is None else _format_setting(value)
         if field.name == "mode" and value is not None:
             text = f"reverse:{text}"
         yield f"  {field.name:<16} {text}"
 
 
-def _prefetch_shown(settings: PrefetchSettings) -> Iterator[str]:
+def _format_prefetch(settings: PrefetchSettings) -> Iterator[str]:
     if not settings.enabled:
         yield "prefetch: off"
         return
     yield "prefetch"
     for field in fields(settings):
         value = getattr(settings, field.name)
-        yield f"  {field.name:<20} {value if type(value) is int else _setting_shown(value)}"
+        yield f"  {field.name:<20} {value if type(value) is int else _format_setting(value)}"
 
 
-def _setting_shown(value: object) -> str:
+def _format_setting(value: object) -> str:
     match value:
         case bool():
             return "true" if value else "false"
         case int():
-            return _size_shown(value)
+            return _format_size(value)
         case float():
             return duration_text(value)
         case str():
@@ -74,30 +74,30 @@ def _setting_shown(value: object) -> str:
         case tuple():
             return ", ".join(map(str, value)) or "none"
         case frozenset():
-            return _setting_shown(tuple(sorted(value)))
+            return _format_setting(tuple(sorted(value)))
         case _:
             return str(value)
 
 
-def _rules_shown(rules: Rules) -> Iterator[str]:
+def _format_rules(rules: Rules) -> Iterator[str]:
     yield "rules, of which the first that matches wins"
     for number, rule in enumerate(rules.domains, 1):
         yield f"  {number}. {rule.match}"
-        yield from _rule_shown(rule)
+        yield from _format_rule(rule)
     yield f"  {len(rules.domains) + 1}. everything else"
-    yield from _rule_shown(rules.default)
+    yield from _format_rule(rules.default)
 
 
-def _rule_shown(rule: DomainRule) -> Iterator[str]:
+def _format_rule(rule: DomainRule) -> Iterator[str]:
     yield f"     policy = {spec_text(rule.policy.name, params(rule.policy))}"
     yield f"     obey = {rule.obey}"
     for field in fields(rule):
         value = getattr(rule, field.name)
         if field.name not in _TOLD_APART and value != field.default:
-            yield f"     {field.name} = {_setting_shown(value)}"
+            yield f"     {field.name} = {_format_setting(value)}"
 
 
-def _size_shown(size: int) -> str:
+def _format_size(size: int) -> str:
     for unit, unit_bytes in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if size and size % unit_bytes == 0:
             return f"{size // unit_bytes}{unit}"

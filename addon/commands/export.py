@@ -96,13 +96,13 @@ def _lines(
     paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, config: Config
 ) -> Iterator[str]:
     """Print what is in the files, and how they are replayed."""
-    yield f"{paths[_UPDATES]}: {_updates_shown(updates)}"
-    yield f"{paths[_REQUESTS]}: {_requests_shown(requests)}" if requests.count else _no_requests(config)
+    yield f"{paths[_UPDATES]}: {_format_updates(updates)}"
+    yield f"{paths[_REQUESTS]}: {_format_requests(requests)}" if requests.count else _no_requests(config)
     yield "to replay this:"
     yield "  " + " \\\n    ".join(_replay(paths, updates, requests, config.rules))
 
 
-def _updates_shown(updates: ExportedUpdates) -> str:
+def _format_updates(updates: ExportedUpdates) -> str:
     updated = len({url for _, url in updates.known})
     shown = f"{_number(len(updates.known), 'update')} of {_number(updated, 'object')}, of {updates.objects:,} known"
     if updates.known:
@@ -114,7 +114,7 @@ def _updates_shown(updates: ExportedUpdates) -> str:
     return shown
 
 
-def _requests_shown(requests: ExportedRequests) -> str:
+def _format_requests(requests: ExportedRequests) -> str:
     return (
         f"{_number(requests.count, 'request')} for {_number(len(requests.objects), 'object')} by "
         f"{_number(len(requests.clients), 'client')}, from {utc(requests.first_s)} to {utc(requests.last_s)}"

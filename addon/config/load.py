@@ -13,7 +13,7 @@ from pathlib import Path
 from bestbefore.addon.config.domain_sections import read_rules
 from bestbefore.addon.config.lines import KeyLines
 from bestbefore.addon.config.prefetch_section import PrefetchSettings, read_prefetch
-from bestbefore.addon.config.problems import ConfigError, Problems, key_shown, unknown
+from bestbefore.addon.config.problems import ConfigError, Problems, format_key, unknown
 from bestbefore.addon.config.proxy_section import read_settings
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.rules import Rules
@@ -49,7 +49,7 @@ def load_config(
     problems = Problems(str(path), KeyLines(toml))
     for key in document:
         if key not in _SECTIONS:
-            problems.add((key,), f"{key_shown(key)}: {unknown('section', key, _SECTIONS)}")
+            problems.add((key,), f"{format_key(key)}: {unknown('section', key, _SECTIONS)}")
     folder = Path() if path is None else path.parent
     settings = read_settings(_table(document, "proxy", problems), folder, options or {}, environ, problems)
     rules = read_rules(

@@ -42,11 +42,11 @@ class Problems:
 
     def add(self, path: KeyPath, message: str) -> None:
         """Say that what stands at `path` is wrong."""
-        self._in_file.append((self._lines.line_of(path), _table_shown(path) + message))
+        self._in_file.append((self._lines.line_of(path), _format_table(path) + message))
 
     def add_value(self, path: KeyPath, value: object, expected: str) -> None:
         """Say that the value of the key at `path` is wrong."""
-        self.add(path, f"{key_shown(path[-1])} = {shown(value)}: {expected}")
+        self.add(path, f"{format_key(path[-1])} = {shown(value)}: {expected}")
 
     def add_option(self, key: str, value: object, expected: str) -> None:
         """Say that the value of an option is wrong."""
@@ -91,12 +91,12 @@ def shown(value: object) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
 
 
-def key_shown(key: str | int) -> str:
+def format_key(key: str | int) -> str:
     """A key as the file has it: in quotes where it needs them."""
     return shown(key) if isinstance(key, str) and not _BARE_KEY.fullmatch(key) else str(key)
 
 
-def _table_shown(path: KeyPath) -> str:
+def _format_table(path: KeyPath) -> str:
     if len(path) < 2:
         return ""
     return f"[[{path[0]}]] " if isinstance(path[1], int) else f"[{path[0]}] "

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from bestbefore.addon.engine.listing import Feed, Shown, first_shown, next_shown
+from bestbefore.addon.engine.listing import Feed, Shown, read_first, read_next
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.update import Update
 from bestbefore.policies.models.history import History
@@ -106,7 +106,7 @@ def observe(record: Record | None, seen: Observation) -> Learnt:
     older than what is known, and a write repeated after a timeout must count once.
     """
     if record is None:
-        shown = None if seen.listing is None else first_shown(seen.listing, seen.t_s)
+        shown = None if seen.listing is None else read_first(seen.listing, seen.t_s)
         return _merged(_first(seen), seen, _Found(None, shown=shown))
     if seen.t_s <= record.last_contact_s:
         return Learnt(record, applied=False, changed=None)
@@ -240,9 +240,9 @@ def _compare_feed(record: Record, before: VariantSeen | None, seen: Observation)
     """
     feed = record.feed
     if seen.listing is not None and feed is None:
-        return _Found(None, shown=first_shown(seen.listing, seen.t_s))
+        return _Found(None, shown=read_first(seen.listing, seen.t_s))
     if seen.listing is not None and feed is not None:
-        shown = next_shown(feed, seen.listing, seen.t_s, {u.by_s for u in record.updates if u.exact})
+        shown = read_next(feed, seen.listing, seen.t_s, {u.by_s for u in record.updates if u.exact})
         return _Found(bool(shown.postings), shown=shown)
     changed, update = _compare(before, seen)
     if feed is None or feed.away or (seen.fingerprint is not None and seen.fingerprint.gone):

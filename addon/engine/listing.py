@@ -108,7 +108,7 @@ class Shown(NamedTuple):
     """Of a first document: from when on it lists all."""
 
 
-def first_shown(listing: Listing, t_s: float) -> Shown:
+def read_first(listing: Listing, t_s: float) -> Shown:
     """Return what the first document of a feed shows, seen at `t_s`."""
     items = {item.name: Known(item.content, 1) for item in listing.items()}
     times = sorted({item.time_s for item in listing.items() if EARLIEST_S <= item.time_s <= t_s})
@@ -116,7 +116,7 @@ def first_shown(listing: Listing, t_s: float) -> Shown:
     return Shown(feed, tuple((time_s, time_s) for time_s in times), times[0] if times else None)
 
 
-def next_shown(feed: Feed, listing: Listing, t_s: float, posted_s: Collection[float]) -> Shown:
+def read_next(feed: Feed, listing: Listing, t_s: float, posted_s: Collection[float]) -> Shown:
     """Return what a later document shows. `posted_s`: the postings whose times are known.
 
     An item of no known name that bears exactly the time of a known posting is that posting: feeds change the

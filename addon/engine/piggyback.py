@@ -28,7 +28,7 @@ class Reported:
     """From when on the list is complete."""
 
 
-def wanted(request_fields: Fields) -> bool:
+def is_requested(request_fields: Fields) -> bool:
     """Whether the sender of a request asks for the history. A malformed field asks for nothing."""
     value = request_fields.get(WANT)
     if value is None:

@@ -192,7 +192,7 @@ def on_request(
     return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))
 
 
-def asked_again(request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site) -> Ask | None:
+def ask_again(request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site) -> Ask | None:
     """Return the question whether the copy that answers a request is current, without a client's request.
 
     It may well be fresh. None if there is no such copy, it has no validator, or the origin may not be asked.

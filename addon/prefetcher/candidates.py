@@ -10,13 +10,13 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.seen import hours_of_updates, seen_of
 from bestbefore.addon.prefetcher.eligibility import LEAST_WANTS, refused_url
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.store.cache.planning import Wanted
+from bestbefore.addon.store.cache.planning import Demand
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.rates.seen import Seen
 from bestbefore.policies.units import HOUR_S, FloatArray
 
 MOST_OBJECTS = 10_000
-"""A plan is made of so many objects, those most wanted: 2 to 3 seconds of work for each thousand."""
+"""A plan is made of so many objects, those most requested: 2 to 3 seconds of work for each thousand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,14 +36,14 @@ class Candidate:
     """The ranges of private addresses from which it was asked for."""
 
 
-def wanted_urls(wanted: Wanted, excluded: Collection[str]) -> list[tuple[str, int, tuple[str, ...]]]:
+def requested_urls(demand: Demand, excluded: Collection[str]) -> list[tuple[str, int, tuple[str, ...]]]:
     """The URLs that were asked for often enough and may be fetched, with their requests and where these came from.
 
     At most `MOST_OBJECTS`, those with most requests.
     """
     requests: Counter[str] = Counter()
     ranges: dict[str, set[str]] = {}
-    for want, n in wanted.counts.items():
+    for want, n in demand.counts.items():
         requests[want.url] += n
         if want.asked_from:
             ranges.setdefault(want.url, set()).add(want.asked_from)
@@ -63,12 +63,12 @@ async def candidates(
     excluded: Collection[str],
 ) -> list[Candidate] | None:
     """The candidates now; None if the store cannot be asked. `group_of`: host, path -> group."""
-    wanted = await store.planning.wanted()
-    if wanted is None:
+    demand = await store.planning.demand()
+    if demand is None:
         return None
-    hours = max((clock.now() - wanted.since_s) / HOUR_S, 1.0)
+    hours = max((clock.now() - demand.since_s) / HOUR_S, 1.0)
     found = []
-    for url, n, asked_from in wanted_urls(wanted, excluded):
+    for url, n, asked_from in requested_urls(demand, excluded):
         target = Target.parse(url)
         record = await store.record(url)
         if is_passthrough(target.host) or record is None or not _teaches(record):

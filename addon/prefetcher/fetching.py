@@ -101,13 +101,13 @@ class Fetcher:
             async with asyncio.timeout(FETCH_S):
                 return await self._fetch(job)
         except TimeoutError:
-            return self._not_ours(job.url, "too-slow")
+            return self._exclude(job.url, "too-slow")
 
     async def _fetch(self, job: Job) -> Done:
         found = await self._store.copies(job.url)
         request = fetch_of(found.copies, job.asked_from, self._settings.user_agent)
         if isinstance(request, Refusal):
-            return self._not_ours(job.url, request)
+            return self._exclude(job.url, request)
         asked, reach = request
         if self._settings.robots:
             read = self._known_robots(asked.target)
@@ -115,7 +115,7 @@ class Fetcher:
                 await self._read_robots(asked, reach)
                 return Done("robots-read", again_s=self._settings.per_host_interval)
             if not read.robots.allows(asked.target.path):
-                return self._not_ours(job.url, "robots", read.until_s)
+                return self._exclude(job.url, "robots", read.until_s)
         before = await self._store.record(job.url)
         since_s = self._clock.now() if before is None else before.last_contact_s
         if since_s >= job.due_s and before is not None:
@@ -131,10 +131,10 @@ class Fetcher:
         if context.origin_status is None:
             self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
         if context.received_bytes > self._exchanges.site.max_cached_body:
-            return self._not_ours(job.url, "too-large")  # it was not stored: the next fetch would bring all of it again
+            return self._exclude(job.url, "too-large")  # it was not stored: the next fetch would bring all of it again
         return Done(_outcome(context))
 
-    def _not_ours(self, url: str, why: str, until_s: float | None = None) -> Done:
+    def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
         self._excluded[url] = _Excluded(why, self._clock.now() + EXCLUDED_S if until_s is None else until_s)
         return Done(why)
 

@@ -54,7 +54,7 @@ class Prefetcher:
 
     async def start(self) -> None:
         """Begin, if the configuration says so."""
-        settings = self._settings = self._wanted()
+        settings = self._settings = self._configured()
         service, clock = self._service, self._service.clock
         service.exchanges.counts_wants = settings.enabled
         service.metrics.prefetch.enabled(settings.budget.per_day if settings.enabled else 0.0)
@@ -69,10 +69,10 @@ class Prefetcher:
             clock, service.store.planning, politeness, settings.budget, metrics, self._holder, fetcher.fetch
         )
         self._tasks = [
-            asyncio.create_task(_kept_up(work)) for work in (lambda: self._plan_on(fetcher), runner.run)
+            asyncio.create_task(_run_forever(work)) for work in (lambda: self._plan_on(fetcher), runner.run)
         ]
 
-    def _wanted(self) -> PrefetchSettings:
+    def _configured(self) -> PrefetchSettings:
         """Return the configured settings; without a budget if the proxy is offline."""
         config = self._service.config
         return replace(config.prefetch, enabled=config.prefetch.enabled and not config.settings.offline)
@@ -97,7 +97,7 @@ class Prefetcher:
     def reconfigured(self) -> None:
         """Go on as the configuration says now; what is under way is done again later."""
         self._anew = True  # the rules may be others, and with them the groups
-        if self._wanted() != self._settings:
+        if self._configured() != self._settings:
             self._stopping = asyncio.create_task(self._restart(self._stopping))
 
     async def _restart(self, before: asyncio.Task[None] | None) -> None:
@@ -140,13 +140,13 @@ class Prefetcher:
         if found is None:
             return
         settings, now_s = self._settings, service.clock.now()
-        plan = await _beside(lambda: make_plan(found, settings, now_s))
+        plan = await _run_in_thread(lambda: make_plan(found, settings, now_s))
         self._anew = False
         await service.store.planning.put_plan(plan)
         logger.debug("planned %d fetches of %d objects", len(plan.jobs), plan.objects)
 
 
-async def _kept_up(work: Callable[[], Coroutine[None, None, None]]) -> None:
+async def _run_forever(work: Callable[[], Coroutine[None, None, None]]) -> None:
     """Run work that has no end; a bug must not end it."""
     while True:
         try:
@@ -156,7 +156,7 @@ async def _kept_up(work: Callable[[], Coroutine[None, None, None]]) -> None:
         await asyncio.sleep(AGAIN_S)
 
 
-async def _beside[T](compute: Callable[[], T]) -> T:
+async def _run_in_thread[T](compute: Callable[[], T]) -> T:
     """Run a computation of seconds in a thread; a stop of the proxy does not wait for it."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()

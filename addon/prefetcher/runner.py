@@ -143,7 +143,7 @@ class Runner:
                 self._put_off(job, wait_s)
                 return
             try:
-                again_s = await self._do_ours(job, domain)
+                again_s = await self._execute(job, domain)
             except BaseException:
                 await self._planning.release(job.url, self._holder)
                 raise
@@ -158,7 +158,7 @@ class Runner:
     def _put_off(self, job: Job, wait_s: float) -> None:
         heapq.heappush(self._later, (self._clock.monotonic() + wait_s, next(self._numbers), job))
 
-    async def _do_ours(self, job: Job, domain: str) -> float | None:
+    async def _execute(self, job: Job, domain: str) -> float | None:
         """Do a job that we hold; None if it is done, else after how many seconds of policy time it is to be tried."""
         now_s = self._clock.now()
         hour = int(now_s // HOUR_S)

@@ -16,12 +16,12 @@ def read_identity(state: Path) -> tuple[bytes, bytes]:
     """
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return _kept(state / "proxy-id", NAME_BYTES), _kept(state / "salt", SALT_BYTES)
+        return _read_or_create(state / "proxy-id", NAME_BYTES), _read_or_create(state / "salt", SALT_BYTES)
     except OSError as error:
         raise StartError(f"state directory {state} cannot be used: {error.strerror}: {error.filename}") from None
 
 
-def _kept(path: Path, size: int) -> bytes:
+def _read_or_create(path: Path, size: int) -> bytes:
     try:
         kept = bytes.fromhex(path.read_text("ascii"))
     except (OSError, ValueError):

@@ -194,9 +194,9 @@ class Store:
 
     def drop(self, url: str) -> None:
         """Invalidate all copies of an object that are stored up to now."""
-        self._remove(self._ours(url, exact=True))
+        self._remove(self._new_tombstone(url, exact=True))
 
-    def _ours(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:
+    def _new_tombstone(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:
         return Tombstone(self._clock.now(), pattern, exact=exact, histories=histories, by=self._name)
 
     def _remove(self, tombstone: Tombstone) -> None:
@@ -325,14 +325,14 @@ class Store:
         Waits while the backend is away. How many objects had any. Raises ValueError for a pattern that cannot be read,
         UnwritableError if the backend refuses to write; in process they are removed all the same.
         """
-        tombstone = self._ours(pattern, exact=names_one(pattern))
+        tombstone = self._new_tombstone(pattern, exact=names_one(pattern))
         had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
         self._remove(tombstone)
         return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 
     async def forget(self, pattern: str) -> int:
         """Remove copies, histories and counts, as `purge`. How many objects had a history."""
-        tombstone = self._ours(pattern, exact=names_one(pattern), histories=True)
+        tombstone = self._new_tombstone(pattern, exact=names_one(pattern), histories=True)
         self._remove(tombstone)
         await self._when_back(tombstone, self._remove_copies)
         return await self._when_back(tombstone, self._remove_histories)

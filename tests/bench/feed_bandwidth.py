@@ -17,7 +17,7 @@ import numpy as np
 from results_page import write_page
 
 from bestbefore.addon.engine.feed_delta import Base, has_seen
-from bestbefore.addon.engine.listing import Listing, first_shown, next_shown
+from bestbefore.addon.engine.listing import Listing, read_first, read_next
 from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.extract import extract
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag
@@ -97,7 +97,7 @@ def polled(channel: Channel, every_s: float) -> tuple[Sent, list[int]]:
     document = channel.document(int(counts[0]), polls_s[0])
     listed = extract(document)
     assert listed is not None
-    feed = first_shown(Listing.of(listed, "0"), polls_s[0]).feed
+    feed = read_first(Listing.of(listed, "0"), polls_s[0]).feed
     sent, new = Sent(), []
     size, size_gzip = len(document), len(gzip.compress(document))
     for poll_s, before, n in zip(polls_s[1:], counts[:-1], counts[1:], strict=True):
@@ -108,7 +108,7 @@ def polled(channel: Channel, every_s: float) -> tuple[Sent, list[int]]:
             listed = extract(document)
             assert listed is not None
             base = Base(EntityTag('"0"'), feed.serial)
-            feed = next_shown(feed, Listing.of(listed, ""), poll_s, ()).feed
+            feed = read_next(feed, Listing.of(listed, ""), poll_s, ()).feed
             delta = reduced(document, partial(has_seen, feed=feed, base=base))
             assert delta is not None
             small = min(size, len(delta)), min(size_gzip, len(gzip.compress(delta)))

@@ -13,7 +13,7 @@ from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, asked_again, on_request, on_untouched
+from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_request, on_untouched
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import is_restricted, peer_of
 from bestbefore.addon.proxy.access.new_objects import NewObjects
@@ -130,7 +130,7 @@ class Exchanges:
         copies: tuple[Copy, ...] = ()
         complete = False
         if held is not None:
-            copies, complete = _shown_to(client, held.copies), held.complete
+            copies, complete = _visible_to(client, held.copies), held.complete
             if any(copy.rule != rule.key for copy in copies):
                 copies, complete = (), False  # they are to be evaluated, which takes time
         decision = on_request(request, copies, rule, self.site, now_s, complete=complete)
@@ -194,7 +194,7 @@ class Exchanges:
         """
         rule = self._rule(request)
         found = await self._store.copies(request.target.url, request.partition)
-        ask = asked_again(request, found.copies, rule, self.site)
+        ask = ask_again(request, found.copies, rule, self.site)
         if ask is None:
             return None
         context = RequestContext(
@@ -208,7 +208,7 @@ class Exchanges:
 
     async def _copies(self, request: Request, client: Client, rule: DomainRule) -> tuple[Copy, ...]:
         found = await self._store.copies(request.target.url, request.partition)
-        return tuple([await self._evaluated(copy, rule) for copy in _shown_to(client, found.copies)])
+        return tuple([await self._evaluated(copy, rule) for copy in _visible_to(client, found.copies)])
 
     def _rule(self, request: Request) -> DomainRule:
         return self._present.rules.rule_for(request.target.host, request.target.path)
@@ -246,7 +246,7 @@ class Exchanges:
 
     async def _with_history(self, answer: Answer, request: Request) -> Answer:
         """Add the object's updates for a downstream proxy that asks for them."""
-        if self.site.reverse and piggyback.wanted(request.fields):
+        if self.site.reverse and piggyback.is_requested(request.fields):
             record = await self._store.record(request.target.url)
             history = None if record is None else record.history()
             value = None if history is None else piggyback.written(history.times_s.tolist(), history.since_s)
@@ -264,7 +264,7 @@ def _is_for_all(request: Request) -> bool:
     return request.method == "GET" and "cookie" not in request.fields and "authorization" not in request.fields
 
 
-def _shown_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
+def _visible_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
     """Return the copies less those of this machine itself, for a client that may not reach it."""
     if not is_restricted(client) or not any(copy.local for copy in copies):
         return copies  # these very ones, whose index is kept with them

@@ -13,7 +13,7 @@ from bestbefore.addon.proxy.exchange.collecting import Collecting, Completed
 from bestbefore.addon.proxy.exchange.context import Contact
 from bestbefore.addon.proxy.exchange.flight import Arrived, Arriving, Flight, Spool
 from bestbefore.addon.proxy.exchange.sending import Present, Sending
-from bestbefore.addon.proxy.feeds.feed_answers import as_feed, begun, is_awaited, resumed
+from bestbefore.addon.proxy.feeds.feed_answers import as_feed, is_awaited, read_start, resumed
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
@@ -99,7 +99,7 @@ class Relaying:
         release: Callable[[], object] = fetched.close
         try:
             if is_awaited(ask.request, relay, rule):
-                start, awaited = await begun(chunks, relay.head)
+                start, awaited = await read_start(chunks, relay.head)
                 chunks = resumed(start, chunks)
             if not (stores or awaited):
                 flight.land(None)

@@ -68,7 +68,7 @@ def as_feed[T: bytes | AsyncGenerator[bytes]](
     return head, b"" if has_it else content
 
 
-async def begun(chunks: AsyncGenerator[bytes], head: Head) -> tuple[bytes, bool]:
+async def read_start(chunks: AsyncGenerator[bytes], head: Head) -> tuple[bytes, bool]:
     """Return the start of the content that shows whether it is a feed, and whether it is."""
     start = await anext(chunks, b"")
     while begins_feed(head, start) is None and (more := await anext(chunks, b"")):

@@ -194,12 +194,12 @@ class CachingStream(HttpStream):
 
     def _answered(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
         decided = self._gateway.decide(request, self.context.client)
-        return decided if isinstance(decided, Answer) else (yield from self._asked(message, decided))
+        return decided if isinstance(decided, Answer) else (yield from self._ask(message, decided))
 
     def _send_framed(self, answer: Answer) -> Commands:
         yield from self._send(answer, self._framed(answer.head))
 
-    def _asked(self, message: mitmproxy.http.Request, pending: Pending) -> layer.CommandGenerator[Answer]:
+    def _ask(self, message: mitmproxy.http.Request, pending: Pending) -> layer.CommandGenerator[Answer]:
         """The answer, after what the origin sends before it was passed on.
 
         Over HTTP/1 it is not: programs, those with Python's http.client among them, take it for the answer, and

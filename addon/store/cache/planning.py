@@ -26,7 +26,7 @@ DONE_KEPT_S = 2 * DAY_S
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class Demand:
     """The demand: what clients asked for, and since when that is counted."""
 
     counts: Counter[Want]
@@ -92,24 +92,24 @@ class Planning:
             self._wants = wants
             raise
 
-    async def wanted(self) -> Wanted | None:
+    async def demand(self) -> Demand | None:
         """The wants of the last `WANTS_KEPT_DAYS` days, which are looked at now; None if the backend is away."""
         today = int(self._clock.now() // DAY_S)
 
-        async def read(keeper: Keeper) -> Wanted:
+        async def read(keeper: Keeper) -> Demand:
             counts, first = Counter(self._wants), today
             async for day, part in keeper.wants(range(today - WANTS_KEPT_DAYS + 1, today + 1)):
                 counts.update(part)
                 first = min(first, day) if part else first
-            return Wanted(counts, first * DAY_S)
+            return Demand(counts, first * DAY_S)
 
-        wanted = await self._ask(read)
-        if wanted is not None:
+        demand = await self._ask(read)
+        if demand is not None:
             looked_at: Counter[str] = Counter()
-            for want, n in wanted.counts.items():
+            for want, n in demand.counts.items():
                 looked_at[want.url] += n
             self._news = Counter({url: n for url, n in self._news.items() if looked_at[url] < 2})
-        return wanted
+        return demand
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
         """Forget the wants and the jobs of some URLs. Raises UnavailableError, UnwritableError."""

@@ -102,10 +102,10 @@ class WriteBehind:
 
     async def _turn(self) -> None:
         if self._link.down:
-            await self._look_for_it()
+            await self._reconnect()
             return
-        if await _happens(self._link.work, IDLE_S):
-            await _happens(self._link.hurry, GATHER_S)
+        if await _wait_for(self._link.work, IDLE_S):
+            await _wait_for(self._link.hurry, GATHER_S)
         self._link.hurry.clear()
         self._link.work.clear()
         if not await self._write_round():
@@ -120,7 +120,7 @@ class WriteBehind:
         await asyncio.sleep(self._pause_s)
         self._pause_s = min(2 * self._pause_s, RETRY_LONGEST_S)
 
-    async def _look_for_it(self) -> None:
+    async def _reconnect(self) -> None:
         try:
             await self._try_to_connect()
         except StoreInputError as e:  # it was away at the start, or is another server now
@@ -188,7 +188,7 @@ class WriteBehind:
                         await self._try_to_connect()
 
 
-async def _happens(event: asyncio.Event, within_s: float) -> bool:
+async def _wait_for(event: asyncio.Event, within_s: float) -> bool:
     with suppress(TimeoutError):
         async with asyncio.timeout(within_s):
             await event.wait()

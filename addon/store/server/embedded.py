@@ -186,7 +186,7 @@ loglevel warning
 
     def _set_aside(self) -> bool:
         """Keep what cannot be read under another name, so that a start is possible; whether there was anything."""
-        unreadable, said = self._state.valkey / "appendonlydir", self._said()
+        unreadable, said = self._state.valkey / "appendonlydir", self._read_log()
         if not unreadable.exists() or "Permission denied" in said or not any(sign in said for sign in DAMAGED):
             return False
         n = 1
@@ -196,7 +196,7 @@ loglevel warning
         log.error("the store cannot be read (%s): moved to %s, and a new one is started", self._last_line(), aside)
         return True
 
-    def _said(self) -> str:
+    def _read_log(self) -> str:
         """Return the server's log since its last start."""
         try:
             with (self._state.valkey / "valkey.log").open("rb") as file:
@@ -206,7 +206,7 @@ loglevel warning
             return ""
 
     def _last_line(self) -> str:
-        return next((line for line in reversed(self._said().split("\n")) if line), "it says nothing")
+        return next((line for line in reversed(self._read_log().split("\n")) if line), "it says nothing")
 
     # While it runs
 

@@ -3,7 +3,7 @@
 import pytest
 
 from bestbefore.addon.engine.feed_delta import Base, base_of, has_seen, head_of, is_asked_for, may_replace
-from bestbefore.addon.engine.listing import Feed, Listing, first_shown, next_shown
+from bestbefore.addon.engine.listing import Feed, Listing, read_first, read_next
 from bestbefore.addon.feeds.document import Document, Item
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
@@ -25,7 +25,7 @@ def feed(*versions: tuple[str, tuple[Item, ...]]) -> Feed:
     known = None
     for t_s, (tag, items) in enumerate(versions):
         listing = Listing.of(Document("rss", items), tag)
-        shown = first_shown(listing, t_s) if known is None else next_shown(known, listing, t_s, ())
+        shown = read_first(listing, t_s) if known is None else read_next(known, listing, t_s, ())
         known = shown.feed
     assert known is not None
     return known

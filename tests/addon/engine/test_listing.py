@@ -14,8 +14,8 @@ from bestbefore.addon.engine.listing import (
     Feed,
     Listing,
     Shown,
-    first_shown,
-    next_shown,
+    read_first,
+    read_next,
 )
 from bestbefore.addon.feeds.document import ITEMS_AT_MOST, Document, Hints, Item
 
@@ -31,9 +31,9 @@ def listing(*items: tuple[str, float | None] | tuple[str, float | None, int], ta
 
 def after(*documents: Listing, every_s: float = HOUR, posted_s: Sequence[float] = ()) -> Shown:
     """What the last of these documents shows; the first is seen at T, the others each an hour later."""
-    shown = first_shown(documents[0], T)
+    shown = read_first(documents[0], T)
     for number, document in enumerate(documents[1:], 1):
-        shown = next_shown(shown.feed, document, T + number * every_s, posted_s)
+        shown = read_next(shown.feed, document, T + number * every_s, posted_s)
     return shown
 
 
@@ -55,7 +55,7 @@ def test_items_posted_between_two_contacts_are_all_told_at_their_times() -> None
 
 
 def test_an_item_of_the_second_of_the_last_contact_may_be_later_than_it() -> None:
-    shown = next_shown(first_shown(listing(("a", None)), T + 0.9).feed, listing(("b", T)), T + HOUR, ())
+    shown = read_next(read_first(listing(("a", None)), T + 0.9).feed, listing(("b", T)), T + HOUR, ())
     assert shown.postings == ((T, T),)
 
 
@@ -127,7 +127,7 @@ def test_what_is_remembered_is_bounded() -> None:
 
 def test_after_a_clock_that_was_set_back_undated_items_tell_nothing() -> None:
     feed = Feed(-math.inf, hints=Hints())
-    assert next_shown(feed, listing(("a", None), ("b", T - 5)), T, ()).postings == ((T - 5, T - 5),)
+    assert read_next(feed, listing(("a", None), ("b", T - 5)), T, ()).postings == ((T - 5, T - 5),)
 
 
 ITEMS = st.tuples(
@@ -138,11 +138,11 @@ ITEMS = st.tuples(
 @settings(max_examples=150, derandomize=True)
 @given(st.lists(st.lists(ITEMS, max_size=6, unique_by=lambda item: item[0]), min_size=2, max_size=6))
 def test_each_name_is_posted_once_and_within_the_interval_of_its_contact(documents: list) -> None:
-    shown = first_shown(listing(*documents[0]), T)
+    shown = read_first(listing(*documents[0]), T)
     names = {item[0] for item in documents[0]}
     for number, document in enumerate(documents[1:], 1):
         last_s, t_s = T + (number - 1) * HOUR, T + number * HOUR
-        shown = next_shown(shown.feed, listing(*document), t_s, ())
+        shown = read_next(shown.feed, listing(*document), t_s, ())
         new = {item[0] for item in document} - names
         names |= new
         assert len(shown.postings) <= len(new)

@@ -10,7 +10,7 @@ from bestbefore.addon.engine.request import (
     Load,
     Refuse,
     Serve,
-    asked_again,
+    ask_again,
     misframed,
     on_request,
     received,
@@ -239,7 +239,7 @@ def test_a_copy_is_asked_for_again_although_it_is_fresh(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("ETag", '"a"'), ("Cache-Control", "max-age=600"))
-    ask = asked_again(request_for(("User-Agent", "ours")), [copy], rule, site)
+    ask = ask_again(request_for(("User-Agent", "ours")), [copy], rule, site)
     assert ask is not None
     assert ask.sent.fields.get("if-none-match") == '"a"'
     assert ask.sent.fields.get("cache-control") is None
@@ -250,9 +250,9 @@ def test_nothing_is_asked_for_again_without_validator_or_copy_or_offline(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     plain, tagged = copy_with(("Cache-Control", "max-age=600")), copy_with(("ETag", '"a"'))
-    assert asked_again(request_for(), [plain], rule, site) is None
-    assert asked_again(request_for(), [], rule, site) is None
-    assert asked_again(request_for(), [tagged], rule, replace(site, offline=True)) is None
+    assert ask_again(request_for(), [plain], rule, site) is None
+    assert ask_again(request_for(), [], rule, site) is None
+    assert ask_again(request_for(), [tagged], rule, replace(site, offline=True)) is None
 
 
 def test_a_variant_is_keyed_by_what_its_origin_was_sent(request_for: MakeRequest, rule: DomainRule, site: Site) -> None:

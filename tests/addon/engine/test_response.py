@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.engine.request import Ask, asked_again, on_request
+from bestbefore.addon.engine.request import Ask, ask_again, on_request
 from bestbefore.addon.engine.response import (
     Again,
     Confirmed,
@@ -300,7 +300,7 @@ def test_a_redirect_elsewhere_is_a_change(request_for: MakeRequest, rule: Domain
 def test_a_refusal_of_what_no_client_asked_is_neither_stored_nor_the_end_of_the_copy(
     status: int, kept: bool, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
-    ask = asked_again(request_for(), [copy_with(("ETag", '"a"'))], rule, site)
+    ask = ask_again(request_for(), [copy_with(("ETag", '"a"'))], rule, site)
     assert ask is not None
     answer = head(status, ("Cache-Control", "max-age=600"), ("Content-Length", "4"))
     relay = on_response(ask, answer, TIMES, rule, site)

@@ -10,11 +10,11 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.prefetch_section import FetchBudget, PrefetchSettings
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.prefetcher.candidates import Candidate, candidates, wanted_urls
+from bestbefore.addon.prefetcher.candidates import Candidate, candidates, requested_urls
 from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.prefetcher.planner import PLANNED, make_plan
 from bestbefore.addon.store.backend.keeper import Want
-from bestbefore.addon.store.cache.planning import Planning, Wanted
+from bestbefore.addon.store.cache.planning import Demand, Planning
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.rates.seen import Seen
@@ -84,8 +84,8 @@ def test_only_what_was_asked_for_twice_is_wanted_and_the_most_wanted_first() -> 
         Want("http://a.org/?token=1", ""): 9,
         Want("http://a.org/4", ""): 9,
     }
-    wanted = Wanted(Counter(counts), NOW_S)
-    assert wanted_urls(wanted, {"http://a.org/4"}) == [
+    wanted = Demand(Counter(counts), NOW_S)
+    assert requested_urls(wanted, {"http://a.org/4"}) == [
         ("http://a.org/3", 5, ("10.0.0.0/8",)),
         ("http://a.org/2", 2, ("loopback",)),
     ]
@@ -146,14 +146,14 @@ async def test_much_that_is_new_is_known_of(store: tuple[Store, ManualClock]) ->
     for url in ("http://a.org/", "http://new.org/", "http://once.org/", "http://a.org/", "http://new.org/"):
         known.planning.want(url, "")
     assert known.planning.news == 1
-    assert await known.planning.wanted() is not None
+    assert await known.planning.demand() is not None
     assert known.planning.news == 0, "it was looked at, and may be no candidate"
 
 
 async def test_what_is_wanted_while_a_plan_is_made_is_news_unless_it_is_in_it(store: tuple[Store, ManualClock]) -> None:
     known, _ = store
     known.planning.want("http://late.org/", "")
-    assert await known.planning.wanted() is not None
+    assert await known.planning.demand() is not None
     for url in ("http://late.org/", "http://new.org/", "http://a.org/", "http://new.org/", "http://a.org/"):
         known.planning.want(url, "")
     assert await known.planning.plan() is None
@@ -181,7 +181,7 @@ async def test_what_is_forgotten_is_neither_wanted_nor_planned(store: tuple[Stor
     await known.flush()
     known.planning.want("http://a.org/", "")
     await known.forget("a.org")
-    wanted, plan = await known.planning.wanted(), await known.planning.plan()
+    wanted, plan = await known.planning.demand(), await known.planning.plan()
     assert wanted is not None
     assert plan is not None
     assert {want.url for want in wanted.counts} == {job.url for job in plan.jobs} == {"http://b.org/"}

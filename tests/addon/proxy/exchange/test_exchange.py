@@ -74,7 +74,7 @@ def client(address: str = "127.0.0.1") -> Any:
 
 
 async def wanted(store: Store) -> dict[tuple[str, str], int]:
-    found = await store.planning.wanted()
+    found = await store.planning.demand()
     assert found is not None
     return dict(found.counts)
 

@@ -16,7 +16,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
-from bestbefore.addon.proxy.feeds.feed_answers import begun, resumed
+from bestbefore.addon.proxy.feeds.feed_answers import read_start, resumed
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
@@ -175,6 +175,6 @@ async def test_as_much_is_read_as_tells_what_it_is_and_nothing_is_lost(
     parts: tuple[bytes, ...], read: int, is_feed: bool
 ) -> None:
     chunks = pieces(*parts)
-    start, found = await begun(chunks, Head(200))
+    start, found = await read_start(chunks, Head(200))
     assert (start, found) == (b"".join(parts[:read]), is_feed)
     assert b"".join([chunk async for chunk in resumed(start, chunks)]) == b"".join(parts)

@@ -60,7 +60,7 @@ async def live(store, copy_of, at_s, *, puts=True):
     assert await store.planning.spent(day - 1) >= 1
     await store.planning.put_plan(Plan(at_s, at_s + 1, 1.0, "freshness", 1))
     assert (await store.planning.plan()).made_s == at_s
-    assert await store.planning.wanted() is not None
+    assert await store.planning.demand() is not None
     store.drop(GONE)
     assert await store.flush()
     await store._sweep.once()
