@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.piggyback import AT_MOST, Reported, read, wanted, written
+from bestbefore.addon.engine.piggyback import AT_MOST, Reported, is_requested, read, written
 from bestbefore.addon.rfc9111.message import Fields
 
 NOW_S = 1_706_300_000.0
@@ -34,8 +34,8 @@ def test_without_the_field_nothing_is_reported() -> None:
 
 @pytest.mark.parametrize(("value", "asks"), [("?1", True), ("?0", False), ("1", False), ("", False), ("?1;a", True)])
 def test_only_a_true_boolean_asks(value: str, *, asks: bool) -> None:
-    assert wanted(Fields([("Want-Update-History", value)])) is asks
-    assert not wanted(Fields())
+    assert is_requested(Fields([("Want-Update-History", value)])) is asks
+    assert not is_requested(Fields())
 
 
 @given(st.lists(st.floats(1.0, NOW_S) | st.floats(1e9, 1e9 + 90.0), min_size=1, max_size=200))
@@ -69,4 +69,4 @@ def test_no_update_is_no_field() -> None:
 @given(st.text(st.characters(max_codepoint=255)))
 def test_no_value_raises(value: str) -> None:
     reported(value)
-    wanted(Fields([("want-update-history", value)]))
+    is_requested(Fields([("want-update-history", value)]))
