@@ -54,7 +54,7 @@ class Record:
     counted: bool = False
     """Whether this object is a member of its group: it has shown a validator, or the rule learns without; and it was
     contacted twice, or its origin listed its updates. A single contact has observed no time at all, and its record may
-    vanish with nobody there to take it out of the group's counts."""
+    vanish with no process there to take it out of the group's counts."""
     feed: Feed | None = None
     """What is remembered of its items, if it is a feed."""
     hidden_s: float = 0.0

@@ -61,7 +61,7 @@ EXPLANATIONS = (
      "for the copy's own where a date or tag that is none is equal by its letters; here the copy is served once more."),
     (r"304: .*ours copy dropped", "The 304 brings Set-Cookie to a copy without lifetime, which is then not kept."),
     (r"304: .*ours copy renewed", "A tag or date that cannot be read is none; the one copy asked about is meant."),
-    (r"age after a 304", "Age is made anew at each use. hishel keeps that of the response, beside its own."),
+    (r"age after a 304", "Age is computed at each use. hishel keeps that of the response, beside its own."),
     (r"content-length after a 304", "A 304 has no content, and does not change the length of the copy's."),
     (r"content-type after a 304", "hishel keeps the old Content-Type, as 3.2 allows; here the 304 renews it."),
     (r"etag after a 304", "The copy keeps the tag under which its content came; none where Connection names it."),
