@@ -20,7 +20,7 @@ from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """What a worker has seen of clients and origins, and how much it may take up."""
+    """The state of a worker: what it has seen of clients and origins, and how much it may take up."""
 
     gate: Gate
     admission: Admission
