@@ -82,13 +82,15 @@ def passed_head(passing: Passing, head: Head, now_s: float, site: Site) -> Head:
     member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=passing.why)
     passed = heads.passed_on(head, now_s, member, site)
     reason = _CONTROL.sub("", head.reason)  # mitmproxy takes it as it comes
-    fields = _with_framing(head.fields, passed.fields.without({piggyback.UPDATES.lower()}))
+    fields = _with_framing(head, passed.fields.without({piggyback.UPDATES.lower()}))
     return replace(passed, reason=reason, fields=fields)
 
 
-def _with_framing(original: Fields, fields: Fields) -> Fields:
-    """mitmproxy frames what it passes on by the fields, so these stay."""
-    framing = [line for line in original.raw if line[0].lower() == "transfer-encoding"]
+def _with_framing(head: Head, fields: Fields) -> Fields:
+    """mitmproxy frames what it passes on by the fields, so these stay; it would end a 304 with a chunk, too."""
+    original = head.fields
+    has_content = head.status not in (204, 304)
+    framing = [line for line in original.raw if has_content and line[0].lower() == "transfer-encoding"]
     if asked_protocols(original):
         framing += [*((name, value) for name, value in original.raw if name.lower() == "upgrade")]
         framing.append(("Connection", "Upgrade"))

@@ -310,6 +310,7 @@ def sent_as(method: str = "GET", *fields: tuple[str, str], path: str = "/", has_
         (sent_as("GET", ("X", "a\rb")), "malformed-request"),
         (sent_as("GET", ("Content-Length", "0"), ("Host", "a.test:80"), ("Connection", "keep-alive, X")), ""),
         (sent_as("POST", ("Content-Length", "5"), ("Host", "[::1]:80"), has_body=True), ""),
+        (sent_as("POST", ("Content-Length", "9" * 18), has_body=True), ""),
         (sent_as("OPTIONS", path="*"), ""),
     ],
 )

@@ -71,7 +71,7 @@ def test_more_updates_than_time_are_no_error(contacts: int) -> None:
 
 def test_hours_are_those_of_updates_whose_hour_is_known() -> None:
     counts = hours_of_updates(
-        record(100.0, at(3.5), at(27.9), Update(40 * HOUR_S, 41 * HOUR_S), Update(50 * HOUR_S, 60 * HOUR_S),
+        record(100.0, at(3.5), at(27.9), Update(40 * HOUR_S, 42 * HOUR_S), Update(50 * HOUR_S, 60 * HOUR_S),
                folded=((25, 2),))
     )
-    assert {hour: n for hour, n in enumerate(counts.tolist()) if n} == {1: 2.0, 3: 2.0, 16: 1.0}
+    assert {hour: n for hour, n in enumerate(counts.tolist()) if n} == {1: 2.0, 3: 2.0, 17: 1.0}

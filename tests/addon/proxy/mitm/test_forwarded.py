@@ -72,6 +72,12 @@ def test_control_characters_of_a_reason_are_removed() -> None:
     assert passed_head(passing(*UPGRADE), Head(200, Fields(), "a\0b"), 0.0, SITE).reason == "ab"
 
 
+@pytest.mark.parametrize(("status", "stays"), [(200, True), (404, True), (304, False), (204, False)])
+def test_only_an_answer_with_content_is_in_chunks(status: int, stays: bool) -> None:
+    head = passed_head(passing(*UPGRADE), Head(status, Fields([("Transfer-Encoding", "chunked")])), 0.0, SITE)
+    assert ("transfer-encoding" in head.fields) is stays
+
+
 def test_the_answer_says_why_it_went_past_the_cache() -> None:
     head = passed_head(passing(*UPGRADE), Head(200, Fields([("Update-History", "1;since=0")])), 0.0, SITE)
     assert head.fields.get("cache-status") == "bestbefore; fwd=bypass; fwd-status=200; detail=upgrade"
