@@ -5,7 +5,7 @@ A name tells its case, its number within it, and a check, so that a name that wa
 
 import re
 
-_NAME = re.compile(rb"([ur])([0-9]{1,9})\.([0-9]{1,4})-([0-9a-f]{4})")
+_NAME = re.compile(rb"([ur])(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,3})-([0-9a-f]{4})")
 
 
 def check(case: int, number: int) -> int:
