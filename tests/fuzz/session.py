@@ -54,7 +54,10 @@ class Session:
         tls = Certificates(self._folder / "authority") if secure else None
         recorder, port, other = await self._listening(judge, way, tls)
         judge.only_authority = f"127.0.0.1:{port}".encode() if way == "reverse" else b""
-        config = f'[proxy]\nupstream = "http://127.0.0.1:{port}"\n' if way == "parent" else ""
+        # A hostile origin that says nothing more holds up a round for that long.
+        config = '[proxy]\nread_timeout = "15s"\n'
+        if way == "parent":
+            config += f'upstream = "http://127.0.0.1:{port}"\n'
         options = ("--mode", f"reverse:http://127.0.0.1:{port}") if way == "reverse" else ()
         proxy = await asyncio.to_thread(
             ProxyProcess, self._folder / way, *options, config=config, env=tls.env if tls is not None else {}
