@@ -39,7 +39,7 @@ def browse(proxy: Any, origin: Any, days: float) -> Counter[str]:
     told: Counter[str] = Counter()
     until_s = origin.now() + days * 86400
     while origin.now() < until_s:
-        for path in (path for path in OBJECTS for _ in range(2)):  # the second at once: most are hits
+        for path in (path for path in OBJECTS for _ in range(2)):  # the second at once: many are hits
             got = proxy.get(origin.url + path)
             assert got.status == 200
             assert got.body.startswith(f"{path} version ".encode())
@@ -92,8 +92,8 @@ def test_it_caches_validates_learns_and_remembers_across_a_restart(
     assert len(contacts) > before_restart > len(OBJECTS)
     assert told["contacts"] == len(contacts), "a hit never contacts the origin, all else does once"
     assert told["304"] == sum(contact.status == 304 for contact in contacts) > 0
-    # How many more depends on the machine: what it takes it a millisecond to answer is a minute old.
-    assert told["hits"] > 10 * len(OBJECTS)
+    # Four in ten on an idle machine, two on a crowded one: what it takes a millisecond to answer is a minute old.
+    assert told["hits"] > 0.1 * (told["hits"] + told["contacts"])
     for path in OBJECTS:
         later = [contact for contact in contacts if contact.path == path][1:]
         assert all("if-none-match" in contact.fields for contact in later), "each is fetched once, then validated"
