@@ -7,6 +7,7 @@ survive are listed, as are those that tests/data/equivalent_mutants.txt says no 
 """
 
 import argparse
+import itertools
 import json
 import os
 import shutil
@@ -29,6 +30,8 @@ EQUIVALENT = ROOT / "tests/data/equivalent_mutants.txt"
 COPIED = ("addon", "policies", "replay", "tests", "docs", "pyproject.toml", "README.md", "CHANGELOG.md")
 ANSWERS = ("addon/proxy", "addon/engine", "addon/rfc9111")
 """Folders of what answers clients, for which tests on real processes run, too."""
+SECONDS = itertools.count(1)
+"""By how much each mutant is younger than the module, so that no two are taken for each other."""
 IMPORTERS_AT_MOST = 10
 """The nearest of the tests that import a module."""
 EXPLANATION = """Small changes to the code, drawn at random over the folders: a comparison at its boundary or turned
@@ -71,7 +74,8 @@ class Copy:
         package.mkdir(parents=True)
         for name in ("addon", "policies", "replay"):
             (package / name).symlink_to(folder / name)
-        environment = {**os.environ, "PYTHONPATH": str(folder / "build/src"), "PYTHONDONTWRITEBYTECODE": "1"}
+        environment = {**os.environ, "PYTHONPATH": str(folder / "build/src")}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         command = [sys.executable, "-P", "-W", "ignore", str(ROOT / "tests/bench/preloaded_pytest.py")]
         self._runner = subprocess.Popen(
             command, cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -96,8 +100,9 @@ class Copy:
 def outcome(copy: Copy, mutant: Mutant, tested_by: dict[str, str]) -> str:
     """By which stage the mutant is killed, or `survived`."""
     path = copy.folder / mutant.path
-    source = path.read_bytes()
+    source, before_s = path.read_bytes(), int(path.stat().st_mtime)
     path.write_bytes(mutant.applied(source))
+    os.utime(path, (before_s + next(SECONDS),) * 2)  # compiled modules are known by size and second
     try:
         for stage, tests in zip(("name", "folder", "importers"), tests_of(mutant, tested_by), strict=True):
             status = copy.status(tests)
@@ -106,6 +111,7 @@ def outcome(copy: Copy, mutant: Mutant, tested_by: dict[str, str]) -> str:
                 return stage
     finally:
         path.write_bytes(source)
+        os.utime(path, (before_s, before_s))
     return "survived"
 
 
