@@ -225,7 +225,7 @@ class Service:
             self._writer = Writer(sys.stdout)
             if self._log_requests:
                 self._log = RequestLog(sys.stdout, self._writer)
-        for work in (self._reload(), self._sum_up(), give_back_regularly()):
+        for work in (self._reload(), self._sum_up(), give_back_regularly(lambda: admission.exchanges == 0)):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)
         self.ready = True

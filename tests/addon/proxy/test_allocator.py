@@ -1,7 +1,15 @@
 """Memory that is given back."""
 
+import asyncio
+import gc
 import subprocess
 import sys
+import weakref
+from contextlib import suppress
+
+import pytest
+
+from bestbefore.addon.proxy import allocator
 
 CODE = """
 from pathlib import Path
@@ -24,3 +32,37 @@ def test_what_was_freed_is_not_resident() -> None:
     used_kb, left_kb = map(int, ran.stdout.split())
     assert used_kb > 100_000
     assert left_kb < used_kb / 5
+
+
+class Linked:
+    """Refers to itself, so that only a collection frees it."""
+
+    def __init__(self) -> None:
+        self.itself = self
+
+
+@pytest.mark.parametrize("idle", [True, False])
+async def test_reference_cycles_are_freed_while_the_proxy_is_idle(monkeypatch: pytest.MonkeyPatch, idle: bool) -> None:
+    monkeypatch.setattr(allocator, "EVERY_S", 0.01)
+    looked = asyncio.Event()
+
+    def is_idle() -> bool:
+        looked.set()
+        return idle
+
+    gc.disable()
+    running = asyncio.create_task(allocator.give_back_regularly(is_idle))
+    try:
+        await asyncio.sleep(0)
+        made = Linked()  # after the start
+        freed = weakref.ref(made)
+        del made
+        await looked.wait()
+        await asyncio.sleep(0.05)
+        assert (freed() is None) == idle
+    finally:
+        running.cancel()
+        with suppress(asyncio.CancelledError):
+            await running
+        gc.enable()
+        gc.unfreeze()
