@@ -19,7 +19,7 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.limits import TimeLimits, limits_of
 from bestbefore.addon.proxy.mitm import bounds, transports
-from bestbefore.addon.proxy.mitm.forwarded import asked_protocols
+from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
@@ -43,10 +43,10 @@ class LiveGateway:
         exchanges: Exchanges,
         settings: Callable[[], Settings],
         *,
-        announce: bool,
+        uses_hooks: bool,
     ) -> None:
         """`settings`: those in force when it is called."""
-        self.announce = announce
+        self.uses_hooks = uses_hooks
         self._clock = clock
         self._gate = gate
         self._admission = admission
@@ -55,12 +55,12 @@ class LiveGateway:
         self._exchanges = exchanges
         self._settings = settings
 
-    def takes(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:
+    def handles(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:
         """Whether this request is answered here. mitmproxy has tunnels and upgrades, and asks for passwords."""
         if request.data.method == b"CONNECT":
             return False
-        is_upgrade = not has_content and "upgrade" in request.headers and asked_protocols(fields_of(request.headers))
-        # In front of an origin mitmproxy sets Host, whatever it was: what is wrong with it is refused before that.
+        is_upgrade = not has_content and "upgrade" in request.headers and upgrade_protocols(fields_of(request.headers))
+        # As a reverse proxy, mitmproxy overwrites Host, so a malformed Host must be refused before that.
         if is_upgrade and is_one_host(request.headers.get_all("host")):
             return False
         return self._gate.admitted(client, request.headers.get("Proxy-Authorization"))
@@ -134,9 +134,9 @@ class LiveGateway:
         """Pause or resume reading, as `transports.set_reading` does."""
         transports.set_reading(connection, client, on=on)
 
-    def cut(self, client: Client) -> None:
-        """Close a connection at once, as `transports.cut` does."""
-        transports.cut(client, client)
+    def disconnect(self, client: Client) -> None:
+        """Close a connection at once, as `transports.close` does."""
+        transports.close(client, client)
 
     @property
     def limits(self) -> TimeLimits:
@@ -145,7 +145,7 @@ class LiveGateway:
 
     def share_bytes(self) -> int:
         """Return how many bytes may wait on one connection, by how many connections there are."""
-        return self._budget.share_bytes(transports.connected(), bounds.LEAST_BYTES, bounds.WAITING_BYTES)
+        return self._budget.share_bytes(transports.client_count(), bounds.MIN_SHARE_BYTES, bounds.WAITING_BYTES)
 
     def now(self) -> float:
         """Return the policy time, in seconds."""

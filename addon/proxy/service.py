@@ -36,7 +36,7 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.limits import limits_of
 from bestbefore.addon.proxy.live_gateway import LiveGateway
-from bestbefore.addon.proxy.mitm.forwarded import Passing, passed_head
+from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest, upgrade_response_head
 from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
@@ -69,12 +69,12 @@ class Service:
         clock: Clock,
         *,
         log_requests: bool = False,
-        announce: bool = False,
+        uses_hooks: bool = False,
         companion: Callable[["Service"], Companion] | None = None,
     ) -> None:
         self.clock = clock
         self.ready = False
-        self.announce = announce
+        self.uses_hooks = uses_hooks
         """Whether other addons listen, so that each exchange must be shown to them as a flow."""
         self.metrics = Metrics(lambda: self._store.status())
         self.summary = Summary(clock.monotonic())
@@ -100,7 +100,7 @@ class Service:
             watch = ConfigWatch(Path(file) if file else None, given)
         except ConfigError as error:
             raise ValueError(error.message) from None
-        return cls(watch, clock_from_environment(os.environ), announce=True, companion=companion)
+        return cls(watch, clock_from_environment(os.environ), uses_hooks=True, companion=companion)
 
     @property
     def settings(self) -> Settings:
@@ -172,7 +172,7 @@ class Service:
         self._passed_through = PassedThrough(settings.state / "passthrough", self._store, settings.store)
         self._closing.push_async_callback(self._passed_through.close)
         self._passed_through.reconfigured(settings.passthrough)
-        verify, ca_file = trust(stock=self.announce)
+        verify, ca_file = trust(stock=self.uses_hooks)
         self._origin = Origin(
             self.clock,
             upstream=settings.upstream,
@@ -206,7 +206,7 @@ class Service:
             self._store,
             self._exchanges,
             lambda: self.settings,
-            announce=self.announce,
+            uses_hooks=self.uses_hooks,
         )
         if self._companion is not None:
             self._closing.push_async_callback(self._companion.close)
@@ -220,7 +220,7 @@ class Service:
                 next_free=settings.admin == DEFAULT_ADMIN,
             )
             self._closing.push_async_callback(self._admin.close)
-        if not self.announce:
+        if not self.uses_hooks:
             sys.stdout.flush()
             self._writer = Writer(sys.stdout)
             if self._log_requests:
@@ -290,36 +290,36 @@ class Service:
 
     # What the hooks ask.
 
-    def left(self, connection: Connection) -> None:
+    def closed(self, connection: Connection) -> None:
         """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client."""
-        self.gate.left(connection.id)
-        self.lingering.left(connection)
+        self.gate.closed(connection.id)
+        self.lingering.closed(connection)
 
     @property
     def site(self) -> Site:
         """The settings that enter decisions."""
         return self._exchanges.site
 
-    def passed(self, passing: Passing, head: Head) -> Head:
+    def passed(self, forwarded: ForwardedRequest, head: Head) -> Head:
         """The head of a response that mitmproxy passes on."""
-        return passed_head(passing, head, self.clock.now(), self.site)
+        return upgrade_response_head(forwarded, head, self.clock.now(), self.site)
 
-    def passed_on(self, passing: Passing, client: Client, status: int, *, complete: bool) -> None:
+    def passed_on(self, forwarded: ForwardedRequest, client: Client, status: int, *, complete: bool) -> None:
         """The exchange that mitmproxy forwarded is over."""
-        entry = self._entry(passing, client, status)
-        self._answered(replace(entry, outcome=Outcome.BYPASS, reason=passing.why, contact=True, complete=complete))
+        entry = self._entry(forwarded, client, status)
+        self._answered(replace(entry, outcome=Outcome.BYPASS, reason=forwarded.why, contact=True, complete=complete))
 
-    def refused(self, passing: Passing, client: Client, status: int) -> None:
+    def refused(self, forwarded: ForwardedRequest, client: Client, status: int) -> None:
         """Record a request that was answered with an error of ours instead of being forwarded."""
-        self._answered(self._entry(passing, client, status))
+        self._answered(self._entry(forwarded, client, status))
 
-    def _entry(self, passing: Passing, client: Client, status: int) -> Answered:
+    def _entry(self, forwarded: ForwardedRequest, client: Client, status: int) -> Answered:
         return Answered(
-            time_s=passing.time_s,
-            duration_s=self.clock.monotonic() - passing.started_s,
+            time_s=forwarded.time_s,
+            duration_s=self.clock.monotonic() - forwarded.started_s,
             client=peer_of(client),
-            method=passing.request.method,
-            url=passing.request.target.url,
+            method=forwarded.request.method,
+            url=forwarded.request.target.url,
             status=status,
             outcome=Outcome.REFUSED,
             reason="not-allowed",

@@ -51,14 +51,14 @@ class PlayedAnswer:
 class ReplayGateway:
     """A gateway, as in `gateway.Gateway`: the live exchanges, with the cache of the present client."""
 
-    announce = False
+    uses_hooks = False
 
     def __init__(self, exchanges: Exchanges, clock: Clock) -> None:
         self.partition = ""
         self._exchanges = exchanges
         self._clock = clock
 
-    def takes(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:  # noqa: ARG002
+    def handles(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:  # noqa: ARG002
         """Return true: all requests of a trace are taken."""
         return True
 
@@ -78,7 +78,7 @@ class ReplayGateway:
         """The error that answers a request without a target; a trace has none."""
         return self._exchanges.refused(request, client, status, detail)
 
-    def cut(self, client: Client) -> None:
+    def disconnect(self, client: Client) -> None:
         """The client sends each request at once."""
 
     @property

@@ -45,7 +45,7 @@ class Admission:
 
         One that has been idle for a while is closed in its favour, if there is any.
         """
-        if transports.connected() <= self.descriptors.clients:
+        if transports.client_count() <= self.descriptors.clients:
             return False
         now_s = self._now()
         if now_s - self._looked_s >= LOOK_EVERY_S:
@@ -53,7 +53,7 @@ class Admission:
             if transports.close_idle():
                 return False
         self.shortage.refused(CONNECTIONS)
-        transports.say(client, REFUSAL % (len(_TEXT), _TEXT))
+        transports.send(client, REFUSAL % (len(_TEXT), _TEXT))
         return True
 
     def begins(self) -> bool:

@@ -40,7 +40,7 @@ class Gate:
         """The fields of the CONNECT that opens a client's tunnel at the parent proxy: it may lead back to us."""
         return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), site)
 
-    def left(self, connection_id: str) -> None:
+    def closed(self, connection_id: str) -> None:
         """A connection is closed."""
         self._tunnels.pop(connection_id, None)
 

@@ -1,1 +1,1 @@
-"""mitmproxy's side of the proxy: its layers, hooks and sockets. Its internals are used here alone."""
+"""The side of the proxy that faces mitmproxy: layers, hooks, sockets. Only this folder uses mitmproxy's internals."""

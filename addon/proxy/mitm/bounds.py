@@ -1,7 +1,8 @@
 """Bounds on the messages of one client that mitmproxy's HTTP layer holds in memory.
 
-mitmproxy sets no bound: it keeps a head until it is complete, content until there is a connection to write it to, and
-an answer until an HTTP/2 client opens its flow-control window. `layer.CachingHttpLayer` asks here after each event.
+mitmproxy sets no bound: it keeps a head until the head is complete, content until there is a connection to write to,
+and a response until an HTTP/2 client opens its flow-control window. `layer.CachingHttpLayer` checks these bounds after
+each event.
 """
 
 from collections.abc import Iterable
@@ -11,49 +12,49 @@ from mitmproxy.proxy.layer import Layer
 from mitmproxy.proxy.layers.http import Http1Connection, Http1Server, Http2Server, HttpStream, RequestData
 
 HEAD_BYTES = 64 * 1024
-"""The largest head of an HTTP/1 message. (Of HTTP/2 the library h2 sees to that, with the same limit.)"""
+"""The largest head of an HTTP/1 message. (For HTTP/2 the library h2 enforces the same limit.)"""
 PIPELINED_BYTES = 1 << 20
-"""How much a client may send ahead of the answer that it waits for."""
+"""How much a client may send before it has received the response to its last request."""
 WAITING_BYTES = 1 << 20
-"""How much of what comes on one connection may wait: an upload, or what goes through a tunnel, for the connection to
-the origin; what an origin sends through mitmproxy, for an HTTP/2 client to open its flow-control window."""
+"""How much data received on one connection may be buffered: of an upload or a tunnel, until the connection to the
+origin is open; of an origin's response through mitmproxy, until an HTTP/2 client opens its flow-control window."""
 WINDOW_BYTES = 256 * 1024
-"""How much of an answer of ours may wait for that window."""
-LEAST_BYTES = 64 * 1024
-"""What a connection may have waiting in any case, however many there are."""
-PROMPT_BYTES = 32 * 1024
-"""Of how much the window must be open for more of an answer where the connection's share is used up."""
+"""How much of a response of the proxy's own may be buffered for the flow-control window of its stream."""
+MIN_SHARE_BYTES = 64 * 1024
+"""How much a connection may buffer in any case, however many connections there are."""
+MIN_WINDOW_BYTES = 32 * 1024
+"""How far the flow-control window must be open before more is sent to a connection that has used up its share."""
 
 HEAD_TOO_LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
 
-def parser_of(handler: Layer | None) -> Http1Connection | None:
-    """Return the parser of an HTTP/1 connection, the last of its layers; None for HTTP/2."""
+def http1_parser(handler: Layer | None) -> Http1Connection | None:
+    """Return the parser of an HTTP/1 connection, which is the last of its layers; None for HTTP/2."""
     parser = None if handler is None else handler.context.layers[-1]
     return parser if isinstance(parser, Http1Connection) else None
 
 
 def has_begun_head(parser: Http1Connection | None) -> bool:
-    """Whether a part of a head, and no more, has been read."""
+    """Whether the head of a message has been read in part."""
     return parser is not None and parser.state == parser.read_headers and bool(parser.buf)
 
 
-def is_endless(parser: Http1Connection) -> bool:
-    """Whether its peer has sent more than it can make use of.
+def exceeds_bounds(parser: Http1Connection) -> bool:
+    """Whether more has been received on a connection than may be buffered.
 
-    That is a head without end (of a message, a chunk or trailers), or too many requests ahead of the answer.
+    The peer has sent a head without end (of a message, a chunk or trailers), or has pipelined too many requests.
     """
     return len(parser.buf) > (PIPELINED_BYTES if parser.state == parser.wait else HEAD_BYTES)
 
 
-def last_words(parser: Http1Connection) -> bytes:
-    """Return what is sent before an endless connection is closed, and forget what was read of it."""
+def closing_response(parser: Http1Connection) -> bytes:
+    """Discard the buffered data of a connection that exceeds the bounds; return what is sent before it is closed."""
     parser.buf.maybe_extract_at_most(len(parser.buf))
     return HEAD_TOO_LARGE if isinstance(parser, Http1Server) and parser.state == parser.read_headers else b""
 
 
 def paused_bytes(streams: Iterable[HttpStream]) -> int:
-    """Return how many bytes of a client wait for connections to origins, for requests as well as in tunnels."""
+    """Return how many bytes from a client wait for connections to origins: content of requests, and data in tunnels."""
     total = 0
     for stream in streams:
         upload = getattr(stream, "upload", None)
@@ -66,17 +67,17 @@ def paused_bytes(streams: Iterable[HttpStream]) -> int:
 
 
 def window_bytes(client: Layer, stream_id: int) -> int:
-    """Return how many bytes of an answer wait for the flow-control window of a client; 0 over HTTP/1."""
+    """Return how many bytes of a response wait for the flow-control window of a client; 0 over HTTP/1."""
     if not isinstance(client, Http2Server):
         return 0
     return sum(len(part.data) for part in client.h2_conn.stream_buffers.get(stream_id, ()))
 
 
 def has_room(client: Layer, stream_id: int, share_bytes: int) -> bool:
-    """Whether a piece more of an answer may be handed over: not much of it waits, nor of all on its connection.
+    """Whether more of a response may be sent: little of it is buffered, and little of all responses on its connection.
 
-    Where these have used up the connection's share, an answer goes on as fast as the client takes it, so that one that
-    it does not take holds up no other.
+    Where the responses on a connection have used up its share, each continues only as fast as the client reads it, so
+    that a response which the client does not read blocks no other.
     """
     if not isinstance(client, Http2Server):
         return True
@@ -86,5 +87,5 @@ def has_room(client: Layer, stream_id: int, share_bytes: int) -> bool:
     if sum(window_bytes(client, number) for number in client.h2_conn.stream_buffers) <= share_bytes:
         return True
     if client.is_closed(stream_id):
-        return True  # it is of no use to wait
-    return not waiting and client.h2_conn.local_flow_control_window(stream_id) >= PROMPT_BYTES
+        return True  # waiting would never end
+    return not waiting and client.h2_conn.local_flow_control_window(stream_id) >= MIN_WINDOW_BYTES

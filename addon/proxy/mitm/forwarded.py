@@ -1,4 +1,4 @@
-"""Requests that mitmproxy forwards itself: those that ask for an upgrade, and have no content."""
+"""Requests that mitmproxy forwards itself: those for an upgrade, without content."""
 
 import asyncio
 import re
@@ -19,52 +19,53 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
-    """A request that passes through mitmproxy."""
+class ForwardedRequest:
+    """A request that mitmproxy forwards."""
 
     request: Request
     time_s: float
-    """Policy time."""
+    """When it was received, in policy time."""
     started_s: float
-    """Monotonic."""
+    """When it was received, by the monotonic clock."""
     deadline: asyncio.TimerHandle | None = None
-    """Ends the exchange if no answer comes."""
+    """Closes the connection to the origin if no response comes."""
 
     @property
     def why(self) -> str:
-        """The reason why the cache did not handle it."""
+        """The reason why the cache did not handle the request."""
         return Bypass.UPGRADE
 
     def answered(self) -> None:
-        """A head has come, or never will."""
+        """Cancel the deadline: the head of the response has come, or the exchange has failed."""
         if self.deadline is not None:
             self.deadline.cancel()
 
 
-def asked_protocols(fields: Fields) -> tuple[str, ...]:
+def upgrade_protocols(fields: Fields) -> tuple[str, ...]:
     """Return the protocols that a request asks its connection to change to (RFC 9110 7.8).
 
-    Never HTTP/2: through such a connection requests would pass that no rule of the proxy sees.
+    HTTP/2 is left out: no rule of the proxy would be applied to the requests on such a connection.
     """
     if "upgrade" not in fields or "upgrade" not in connection_options(fields):
         return ()
-    asked = (name for line in fields.values("upgrade") for name in list_members(line))
-    return tuple(name for name in asked if not name.lower().startswith("h2"))
+    requested = (name for line in fields.values("upgrade") for name in list_members(line))
+    return tuple(name for name in requested if not name.lower().startswith("h2"))
 
 
-def sent_fields(request: Request, site: Site) -> Fields:
-    """The fields of a request for an upgrade as the origin gets them. Host is the target's, and nothing frames."""
+def upgrade_request_fields(request: Request, site: Site) -> Fields:
+    """Return the fields of an upgrade request as the origin gets them: the target's Host, and no framing fields."""
     own = (("Host", request.target.authority), ("Connection", "Upgrade"))
-    upgrade = ("Upgrade", ", ".join(asked_protocols(request.fields)))
+    upgrade = ("Upgrade", ", ".join(upgrade_protocols(request.fields)))
     rest = end_to_end(request.fields).without(MADE_HERE)
     return marked(Fields((*own, upgrade, *rest.raw)), site)
 
 
-def is_understood(request: Request, head: Head) -> bool:
-    """Return whether an answer can be passed on.
+def can_be_forwarded(request: Request, head: Head) -> bool:
+    """Whether the proxy can forward the response to an upgrade request.
 
-    It has nothing but fields, and is final and framed in one way, or switches to what was asked for. mitmproxy takes an
-    interim response for the final one, and content in another coding for content that ends with the connection.
+    Its head must be well-formed. It must be final and framed in one way, or switch to a protocol that was requested:
+    mitmproxy would take an interim response for the final one, and content in another coding for content that ends with
+    the connection.
     """
     lines = (f"{name}: {value}".encode("latin-1", "replace") for name, value in head.fields.raw)
     if not all(FIELD_LINE.fullmatch(line) for line in lines):
@@ -72,26 +73,26 @@ def is_understood(request: Request, head: Head) -> bool:
     if head.status != 101:
         codings = [coding.lower() for coding in head.fields.values("transfer-encoding")]
         return 200 <= head.status <= 599 and codings in ([], ["chunked"])
-    asked = {name.lower() for name in asked_protocols(request.fields)}
-    given = {name.lower() for line in head.fields.values("upgrade") for name in list_members(line)}
-    return bool(given) and given <= asked
+    requested = {name.lower() for name in upgrade_protocols(request.fields)}
+    switched_to = {name.lower() for line in head.fields.values("upgrade") for name in list_members(line)}
+    return bool(switched_to) and switched_to <= requested
 
 
-def passed_head(passing: Passing, head: Head, now_s: float, site: Site) -> Head:
-    """The head of a response as the client gets it."""
-    member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=passing.why)
+def upgrade_response_head(forwarded: ForwardedRequest, head: Head, now_s: float, site: Site) -> Head:
+    """Return the head of a response to an upgrade request as the client gets it."""
+    member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=forwarded.why)
     passed = heads.passed_on(head, now_s, member, site)
-    reason = _CONTROL.sub("", head.reason)  # mitmproxy takes it as it comes
+    reason = _CONTROL.sub("", head.reason)  # mitmproxy does not validate the reason phrase
     fields = _with_framing(head, passed.fields.without({piggyback.UPDATES.lower()}))
     return replace(passed, reason=reason, fields=fields)
 
 
 def _with_framing(head: Head, fields: Fields) -> Fields:
-    """mitmproxy frames what it passes on by the fields, so these stay; it would end a 304 with a chunk, too."""
+    """Keep the framing fields, by which mitmproxy frames the response; but not of a 304, which has no content."""
     original = head.fields
     has_content = head.status not in (204, 304)
     framing = [line for line in original.raw if has_content and line[0].lower() == "transfer-encoding"]
-    if asked_protocols(original):
+    if upgrade_protocols(original):
         framing += [*((name, value) for name, value in original.raw if name.lower() == "upgrade")]
         framing.append(("Connection", "Upgrade"))
     return fields.added(*framing)

@@ -1,7 +1,7 @@
-"""The mitmproxy addon: its options, and the hooks through which mitmproxy asks.
+"""The mitmproxy addon: its options and hooks.
 
-Requests are answered by the layer (`stream`); what mitmproxy handles itself (upgrades and tunnels) passes these hooks,
-which say who may use the proxy, and make the fields that are sent.
+The layer (`stream`) answers requests. Upgrades and tunnels, which mitmproxy handles itself, pass through these hooks,
+which check who may use the proxy and write the fields that are sent.
 """
 
 import asyncio
@@ -20,9 +20,9 @@ from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy.access.access import REALM, is_local
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.mitm import transports
-from bestbefore.addon.proxy.mitm.forwarded import Passing, is_understood, sent_fields
+from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest, can_be_forwarded, upgrade_request_fields
 from bestbefore.addon.proxy.mitm.layer import install
-from bestbefore.addon.proxy.mitm.stream import OURS
+from bestbefore.addon.proxy.mitm.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service
@@ -32,15 +32,16 @@ logger = logging.getLogger(__name__)
 
 OPTIONS = ("config", "store", "state", "admin")
 STOPPED = "the proxy is stopping"
-PASSING = "bestbefore"
-"""The key of a flow's metadata under which its `Passing` is."""
+FORWARDED = "bestbefore"
+"""The metadata key of a flow under which its `ForwardedRequest` is kept."""
 
 
 class BestBefore:
     """Answers from the cache inside mitmproxy.
 
-    Under our own master the service is given and already started. Under a stock mitmproxy the addon makes it from the
-    options `bestbefore_*` when mitmproxy is running, and shows each exchange to the other addons as a flow.
+    Under the project's own master, the service is passed in, already started. Under a stock mitmproxy, the addon
+    creates it from the options `bestbefore_*` once mitmproxy runs, and passes each exchange to the other addons as a
+    flow.
     """
 
     name = "bestbefore"
@@ -51,10 +52,10 @@ class BestBefore:
         greet: Callable[[Path], None] = lambda _: None,
         companion: Callable[[Service], Companion] | None = None,
     ) -> None:
-        """Make the addon of a master.
+        """Create the addon of a master.
 
-        `greet` is called with the path of the CA bundle once requests are answered. `companion`: of a service that is
-        made here.
+        `greet` is called with the path of the CA bundle once the proxy answers requests. `companion` creates the
+        companion of a service that the addon creates itself.
         """
         self._companion = companion
         self._service = service
@@ -83,7 +84,7 @@ class BestBefore:
             raise exceptions.OptionsError(str(error)) from None
 
     def running(self) -> None:
-        """mitmproxy's hook: it listens now. Not async, since mitmproxy's reload of scripts could not wait for it."""
+        """mitmproxy's hook: it listens now. Not async, since mitmproxy's reload of scripts could not await it."""
         service = self._service
         if service is None:
             return
@@ -98,7 +99,7 @@ class BestBefore:
         try:
             await service.start()
             self._listens(service)
-        except Exception as error:  # whatever it was, mitmproxy goes on as a plain proxy
+        except Exception as error:  # after any error, mitmproxy goes on as a plain proxy
             logger.error("bestbefore does not cache: %s", error)  # noqa: TRY400 - no traceback reaches a user
 
     def _listens(self, service: Service) -> None:
@@ -117,20 +118,20 @@ class BestBefore:
             await self._service.stop()
 
     def _has_stopped(self, service: Service) -> bool:
-        """Whether requests are answered no more. mitmproxy must not forward them in our stead, as it still listens."""
+        """Whether the service has stopped. mitmproxy still listens then, and must not forward requests itself."""
         return not service.ready and (self._ended or not self._stock)
 
-    # What the layer needs.
+    # Hooks for the layer.
 
     async def bestbefore_wait(self, work: AsyncCall[object]) -> None:
-        """Run what the layer waits for."""
+        """Run the coroutine that a layer waits for."""
         await work.run()
 
     def next_layer(self, next_layer: layer.NextLayer) -> None:
-        """Let mitmproxy choose, then put our HTTP layer in place of its own."""
-        mitmproxys = ctx.master.addons.get("nextlayer")
-        if mitmproxys is not None:
-            mitmproxys.next_layer(next_layer)
+        """Let mitmproxy choose the next layer, then replace its HTTP layer by `CachingHttpLayer`."""
+        their_next_layer = ctx.master.addons.get("nextlayer")
+        if their_next_layer is not None:
+            their_next_layer.next_layer(next_layer)
         service = self._service
         if service is None or not service.ready:
             return
@@ -144,7 +145,7 @@ class BestBefore:
             return
         install(next_layer, service.gateway)
 
-    # Who may do what.
+    # Access: who may use the proxy, and reach which address.
 
     def client_connected(self, client: connection.Client) -> None:
         """mitmproxy's hook: refuse clients that may not use the proxy."""
@@ -160,13 +161,13 @@ class BestBefore:
     def client_disconnected(self, client: connection.Client) -> None:
         """Forget a client that has disconnected."""
         if self._service is not None:
-            self._service.left(client)
+            self._service.closed(client)
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Forget a connection to an origin that has ended."""
         if self._service is not None:
             self._service.admission.closed()
-            self._service.left(data.server)
+            self._service.closed(data.server)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:  # noqa: ARG002
         """Forget a connection to an origin that failed, or was refused."""
@@ -200,7 +201,7 @@ class BestBefore:
             flow.request.headers.fields = pairs_of(fields)
 
     async def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """mitmproxy's hook, before it connects itself: what the client may not reach is refused."""
+        """mitmproxy's hook before it connects itself: refuse addresses that the client may not reach."""
         service, address = self._service, data.server.address
         if service is not None and not service.admission.opens():
             data.server.error = "too many connections to origins"
@@ -208,24 +209,24 @@ class BestBefore:
         if service is None or address is None or not service.gate.is_barred(data.client, address):
             return
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(*address[:2], type=socket.SOCK_STREAM)
+            addresses = await asyncio.get_running_loop().getaddrinfo(*address[:2], type=socket.SOCK_STREAM)
         except OSError:
-            return  # mitmproxy will find that out too, and say so
-        if any(is_local(where[0]) for *_, where in found if isinstance(where[0], str)):
+            return  # mitmproxy will fail in the same way, and report it
+        if any(is_local(resolved[0]) for *_, resolved in addresses if isinstance(resolved[0], str)):
             data.server.error = "this client reaches no address of this machine"
 
     def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
-        """mitmproxy's hook, before anything is sent: the name may have another address than it had a moment ago."""
+        """mitmproxy's hook before anything is sent: check the address again, as the name may resolve to another now."""
         service, address, peer = self._service, data.server.address, data.server.peername
         if service is not None:
             service.lingering.opened(data.server, data.client)
         if service is None or not address or not peer or not is_local(peer[0]):
             return
         if service.gate.is_barred(data.client, address):
-            transports.cut(data.server, data.client)
+            transports.close(data.server, data.client)
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
-        """mitmproxy's hook: a client that refuses our certificate twice is given a tunnel for an hour."""
+        """mitmproxy's hook: tunnel for an hour to a host whose certificate from us the client has refused twice."""
         service, peer, address = self._service, data.conn.peername, data.context.server.address
         if service is None or not peer or not address:
             return
@@ -243,63 +244,63 @@ class BestBefore:
         flow.response = _refusal(407, "proxy credentials are required", ("Proxy-Authenticate", REALM))
         return False
 
-    # What mitmproxy forwards itself.
+    # Requests that mitmproxy forwards itself.
 
     def requestheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
-        """mitmproxy's hook for a request that the layer left to it."""
+        """mitmproxy's hook for a request that the layer does not handle."""
         service = self._service
         if service is not None and self._has_stopped(service):
             flow.response = _refusal(503, STOPPED)
             return
-        if service is None or not service.ready or OURS in flow.metadata:
+        if service is None or not service.ready or ANSWERED_HERE in flow.metadata:
             return
         request = request_of(flow.request, has_body=False)
-        passing = Passing(request, service.clock.now(), service.clock.monotonic())
+        forwarded = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
         refusal = service.gate.refusal(request, flow.client_conn, service.site) if self._admit(flow, service) else None
         if refusal is not None:
             flow.response = _refusal(*refusal)
         if flow.response is not None:
-            service.refused(passing, flow.client_conn, flow.response.status_code)
+            service.refused(forwarded, flow.client_conn, flow.response.status_code)
             return
-        flow.metadata[PASSING] = replace(passing, deadline=self._deadline(flow, service))
-        flow.request.headers.fields = pairs_of(sent_fields(received(request), service.site))
+        flow.metadata[FORWARDED] = replace(forwarded, deadline=self._deadline(flow, service))
+        flow.request.headers.fields = pairs_of(upgrade_request_fields(received(request), service.site))
 
     @staticmethod
     def _deadline(flow: mitmproxy.http.HTTPFlow, service: Service) -> asyncio.TimerHandle:
-        """Give the origin as long to answer as on other ways, and close its connection then."""
+        """Close the connection to the origin after the time that an origin has to answer other requests."""
         within_s = service.gateway.limits.read_s + service.gateway.limits.head_s
         return asyncio.get_running_loop().call_later(
-            within_s, lambda: transports.cut(flow.server_conn, flow.client_conn)
+            within_s, lambda: transports.close(flow.server_conn, flow.client_conn)
         )
 
     def responseheaders(self, flow: mitmproxy.http.HTTPFlow) -> None:
-        """mitmproxy's hook: pass the response on as it comes, unless it is none to what was asked for."""
-        passing, service, response = flow.metadata.get(PASSING), self._service, flow.response
-        if not isinstance(passing, Passing) or service is None or response is None:
+        """mitmproxy's hook: stream the response to the client, unless it cannot be forwarded."""
+        forwarded, service, response = flow.metadata.get(FORWARDED), self._service, flow.response
+        if not isinstance(forwarded, ForwardedRequest) or service is None or response is None:
             return
-        passing.answered()
+        forwarded.answered()
         head = Head(response.status_code, fields_of(response.headers), response.reason)
-        if not is_understood(passing.request, head) or response.http_version not in ("HTTP/1.0", "HTTP/1.1"):
+        if not can_be_forwarded(forwarded.request, head) or response.http_version not in ("HTTP/1.0", "HTTP/1.1"):
             flow.kill()
             return
-        response.http_version = "HTTP/1.1"  # ours, whatever the origin's is (RFC 9112 2.3)
-        passed = service.passed(passing, head)
+        response.http_version = "HTTP/1.1"  # the proxy's own version, whatever the origin's is (RFC 9112 2.3)
+        passed = service.passed(forwarded, head)
         response.reason, response.headers.fields = passed.reason, pairs_of(passed.fields)
         if response.status_code != 101:
             response.stream = True
 
     def response(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: the exchange is over."""
-        passing = flow.metadata.get(PASSING)
-        if isinstance(passing, Passing) and self._service is not None and flow.response is not None:
-            self._service.passed_on(passing, flow.client_conn, flow.response.status_code, complete=True)
+        forwarded = flow.metadata.get(FORWARDED)
+        if isinstance(forwarded, ForwardedRequest) and self._service is not None and flow.response is not None:
+            self._service.passed_on(forwarded, flow.client_conn, flow.response.status_code, complete=True)
 
     def error(self, flow: mitmproxy.http.HTTPFlow) -> None:
-        """mitmproxy's hook: the exchange broke off."""
-        passing = flow.metadata.get(PASSING)
-        if isinstance(passing, Passing) and self._service is not None:
-            passing.answered()
-            self._service.passed_on(passing, flow.client_conn, 502, complete=False)
+        """mitmproxy's hook: the exchange failed."""
+        forwarded = flow.metadata.get(FORWARDED)
+        if isinstance(forwarded, ForwardedRequest) and self._service is not None:
+            forwarded.answered()
+            self._service.passed_on(forwarded, flow.client_conn, 502, complete=False)
 
 
 def _refusal(status: int, message: str, *fields: tuple[str, str]) -> mitmproxy.http.Response:

@@ -1,8 +1,8 @@
-"""HTTP/2 connections of clients, closed when their peer makes work without asking for anything.
+"""HTTP/2 connections of clients, closed when the client floods them with resets or empty frames.
 
-That is a stream that is opened and reset at once, or opened such that we must reset it (CVE-2023-44487, CVE-2025-8671),
-and frames that need an answer or a look but carry nothing. Each connection may have some of these, as clients do that
-change their mind; one that has more is ended with ENHANCE_YOUR_CALM (RFC 9113 7).
+Counted are streams that the client opens and resets at once, or opens such that the proxy must reset them
+(CVE-2023-44487, CVE-2025-8671), and frames that cost processing but carry no data. A client that cancels requests
+causes some of these. A connection that exceeds the rate is closed with ENHANCE_YOUR_CALM (RFC 9113 7).
 """
 
 from collections.abc import Callable, Iterable
@@ -22,31 +22,31 @@ IDLE_FRAMES, IDLE_FRAMES_PER_S = 1000, 50
 _IDLE = (frames.PingFrame, frames.SettingsFrame, frames.PriorityFrame, frames.ExtensionFrame)
 
 
-class Allowance:
-    """A rate limit: a burst, and so many per second."""
+class TokenBucket:
+    """A token bucket: permits a burst of `capacity` events, and `per_s` events per second in the long run."""
 
-    def __init__(self, most: float, per_s: float) -> None:
-        self._most, self._per_s = most, per_s
-        self._left, self._at_s = most, 0.0
+    def __init__(self, capacity: float, per_s: float) -> None:
+        self._capacity, self._per_s = capacity, per_s
+        self._tokens, self._filled_at_s = capacity, 0.0
 
     def take(self, now_s: float) -> bool:
-        """Take one; False if there was none left."""
-        passed_s = max(0.0, now_s - self._at_s)
-        self._left, self._at_s = min(self._most, self._left + passed_s * self._per_s) - 1, now_s
-        if self._left < 0:
-            self._left = 0
+        """Take a token; False if none was left."""
+        passed_s = max(0.0, now_s - self._filled_at_s)
+        self._tokens, self._filled_at_s = min(self._capacity, self._tokens + passed_s * self._per_s) - 1, now_s
+        if self._tokens < 0:
+            self._tokens = 0
             return False
         return True
 
 
 class CountingConnection(BufferedH2Connection):
-    """mitmproxy's, with a count of resets and of frames that carry nothing."""
+    """mitmproxy's HTTP/2 connection with limits on the rates of resets and of empty frames."""
 
     def __init__(self, config: Any, now: Callable[[], float]) -> None:
         super().__init__(config)
         self._now = now
-        self._resets = Allowance(RESETS, RESETS_PER_S)
-        self._idle_frames = Allowance(IDLE_FRAMES, IDLE_FRAMES_PER_S)
+        self._resets = TokenBucket(RESETS, RESETS_PER_S)
+        self._idle_frames = TokenBucket(IDLE_FRAMES, IDLE_FRAMES_PER_S)
         self.is_flooded = False
 
     def _receive_frame(self, frame: frames.Frame) -> list[Any]:
@@ -66,8 +66,8 @@ class CountingConnection(BufferedH2Connection):
                 self._count(self._resets)
         super()._prepare_for_sending(sent)
 
-    def _count(self, allowance: Allowance) -> None:
-        if not allowance.take(self._now()):
+    def _count(self, bucket: TokenBucket) -> None:
+        if not bucket.take(self._now()):
             self.is_flooded = True
 
 
@@ -76,7 +76,7 @@ def _is_empty(frame: frames.Frame) -> bool:
 
 
 class CalmHttp2Server(Http2Server):
-    """mitmproxy's side of a client's HTTP/2 connection, ended when it is flooded."""
+    """mitmproxy's server side of an HTTP/2 connection, which closes a connection that is flooded."""
 
     def __init__(self, context: Context, now: Callable[[], float]) -> None:
         super().__init__(context)
@@ -85,6 +85,6 @@ class CalmHttp2Server(Http2Server):
     def protocol_error(
         self, message: str, error_code: int = h2.errors.ErrorCodes.PROTOCOL_ERROR
     ) -> layer.CommandGenerator[None]:
-        """Handle a protocol error as mitmproxy does, with the reason that h2 gave."""
+        """Handle a protocol error as mitmproxy does, with ENHANCE_YOUR_CALM as the code for a flood."""
         code = h2.errors.ErrorCodes.ENHANCE_YOUR_CALM if self._counting.is_flooded else error_code
         yield from super().protocol_error(message, code)

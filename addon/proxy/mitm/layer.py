@@ -1,4 +1,4 @@
-"""mitmproxy's HTTP layer with streams that ask the gateway first, and with bounds on what it holds in memory."""
+"""mitmproxy's HTTP layer, with streams that the gateway answers, and with bounds on buffered data."""
 
 import asyncio
 from typing import Any
@@ -17,7 +17,7 @@ from bestbefore.addon.proxy.mitm.stream import CachingStream
 Commands = layer.CommandGenerator[Any]
 
 MERGED_BYTES = 64 * 1024
-"""Data sent together is no larger than this: copying more costs more than a write."""
+"""Up to this size, data for one connection is merged into one write. Copying more costs more than a write."""
 
 
 class CachingHttpLayer(HttpLayer):
@@ -27,13 +27,13 @@ class CachingHttpLayer(HttpLayer):
         super().__init__(context, mode)
         self._gateway = gateway
         self._not_read: frozenset[Connection] = frozenset()
-        """Those that are not read from now."""
+        """The connections from which reading is paused."""
         self._closed: set[Connection] = set()
-        """Those that are being closed: what was received on them before, and waited in a layer below, is not read. It
-        may be what a message that was refused was to hide."""
-        self._moved: asyncio.Event | None = None
+        """The connections that are being closed. Data that was received on them before, and is buffered in a lower
+        layer, is discarded: it may be a request that a refused message was meant to smuggle."""
+        self._activity: asyncio.Event | None = None
         self._head_timer: asyncio.TimerHandle | None = None
-        """Runs while the head of a request is incomplete."""
+        """Limits the time for the head of a request; runs while the head is incomplete."""
 
     def handle_event(self, event: events.Event) -> Commands:
         """Handle an event as mitmproxy does, in fewer writes."""
@@ -49,16 +49,16 @@ class CachingHttpLayer(HttpLayer):
             yield command
         weighed = self._not_read
         if isinstance(event, events.DataReceived):
-            for command in self._end_if_endless(event.connection):
+            for command in self._close_if_exceeding(event.connection):
                 self._watch_close(command)
                 yield command
             weighed = self._not_read | {event.connection}
         for connection in weighed:
             self._apply_backpressure(connection)
         self._watch_head()
-        if self._moved is not None:
-            self._moved.set()
-            self._moved = None
+        if self._activity is not None:
+            self._activity.set()
+            self._activity = None
 
     def _watch_close(self, command: commands.Command) -> None:
         if isinstance(command, commands.CloseConnection) and not getattr(command, "half_close", False):
@@ -66,37 +66,37 @@ class CachingHttpLayer(HttpLayer):
 
     def _watch_head(self) -> None:
         """Close the connection of a client that takes too long for the head of a request."""
-        is_begun = bounds.has_begun_head(bounds.parser_of(self.connections.get(self.context.client)))
-        if is_begun and self._head_timer is None:
-            self._head_timer = self.cut_later()
-        elif not is_begun and self._head_timer is not None:
+        head_begun = bounds.has_begun_head(bounds.http1_parser(self.connections.get(self.context.client)))
+        if head_begun and self._head_timer is None:
+            self._head_timer = self.disconnect_later()
+        elif not head_begun and self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
 
-    def cut_later(self) -> asyncio.TimerHandle:
-        """Close the client's connection after the time that a head may take."""
+    def disconnect_later(self) -> asyncio.TimerHandle:
+        """Close the client's connection after the time limit for a head."""
         loop, client = asyncio.get_running_loop(), self.context.client
-        return loop.call_later(self._gateway.limits.head_s, self._gateway.cut, client)
+        return loop.call_later(self._gateway.limits.head_s, self._gateway.disconnect, client)
 
-    def upload_moved(self) -> None:
-        """Note that some of what a client uploads was taken."""
+    def resume_upload(self) -> None:
+        """Resume reading from the client if enough of its upload has been sent on."""
         if self.context.client in self._not_read:
             self._apply_backpressure(self.context.client)
 
-    def _end_if_endless(self, connection: Connection) -> Commands:
-        parser = bounds.parser_of(self.connections.get(connection))
-        if parser is not None and bounds.is_endless(parser):
-            if answer := bounds.last_words(parser):
+    def _close_if_exceeding(self, connection: Connection) -> Commands:
+        parser = bounds.http1_parser(self.connections.get(connection))
+        if parser is not None and bounds.exceeds_bounds(parser):
+            if answer := bounds.closing_response(parser):
                 yield commands.SendData(connection, answer)
             yield commands.CloseConnection(connection)
 
     def _apply_backpressure(self, connection: Connection) -> None:
-        """Read no more from a peer while much of what it sent waits here, and again when it does not."""
-        waits = self._waiting_bytes(connection) > self._gateway.share_bytes()
-        if waits or connection in self._not_read:
+        """Pause reading from a peer while too much of its data is buffered here; resume afterwards."""
+        is_full = self._waiting_bytes(connection) > self._gateway.share_bytes()
+        if is_full or connection in self._not_read:
             # Set again at each event: asyncio's StreamReader resumes reading for reasons of its own.
-            self._not_read = self._not_read | {connection} if waits else self._not_read - {connection}
-            self._gateway.set_reading(connection, self.context.client, on=not waits)
+            self._not_read = self._not_read | {connection} if is_full else self._not_read - {connection}
+            self._gateway.set_reading(connection, self.context.client, on=not is_full)
 
     def _waiting_bytes(self, connection: Connection) -> int:
         if connection is self.context.client:
@@ -106,52 +106,52 @@ class CachingHttpLayer(HttpLayer):
         return sum(bounds.window_bytes(client, number) for number in streams)
 
     async def window(self, stream_id: int) -> bool:
-        """Whether the client can take more of an answer; if not, waits until anything happens on its connection."""
+        """Whether the client can receive more of a response; if not, wait for an event on its connection first."""
         if self.has_room(stream_id):
             return True
-        self._moved = self._moved or asyncio.Event()
-        await self._moved.wait()
+        self._activity = self._activity or asyncio.Event()
+        await self._activity.wait()
         return False
 
     def has_room(self, stream_id: int) -> bool:
-        """Whether the client can take more of an answer."""
+        """Whether the client can receive more of a response."""
         return bounds.has_room(self.connections[self.context.client], stream_id, self._gateway.share_bytes())
 
     def make_stream(self, stream_id: int) -> Commands:
-        """Make a `CachingStream` where mitmproxy makes its own stream."""
+        """Create a `CachingStream` where mitmproxy would create its own stream."""
         stream = self.streams[stream_id] = CachingStream(self.context.fork(), stream_id, self._gateway, self)
         yield from self.event_to_child(stream, events.Start())
 
 
 def _merged(issued: Commands) -> Commands:
-    """The same commands, with small data to one connection sent together: a head and its content are one write.
+    """Yield the same commands, with small data for one connection merged: a head and its content become one write.
 
     A write is a system call, a tenth of the time of a hit.
     """
-    held: commands.SendData | None = None
+    pending: commands.SendData | None = None
     for command in issued:
         if isinstance(command, commands.SendData):
             if (
-                held is not None
-                and held.connection is command.connection
-                and len(held.data) + len(command.data) <= MERGED_BYTES
+                pending is not None
+                and pending.connection is command.connection
+                and len(pending.data) + len(command.data) <= MERGED_BYTES
             ):
-                held = commands.SendData(held.connection, held.data + command.data)
+                pending = commands.SendData(pending.connection, pending.data + command.data)
                 continue
-            if held is not None:
-                yield held
-            held = command
+            if pending is not None:
+                yield pending
+            pending = command
             continue
-        if held is not None:
-            yield held
-            held = None
+        if pending is not None:
+            yield pending
+            pending = None
         yield command
-    if held is not None:
-        yield held
+    if pending is not None:
+        yield pending
 
 
 def install(next_layer: layer.NextLayer, gateway: Gateway) -> None:
-    """Put `CachingHttpLayer` in place of mitmproxy's HTTP layer, wherever in the new stack it stands."""
+    """Replace mitmproxy's HTTP layer, at any place in the new stack of layers, by `CachingHttpLayer`."""
     parent: layer.Layer | None = None
     current = next_layer.layer
     while current is not None and type(current) is not HttpLayer:
@@ -159,10 +159,10 @@ def install(next_layer: layer.NextLayer, gateway: Gateway) -> None:
     if current is None:
         return
     position = current.context.layers.index(current)
-    ours = CachingHttpLayer(current.context, current.mode, gateway)
-    ours.context.layers.pop()  # the constructor appended it; it takes the place of the layer it replaces
-    ours.context.layers[position] = ours
+    replacement = CachingHttpLayer(current.context, current.mode, gateway)
+    replacement.context.layers.pop()  # the constructor appended it; its place is that of the layer which it replaces
+    replacement.context.layers[position] = replacement
     if parent is None:
-        next_layer.layer = ours
+        next_layer.layer = replacement
     else:
-        parent.child_layer = ours  # type: ignore[attr-defined]
+        parent.child_layer = replacement  # type: ignore[attr-defined]

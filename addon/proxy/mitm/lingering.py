@@ -1,4 +1,4 @@
-"""Connections that mitmproxy is done with, ended also if their peer does not take what is left for it."""
+"""Connections that mitmproxy has closed: aborted after a while if the peer does not read the remaining data."""
 
 import asyncio
 
@@ -7,25 +7,25 @@ from mitmproxy.connection import Client, Connection
 from bestbefore.addon.proxy.mitm import transports
 
 LINGER_S = 20.0
-"""How long a peer has to take it; real seconds. (asyncio would wait for ever, and hold it in memory.)"""
+"""How long a peer has to read the remaining data; real seconds. (asyncio would keep it in memory without end.)"""
 
 
 class Lingering:
-    """The sockets of open connections, by which they are found once mitmproxy has dropped them."""
+    """The sockets of open connections, kept because mitmproxy forgets them when it closes a connection."""
 
     def __init__(self) -> None:
         self._sockets: dict[str, asyncio.Transport] = {}
 
     def opened(self, connection: Connection, client: Client) -> None:
-        """A connection of a client, or one to an origin for it, is there."""
+        """Remember the socket of a new connection: of a client, or to an origin on its behalf."""
         transport = transports.transport_of(connection, client)
         if transport is not None:
             self._sockets[connection.id] = transport
 
-    def left(self, connection: Connection) -> None:
-        """mitmproxy is done with it.
+    def closed(self, connection: Connection) -> None:
+        """Close the socket of a connection that mitmproxy has closed.
 
-        mitmproxy 12.2.3 leaves the socket open if it decided to close it while more data was at hand.
+        mitmproxy 12.2.3 leaves the socket open if more data had arrived when it decided to close it.
         """
         transport = self._sockets.pop(connection.id, None)
         if transport is not None:

@@ -1,6 +1,6 @@
 """A mitmproxy master with the few addons that a caching proxy needs.
 
-Half of the time of a request is spent in the dispatch through mitmproxy's default ones.
+With mitmproxy's default addons, half of the time of a request would be spent on dispatching hooks to them.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ class _Errors(logging.Handler):
 
 
 class ErrorCheck:
-    """Stops the master if one of its parts logged an error while it started, such as a port in use.
+    """Stops the master if an error was logged during the start, such as a port in use.
 
-    Stands in for mitmproxy's addon of this name, which would print and exit by itself.
+    Replaces mitmproxy's addon of this name, which would print the error and exit the process.
     """
 
     def __init__(self) -> None:
         self._errors = _Errors()
         self._logger = logging.getLogger("mitmproxy")
         self._logger.addHandler(self._errors)
-        self._logger.propagate = False  # the StartError says what is wrong
+        self._logger.propagate = False  # the StartError reports the error
 
     async def shutdown_if_errored(self) -> None:
         """mitmproxy's method, called between the steps of the start."""
@@ -62,15 +62,15 @@ class ErrorCheck:
 
 
 def _reason(error: OSError) -> str:
-    """Return why an address cannot be listened on. The messages of asyncio and mitmproxy repeat themselves."""
+    """Return why the proxy cannot listen on an address. The messages of asyncio and mitmproxy repeat themselves."""
     if error.errno == errno.EADDRINUSE:
         return "the port is in use"
-    known = error.errno in errno.errorcode  # the errors of name resolution have numbers of their own
+    known = error.errno in errno.errorcode  # errors of name resolution have other numbers
     return os.strerror(error.errno) if error.errno and known else str(error.__cause__ or error)
 
 
 def make_master(service: Service, greet: Callable[[str], None]) -> Master:
-    """A master for a service that has been started. Must be called in the event loop that will run it.
+    """Return a master for a service that has been started. Must be called in the event loop that will run the master.
 
     `greet` is called with a text for the user once the proxy listens.
     """
@@ -89,12 +89,12 @@ def make_master(service: Service, greet: Callable[[str], None]) -> Master:
         listen_port=settings.listen.port,
         mode=[_mode(settings)],
         connection_strategy="lazy",  # a hit on HTTPS opens no connection
-        upstream_cert=False,  # nor does the certificate that we show for it
+        upstream_cert=False,  # nor does the certificate that the client gets for it
         tcp_timeout=max(1, round(settings.idle_timeout)),
     )
     roots = ssl.get_default_verify_paths()
     if roots.cafile or roots.capath:
-        # The system's, as our own fetch uses, rather than those that mitmproxy brings.
+        # The system's CA certificates, as the proxy's own client uses, rather than those bundled with mitmproxy.
         made.options.update(
             ssl_verify_upstream_trusted_ca=roots.cafile, ssl_verify_upstream_trusted_confdir=roots.capath
         )

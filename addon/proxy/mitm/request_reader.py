@@ -1,7 +1,7 @@
-"""The reader of the requests of an HTTP/1 client: mitmproxy's, and more strict.
+"""The reader of HTTP/1 requests: mitmproxy's, made strict.
 
-mitmproxy strips what surrounds a field, takes a bare LF for the end of a line and fails at trailer fields. A proxy in
-front of us may read the same bytes otherwise, so what can be read in two ways is refused before mitmproxy reads it.
+mitmproxy strips white space around a field, takes a bare LF for the end of a line, and fails at trailer fields. A proxy
+in front of this one may parse the same bytes otherwise, so an ambiguous request is refused before mitmproxy parses it.
 """
 
 import re
@@ -22,7 +22,7 @@ _HEAD = re.compile(
 )
 """The whole head of a request (RFC 9112 3 and 5), without folded lines."""
 _LIKE_ANOTHER = re.compile(rb"(?!HEAD |CONNECT )(?i:HEAD|CONNECT) ")
-"""Methods that mitmproxy, and others, take for those that decide where a message ends."""
+"""Methods that mitmproxy and others, ignoring case, take for HEAD or CONNECT, which change where a message ends."""
 _END_OF_HEAD = re.compile(rb"\n\r?\n")
 
 _HOST = re.compile(rb"\r\nhost:", re.IGNORECASE)
@@ -30,11 +30,11 @@ _WITH_HOST = re.compile(rb"[^\r]* HTTP/1\.1\r")
 """A request line that a Host must follow (RFC 9112 3.2)."""
 
 MALFORMED = b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
-"""Without content, which the answer to a HEAD could not have: what the method is, is not known."""
+"""Has no content, because the method is not known, and the response to a HEAD has none."""
 
 
 class StrictHttp1Server(Http1Server):
-    """Reads heads that are one request line and fields to the byte, and chunks as strictly; drops trailer fields."""
+    """Accepts only well-formed heads and chunks, byte by byte; discards trailer fields."""
 
     def read_headers(self, event: events.ConnectionEvent) -> layer.CommandGenerator[None]:
         """Read the head as mitmproxy does, once it is complete and well-formed."""
@@ -50,11 +50,11 @@ class StrictHttp1Server(Http1Server):
                 yield from self._refuse()
                 return
         for command in super().read_headers(event):
-            # What mitmproxy says of a head that it refuses has content, which the answer to a HEAD cannot have.
+            # mitmproxy's own error response has content, which the response to a HEAD cannot have.
             yield commands.SendData(self.conn, MALFORMED) if isinstance(command, commands.SendData) else command
 
     def send(self, event: HttpEvent) -> layer.CommandGenerator[None]:
-        """Send as mitmproxy does, whose errors have no content if the request was a HEAD."""
+        """Send as mitmproxy does; but an error response to a HEAD has no content."""
         is_head = self.request is not None and self.request.method == "HEAD"
         bodiless = is_head and isinstance(event, ResponseProtocolError)
         for command in super().send(event):
@@ -72,7 +72,7 @@ class StrictHttp1Server(Http1Server):
         yield commands.CloseConnection(self.conn)
 
     def read_body(self, event: events.Event) -> layer.CommandGenerator[None]:
-        """Read the content as mitmproxy does, with our reader of chunks."""
+        """Read the content as mitmproxy does, with the strict reader of chunks."""
         if isinstance(self.body_reader, MitmproxysReader):
             self.body_reader = _Chunks()  # type: ignore[assignment]
         yield from super().read_body(event)
@@ -85,13 +85,13 @@ def _is_wellformed(head: bytes) -> bool:
 
 
 class _Chunks:
-    """Chunked content, in the shape that mitmproxy asks for it."""
+    """A strict reader of chunked content, with the interface of h11's body readers, which mitmproxy uses."""
 
     def __init__(self) -> None:
         self._reader = ChunkedReader(padded=False)
 
     def __call__(self, waiting: Any) -> h11.Data | h11.EndOfMessage | None:
-        """The next piece or the end, from what waits; None if more is needed."""
+        """Return the next piece or the end from the buffered data; None if more data is needed."""
         if self._reader.done:
             return h11.EndOfMessage()
         data = waiting.maybe_extract_at_most(len(waiting)) if waiting else None
@@ -108,5 +108,5 @@ class _Chunks:
         return h11.EndOfMessage() if self._reader.done else None
 
     def read_eof(self) -> h11.EndOfMessage:
-        """The client closed the connection before the end."""
+        """Raise an error: the client closed the connection before the end of the content."""
         raise h11.RemoteProtocolError("the client closed the connection early")

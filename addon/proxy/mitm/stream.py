@@ -1,10 +1,10 @@
 """A request and its response, inside mitmproxy's HTTP layer.
 
-mitmproxy's own `HttpStream` turns each request into a flow and walks it through the hooks of all addons. For a hit
-that is most of the time spent, so `CachingStream` asks the gateway as soon as the request is complete and sends the
-answer itself: no flow, no hooks, the same for HTTP/1 and HTTP/2, plain and intercepted. Requests with content and other
-methods are answered in the same way, so that one client of ours frames all that goes to origins. What asks for an
-upgrade takes mitmproxy's way, where `hooks` sees it.
+mitmproxy's own `HttpStream` turns each request into a flow and calls the hooks of all addons. For a hit this would take
+most of the time, so `CachingStream` asks the gateway as soon as the request is complete and sends the answer itself:
+without a flow or hooks, for HTTP/1 and HTTP/2, plain and intercepted. Requests with content and other methods are
+answered in the same way, so that one client (`proxy.origin`) frames all requests to origins. Upgrade requests are left
+to mitmproxy; `hooks` handles them.
 """
 
 import logging
@@ -36,12 +36,12 @@ logger = logging.getLogger(__name__)
 
 Commands = layer.CommandGenerator[Any]
 
-OURS = "bestbefore_answers"
-"""The key of a flow's metadata by which our own hooks ignore it."""
+ANSWERED_HERE = "bestbefore_answers"
+"""The metadata key that marks flows which this module answers; `hooks` ignores these."""
 WHOLE_BYTES = 256 * 1024
-"""Content in memory that is no larger is handed over at once, if there is room for it."""
+"""Content in memory up to this size is sent at once, if there is room for it."""
 PIECE_BYTES = 64 * 1024
-"""Other content in memory is in pieces of this size, each when the client has taken most of the one before."""
+"""Larger content in memory is sent in pieces of this size, each when the client has read most of the one before."""
 
 
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
@@ -51,16 +51,16 @@ class ClientConnection(Protocol):
     """The connection that a request came on."""
 
     async def window(self, stream_id: int) -> bool:
-        """Whether the client can take more of an answer; if not, waits until anything happens on its connection."""
+        """Whether the client can receive more of a response; if not, wait for an event on its connection first."""
 
     def has_room(self, stream_id: int) -> bool:
-        """Whether the client can take more of an answer."""
+        """Whether the client can receive more of a response."""
 
-    def upload_moved(self) -> None:
-        """Note that some of what the client uploads was taken."""
+    def resume_upload(self) -> None:
+        """Resume reading from the client if enough of its upload has been sent on."""
 
-    def cut_later(self) -> object:
-        """Close the connection at once after a while."""
+    def disconnect_later(self) -> object:
+        """Close the connection after a time limit."""
 
 
 class CachingStream(HttpStream):
@@ -75,7 +75,7 @@ class CachingStream(HttpStream):
         self._connection = connection
 
     def handle_event(self, event: events.Event) -> Commands:
-        """Handle an event as mitmproxy does; content goes to the upload at once, also while the answer is awaited."""
+        """Handle an event as mitmproxy does; pass content to the upload at once, also while the answer is awaited."""
         if self.upload is not None:
             if isinstance(event, layers.RequestData):
                 self.upload.feed(event.data)
@@ -90,10 +90,10 @@ class CachingStream(HttpStream):
         yield from super().handle_event(event)
 
     def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
-        """Decide who answers: we do, or mitmproxy."""
+        """Decide whether this stream answers the request, or mitmproxy."""
         request, has_content = event.request, not event.end_stream
         request.data.path = _encoded(request.data.path)
-        if event.replay_flow or not self._gateway.takes(request, self.context.client, has_content=has_content):
+        if event.replay_flow or not self._gateway.handles(request, self.context.client, has_content=has_content):
             yield from super().state_wait_for_request_headers(event)
             return
         try:
@@ -112,11 +112,11 @@ class CachingStream(HttpStream):
         if refusal is not None:
             self.client_state = self.state_errored
             view = request_of(request, has_body=has_content)
-            refused = self._gateway.refusal(view, self.context.client)
-            yield from self._send_framed(refused or self._gateway.refuse(view, self.context.client, *refusal))
+            malformed = self._gateway.refusal(view, self.context.client)
+            yield from self._send_framed(malformed or self._gateway.refuse(view, self.context.client, *refusal))
         elif has_content:
             self.client_state = self.state_errored
-            self.upload = Upload(length, self._connection.upload_moved)
+            self.upload = Upload(length, self._connection.resume_upload)
             if request.headers.get("expect", "").lower() == "100-continue":
                 yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, _continue()), self.context.client)
             yield from self._answer(request)
@@ -124,7 +124,7 @@ class CachingStream(HttpStream):
             self.client_state = self.state_answer
 
     def _refusal(self, request: mitmproxy.http.Request) -> tuple[int, str] | None:
-        """Status and detail of the refusal of a request that names no target, or that of another connection."""
+        """Return status and detail of the refusal of a request without a target or with one of another connection."""
         if request.is_http2 and not self._has_target(request):
             return 400, MALFORMED_REQUEST
         return (421, MISDIRECTED) if self._is_misdirected(request) else None
@@ -148,15 +148,15 @@ class CachingStream(HttpStream):
         )
 
     def _settle_destination(self, request: mitmproxy.http.Request) -> bool:
-        """Set scheme, host and port as mitmproxy would; False if they cannot be known."""
+        """Set scheme, host and port as mitmproxy would; False if they cannot be determined."""
         if self.mode is HTTPMode.transparent:
             if not self.context.server.address:
                 return False
             request.data.host, request.data.port = self.context.server.address[:2]
             request.scheme = "https" if self.context.server.tls else "http"
             is_reverse = isinstance(self.context.client.proxy_mode, ReverseMode)
-            if is_reverse and is_one_host(request.headers.get_all("host")):  # else it stays, and is refused for it
-                # Clients name the proxy; the origin behind it has a name of its own.
+            if is_reverse and is_one_host(request.headers.get_all("host")):  # else it is refused later
+                # Clients send the proxy's name as the Host; the origin behind it has another name.
                 request.host_header = http_url.hostport(request.scheme, request.host, request.port)
         elif not request.host:
             try:
@@ -168,29 +168,29 @@ class CachingStream(HttpStream):
         return True
 
     def state_answer(self, event: events.Event) -> Commands:
-        """The request is complete: answer it."""
+        """Answer the request when it is complete."""
         if isinstance(event, layers.RequestEndOfMessage) and self._request is not None:
-            self.client_state = self.state_errored  # whatever else arrives for this stream is of no interest
+            self.client_state = self.state_errored  # later events of this stream are ignored
             yield from self._answer(self._request)
 
     def _answer(self, message: mitmproxy.http.Request) -> Commands:
-        as_it_came = request_of(message, has_body=self.upload is not None)
-        refused = self._gateway.refusal(as_it_came, self.context.client)
-        if refused is not None:
-            yield from self._send_framed(refused)
-        elif self._gateway.announce:
+        unmodified = request_of(message, has_body=self.upload is not None)
+        refusal = self._gateway.refusal(unmodified, self.context.client)
+        if refusal is not None:
+            yield from self._send_framed(refusal)
+        elif self._gateway.uses_hooks:
             yield from self._answer_with_hooks(message)
         else:
-            yield from self._send_framed((yield from self._answered(message, received(as_it_came))))
+            yield from self._send_framed((yield from self._answered(message, received(unmodified))))
         if self.upload is not None:
             yield from self._leave_upload(self.upload, message)
 
     def _leave_upload(self, upload: Upload, message: mitmproxy.http.Request) -> Commands:
-        """Take no more of the content. A client that has not sent all of it gets the end of the answer, and a while."""
+        """Discard the rest of the content. A client that has not sent all of it is disconnected after a while."""
         upload.drop()
         if not (upload.ended or message.is_http2 or self._client_is_gone()):
             yield commands.CloseTcpConnection(self.context.client, half_close=True)
-            self._connection.cut_later()
+            self._connection.disconnect_later()
 
     def _answered(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
         decided = self._gateway.decide(request, self.context.client)
@@ -200,26 +200,26 @@ class CachingStream(HttpStream):
         yield from self._send(answer, self._framed(answer.head))
 
     def _ask(self, message: mitmproxy.http.Request, pending: Pending) -> layer.CommandGenerator[Answer]:
-        """The answer, after what the origin sends before it was passed on.
+        """Return the answer; interim responses of the origin are sent to the client first.
 
-        Over HTTP/1 it is not: programs, those with Python's http.client among them, take it for the answer, and
-        browsers pass it over (RFC 8297 3).
+        Not over HTTP/1: some programs, such as those that use Python's http.client, take an interim response for the
+        final one, and browsers ignore it (RFC 8297 3).
         """
         client = self.context.client
         if not message.is_http2:
             return (yield from self._wait(lambda: self._gateway.answer(pending, no_interim, self.upload)))
-        asking = Asking(lambda interim: self._gateway.answer(pending, interim, self.upload))
-        while isinstance(came := (yield from self._wait(asking.next)), Head):
+        exchange = Asking(lambda interim: self._gateway.answer(pending, interim, self.upload))
+        while isinstance(result := (yield from self._wait(exchange.next)), Head):
             if not self._client_is_gone():
-                response = response_of(came, now_s=self._gateway.now())
+                response = response_of(result, now_s=self._gateway.now())
                 yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response), client)
-        return came
+        return result
 
     def _answer_with_hooks(self, message: mitmproxy.http.Request) -> Commands:
-        """Answer as `state_answer` does, shown to the other addons of a stock mitmproxy as a flow."""
+        """Answer as `_answer` does, but pass the exchange to the other addons of a stock mitmproxy as a flow."""
         self.flow = mitmproxy.http.HTTPFlow(self.context.client, self.context.server, live=True)
         self.flow.request = message
-        self.flow.metadata[OURS] = True
+        self.flow.metadata[ANSWERED_HERE] = True
         yield layers.HttpRequestHeadersHook(self.flow)
         yield layers.HttpRequestHook(self.flow)
         if (yield from self.check_killed(emit_error_hook=True)):
@@ -240,12 +240,12 @@ class CachingStream(HttpStream):
         yield layers.HttpResponseHook(self.flow)
 
     def _framed(self, head: Head) -> mitmproxy.http.Response:
-        """The head with the framing that this client's protocol needs."""
+        """Return the head with the framing that this client's protocol needs."""
         response = response_of(head, now_s=self._gateway.now())
         request = self._request
-        unread = self.upload is not None and not self.upload.ended
-        if request is not None and not request.is_http2 and (head.status == 400 or unread):
-            # What follows on the connection may be what the request was meant to smuggle, or too much of it.
+        is_incomplete = self.upload is not None and not self.upload.ended
+        if request is not None and not request.is_http2 and (head.status == 400 or is_incomplete):
+            # Data that follows on the connection may be a smuggled request, or a long rest of the content.
             response.headers["Connection"] = "close"
         bodiless = head.status in (204, 304) or head.status < 200
         if bodiless or "content-length" in response.headers or request is None or request.is_http2:
@@ -274,7 +274,7 @@ class CachingStream(HttpStream):
         yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), client)
 
     def _send_chunks(self, answer: Answer, chunks: AsyncGenerator[bytes]) -> Commands:
-        """Pass the content on as it comes. Returns its size, or -1 if it was cut short at either end."""
+        """Send the content as it arrives. Returns its size in bytes, or -1 if it was truncated at either end."""
         client, sent = self.context.client, 0
 
         async def next_chunk() -> bytes | None:
@@ -297,8 +297,8 @@ class CachingStream(HttpStream):
                 yield layers.SendHttp(layers.ResponseData(self.stream_id, chunk), client)
                 sent += len(chunk)
         except Exception as error:
-            # The head is out, so the only honest end is a broken one: the client must not take this for the whole. And
-            # left to mitmproxy, it would wait for ever.
+            # The head has been sent, so the exchange must end with an error: the client must not take the content for
+            # complete. mitmproxy itself would leave the client waiting without end.
             if not isinstance(error, ConnectionError):
                 logger.exception("an answer was interrupted: this is a bug in bestbefore")
             yield from self._wait(close)
@@ -319,7 +319,7 @@ class CachingStream(HttpStream):
         return any(isinstance(event, layers.RequestProtocolError) for event in self._paused_event_queue)
 
     def handle_protocol_error(self, event: layers.RequestProtocolError | layers.ResponseProtocolError) -> Commands:
-        """A client that went away while we answer it: nothing is left to do. Else as mitmproxy's."""
+        """Drop the stream of a client that disconnected during the answer; else do as mitmproxy does."""
         if self._request is None:
             yield from super().handle_protocol_error(event)
         else:
@@ -327,15 +327,15 @@ class CachingStream(HttpStream):
 
 
 def _encoded(target: bytes) -> bytes:
-    """The target with what is not ASCII percent-encoded, as browsers send it.
+    """Return the target with bytes beyond ASCII percent-encoded, as browsers send it.
 
-    Some servers read such a byte as white space, where a target ends.
+    Some servers take such a byte for white space, at which the target ends.
     """
     return target if target.isascii() else _NOT_ASCII.sub(lambda found: b"%%%02X" % found[0][0], target)
 
 
 def _announced_length(request: mitmproxy.http.Request) -> int | None:
-    """The length of a request's content, bytes; None if it comes in chunks or frames. ValueError if it is in doubt."""
+    """Return the announced length of the content, bytes; None if in chunks or frames. ValueError if ambiguous."""
     if request.is_http2:
         length = request.headers.get("content-length", "")
         return int(length) if length.isascii() and length.isdigit() and len(length) < 19 else None
@@ -343,7 +343,7 @@ def _announced_length(request: mitmproxy.http.Request) -> int | None:
 
 
 def _names(authority: str, address: tuple[str, int], *, tls: bool) -> bool:
-    """Whether an authority (Host, :authority or that of an absolute target) is that of an address."""
+    """Whether an authority (of Host, :authority or an absolute target) names this address."""
     try:
         host, port = http_url.parse_authority(authority, check=False)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The translation between mitmproxy's messages and those of the engine."""
+"""Conversion between mitmproxy's messages and those of the engine."""
 
 import mitmproxy.http
 
@@ -8,17 +8,17 @@ Pairs = tuple[tuple[bytes, bytes], ...]
 
 
 def fields_of(headers: mitmproxy.http.Headers) -> Fields:
-    """Header lines as the engine takes them: latin-1 text, which keeps every byte."""
+    """Convert field lines for the engine: to latin-1 text, which keeps every byte."""
     return Fields((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers.fields)
 
 
 def pairs_of(fields: Fields) -> Pairs:
-    """Header lines as mitmproxy takes them."""
+    """Convert field lines for mitmproxy."""
     return tuple((name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in fields.raw)
 
 
 def request_of(request: mitmproxy.http.Request, *, has_body: bool) -> Request:
-    """The engine's view of a request whose destination mitmproxy has settled (scheme, host and port are set)."""
+    """Convert a request for the engine. mitmproxy must have set its scheme, host and port."""
     data = request.data
     return Request(
         data.method.decode("latin-1"),
@@ -29,7 +29,7 @@ def request_of(request: mitmproxy.http.Request, *, has_body: bool) -> Request:
 
 
 def response_of(head: Head, *, now_s: float) -> mitmproxy.http.Response:
-    """A response for mitmproxy to send, without content. Built directly: `Response.make` would re-encode the body."""
+    """Return a response without content for mitmproxy. Built directly, as `Response.make` would re-encode the body."""
     return mitmproxy.http.Response(
         http_version=b"HTTP/1.1",
         status_code=head.status,

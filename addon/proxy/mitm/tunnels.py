@@ -1,4 +1,4 @@
-"""Hosts whose clients refuse our certificate: they are tunnelled for that client, so that it works at all."""
+"""Hosts for which a client refuses the proxy's certificate: their connections are tunnelled for that client."""
 
 from cachetools import TTLCache
 
@@ -10,14 +10,14 @@ MAX_PAIRS = 10_000
 
 
 class Refusals:
-    """Counts refused handshakes for each client and host; bounded, and forgotten after an hour."""
+    """Counts refused TLS handshakes for each client and host; bounded, and forgotten after an hour."""
 
     def __init__(self) -> None:
         self._now_s = 0.0
         self._counts: TTLCache[tuple[str, str], int] = TTLCache(MAX_PAIRS, TUNNELLED_S, timer=lambda: self._now_s)
 
     def refused(self, client: str, host: str, now_s: float) -> bool:
-        """Count a refusal; return true for the one from which on the host is tunnelled. `now_s` is monotonic."""
+        """Count a refusal; True if the host is tunnelled from this refusal on. `now_s` is monotonic."""
         self._now_s = now_s
         count = self._counts.get((client, host), 0) + 1
         self._counts[client, host] = count

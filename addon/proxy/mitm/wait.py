@@ -1,8 +1,8 @@
-"""The waiting of a sans-IO layer for a coroutine.
+"""A command by which a sans-IO layer waits for a coroutine.
 
-mitmproxy's layers are generators that may pause only on commands it knows. A hook is such a command: the layer pauses,
-the hook's handler runs as a task of the event loop, and the layer goes on when it returns. `Wait` is a hook of ours
-whose argument is the work to do; the addon's handler runs it.
+mitmproxy's layers are generators that may pause only on commands which mitmproxy knows. A hook is such a command: the
+layer pauses, the hook's handler runs as a task of the event loop, and the layer continues when the handler returns.
+`BestbeforeWait` is such a hook, whose argument is the coroutine to run; the addon's handler runs it.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,7 +13,7 @@ from mitmproxy.proxy import commands
 
 
 class AsyncCall[T]:
-    """A coroutine function and, after it has run, its outcome."""
+    """A coroutine function and, after it has run, its result or exception."""
 
     def __init__(self, start: Callable[[], Awaitable[T]]) -> None:
         self._start = start
@@ -21,7 +21,7 @@ class AsyncCall[T]:
         self._error: BaseException | None = None
 
     async def run(self) -> None:
-        """Called once, by the hook's handler. Never raises: an exception in a hook would be logged and lost."""
+        """Run the coroutine, once, for the hook's handler. Never raises: mitmproxy would only log the exception."""
         try:
             self._result = await self._start()
         except BaseException as error:
@@ -36,7 +36,7 @@ class AsyncCall[T]:
 
 @dataclass
 class BestbeforeWait(commands.StartHook):
-    """Run this work; the layer that sent it goes on afterwards. Its handler in the addon is `bestbefore_wait`."""
+    """Run a coroutine before the layer that issued this command continues. The addon's method of its name runs it."""
 
     name = "bestbefore_wait"
     work: AsyncCall[Any]

@@ -78,4 +78,4 @@ def test_tunnels_and_upgrades_are_mitmproxys(
     service: Service, method: bytes, fields: tuple[tuple[bytes, bytes], ...], has_content: bool, takes: bool
 ) -> None:
     request = tflow.treq(method=method, headers=fields)
-    assert service.gateway.takes(request, tflow.tclient_conn(), has_content=has_content) is takes
+    assert service.gateway.handles(request, tflow.tclient_conn(), has_content=has_content) is takes

@@ -27,10 +27,10 @@ def test_a_head_is_endless_from_64_kib_on_until_it_ends(context: Context) -> Non
     list(parser.handle_event(events.Start()))
     feed(parser, b"GET / HTTP/1.1\r\nX: ")
     feed(parser, b"x" * (bounds.HEAD_BYTES - len(parser.buf)))
-    assert not bounds.is_endless(parser)
+    assert not bounds.exceeds_bounds(parser)
     feed(parser, b"x")
-    assert bounds.is_endless(parser)
-    assert bounds.last_words(parser).startswith(b"HTTP/1.1 431 ")
+    assert bounds.exceeds_bounds(parser)
+    assert bounds.closing_response(parser).startswith(b"HTTP/1.1 431 ")
     assert len(parser.buf) == 0
 
 
@@ -39,17 +39,17 @@ def test_requests_ahead_of_the_answer_may_take_more(context: Context) -> None:
     list(parser.handle_event(events.Start()))
     feed(parser, b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     feed(parser, b"x" * bounds.PIPELINED_BYTES)
-    assert not bounds.is_endless(parser)
+    assert not bounds.exceeds_bounds(parser)
     feed(parser, b"x")
-    assert bounds.is_endless(parser)
-    assert bounds.last_words(parser) == b"", "an answer is under way"
+    assert bounds.exceeds_bounds(parser)
+    assert bounds.closing_response(parser) == b"", "an answer is under way"
 
 
 def test_the_parser_is_the_last_layer_of_a_connection(context: Context) -> None:
     parser = Http1Client(context)
-    assert bounds.parser_of(parser) is parser
-    assert bounds.parser_of(Http2Server(context)) is None
-    assert bounds.parser_of(None) is None
+    assert bounds.http1_parser(parser) is parser
+    assert bounds.http1_parser(Http2Server(context)) is None
+    assert bounds.http1_parser(None) is None
 
 
 def test_what_waits_for_a_paused_stream_is_counted(context: Context) -> None:
@@ -70,7 +70,7 @@ def test_what_waits_for_the_window_is_counted_by_stream(context: Context) -> Non
 
 
 def test_an_answer_goes_on_as_fast_as_its_window_opens_where_the_share_is_used_up(context: Context) -> None:
-    share = 2 * bounds.LEAST_BYTES
+    share = 2 * bounds.MIN_SHARE_BYTES
     client = Http2Server(context)
     peer = h2.connection.H2Connection()
     peer.initiate_connection()

@@ -5,17 +5,17 @@ import h2.connection
 import h2.exceptions
 import pytest
 
-from bestbefore.addon.proxy.mitm.http2 import RESETS, RESETS_PER_S, Allowance, CountingConnection
+from bestbefore.addon.proxy.mitm.http2 import RESETS, RESETS_PER_S, CountingConnection, TokenBucket
 
 PSEUDO = [(":method", "GET"), (":scheme", "https"), (":authority", "a"), (":path", "/")]
 
 
 def test_an_allowance_grows_again_with_time() -> None:
-    allowance = Allowance(2, 10)
-    assert [allowance.take(0.0) for _ in range(3)] == [True, True, False]
-    assert [allowance.take(0.1) for _ in range(2)] == [True, False]
-    assert allowance.take(-100.0) is False, "a clock that is set back gives nothing"
-    assert [allowance.take(1000.0) for _ in range(3)] == [True, True, False]
+    bucket = TokenBucket(2, 10)
+    assert [bucket.take(0.0) for _ in range(3)] == [True, True, False]
+    assert [bucket.take(0.1) for _ in range(2)] == [True, False]
+    assert bucket.take(-100.0) is False, "a clock that is set back gives nothing"
+    assert [bucket.take(1000.0) for _ in range(3)] == [True, True, False]
 
 
 def test_resets_end_the_connection_only_if_they_are_many_at_once() -> None:

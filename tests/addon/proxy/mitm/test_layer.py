@@ -30,7 +30,7 @@ async def content(error: Exception | None) -> AsyncGenerator[bytes]:
 class Gateway:
     """Gives one answer, whose content comes in pieces and may end in an error."""
 
-    announce = False
+    uses_hooks = False
 
     def __init__(self, error: Exception | None, *before: Head) -> None:
         self.before = before
@@ -45,7 +45,7 @@ class Gateway:
 
     limits = DEFAULT_LIMITS
 
-    def takes(self, *_: Any, **__: Any) -> bool:
+    def handles(self, *_: Any, **__: Any) -> bool:
         return True
 
     def refusal(self, *_: Any) -> None:

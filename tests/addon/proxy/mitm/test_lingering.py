@@ -40,8 +40,8 @@ async def test_what_is_not_taken_is_dropped_after_a_while(
     ours, _ = transport
     ours.write(bytes(10 << 20))
     made, client = opened(monkeypatch, ours)
-    made.left(client)
-    made.left(client)
+    made.closed(client)
+    made.closed(client)
     assert ours.get_write_buffer_size()
     await asyncio.sleep(0.2)
     assert not ours.get_write_buffer_size()
@@ -53,7 +53,7 @@ async def test_what_is_taken_is_sent_to_its_end(
     ours, peer = transport
     ours.write(b"the end")
     made, client = opened(monkeypatch, ours)
-    made.left(client)
+    made.closed(client)
     await asyncio.sleep(0)
     peer.settimeout(PATIENCE_S)
     assert await asyncio.to_thread(peer.recv, 100) == b"the end"
@@ -61,4 +61,4 @@ async def test_what_is_taken_is_sent_to_its_end(
 
 
 def test_what_is_not_known_is_passed_over() -> None:
-    Lingering().left(tflow.tclient_conn())
+    Lingering().closed(tflow.tclient_conn())
