@@ -51,13 +51,13 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     # mitmproxy is imported only here: `bestbefore proxy --help` need not wait for it.
     from bestbefore.addon.admin.server import AdminAddressError
     from bestbefore.addon.prefetcher.prefetcher import Prefetcher
-    from bestbefore.addon.proxy.allocator import keep_little
+    from bestbefore.addon.proxy.allocator import limit_retained
     from bestbefore.addon.proxy.mitm.master import make_master
     from bestbefore.addon.proxy.service import Service
     from bestbefore.addon.proxy.start_error import StartError
     from bestbefore.addon.store.backend.interface import StoreInputError, StoreUnusableError
 
-    keep_little()
+    limit_retained()
     try:
         service = Service(watch, clock, log_requests=not quiet, companion=Prefetcher)
     except (OSError, ValueError) as error:  # the file of credentials

@@ -265,7 +265,7 @@ def _asking(
     return Ask(request, replace(request, fields=marked(fields, site)), fwd, detail, chosen, candidates)
 
 
-def on_untouched(request: Request, site: Site) -> Ask | Refuse:
+def on_passed_through(request: Request, site: Site) -> Ask | Refuse:
     """Decide on a request for a host under passthrough."""
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)

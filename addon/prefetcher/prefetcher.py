@@ -56,7 +56,7 @@ class Prefetcher:
         """Begin, if the configuration says so."""
         settings = self._settings = self._configured()
         service, clock = self._service, self._service.clock
-        service.exchanges.counts_wants = settings.enabled
+        service.exchanges.counts_demand = settings.enabled
         service.metrics.prefetch.enabled(settings.budget.per_day if settings.enabled else 0.0)
         if not settings.enabled:
             return

@@ -1,1 +1,1 @@
-"""mitmproxy and the network: the layer that answers, the addon, the lean master, the fetch from the origin."""
+"""The running proxy: mitmproxy's side, exchanges, contacts with origins, access, and the service that joins them."""

@@ -1,4 +1,4 @@
-"""Gives memory that is no longer used back to the system, which the C library would keep for later."""
+"""Returns free memory to the system, which the C library would otherwise keep."""
 
 import asyncio
 import ctypes
@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
 MAPPED_FROM_BYTES = 128 * 1024
-"""Blocks from this size on are mapped one by one, and so are gone when they are freed. (The C library raises this by
-itself to 32 MiB as soon as larger blocks are freed, and then keeps them.)"""
+"""Blocks of at least this size are mapped one by one, so that freeing them returns the memory. (By default the C
+library raises this threshold up to 32 MiB as larger blocks are freed.)"""
 ARENAS = 2
 EVERY_S = 10.0
 """Real seconds."""
@@ -26,22 +26,22 @@ def _function(name: str) -> Callable[..., int] | None:
     return found
 
 
-def keep_little() -> None:
-    """Tell the allocator to keep little of what is freed. To be called before there are threads."""
+def limit_retained() -> None:
+    """Configure the allocator to keep little free memory. Must be called before threads are started."""
     mallopt = _function("mallopt")
     if mallopt is not None:
         mallopt(_M_MMAP_THRESHOLD, MAPPED_FROM_BYTES)
         mallopt(_M_ARENA_MAX, ARENAS)
 
 
-def give_back() -> None:
-    """Give back what is free, wherever in the heap. It takes a millisecond or a few."""
+def release_free() -> None:
+    """Return free memory from all of the heap to the system. Takes a few milliseconds."""
     trim = _function("malloc_trim")
     if trim is not None:
         trim(0)
 
 
-async def give_back_regularly(is_idle: Callable[[], bool]) -> None:
+async def release_free_regularly(is_idle: Callable[[], bool]) -> None:
     """Free reference cycles while the proxy is idle, and give back free memory, every `EVERY_S`, until cancelled.
 
     Connections and requests end as reference cycles. Python frees those only when enough new objects are made, which an
@@ -52,4 +52,4 @@ async def give_back_regularly(is_idle: Callable[[], bool]) -> None:
         await asyncio.sleep(EVERY_S)
         if is_idle():
             gc.collect()
-        await asyncio.to_thread(give_back)
+        await asyncio.to_thread(release_free)

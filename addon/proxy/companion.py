@@ -1,16 +1,16 @@
-"""The interface of what the proxy starts and stops with itself: it lies in a higher layer."""
+"""The interface of a service of a higher layer that the proxy starts and stops with itself."""
 
 from typing import Protocol
 
 
 class Companion(Protocol):
-    """A service beside the proxy, on its store and origins."""
+    """A service that uses the store and origins of a running proxy."""
 
     async def start(self) -> None:
-        """Begin. Store and origin are there, and requests may come at any time."""
+        """Start. Store and origin are open, and requests may already arrive."""
 
     def reconfigured(self) -> None:
-        """The configuration in force is another one."""
+        """Apply a changed configuration."""
 
     async def close(self) -> None:
-        """Stop. Store and origin are still there."""
+        """Stop. Store and origin are still open."""

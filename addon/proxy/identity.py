@@ -10,9 +10,9 @@ SALT_BYTES = 32
 
 
 def read_identity(state: Path) -> tuple[bytes, bytes]:
-    """Return the pseudonym and the salt of the proxy of this state directory; they are created if missing.
+    """Return pseudonym and salt of the proxy with this state directory; create them if missing.
 
-    Both are made at the first start and kept. Raises StartError.
+    Raises StartError.
     """
     try:
         state.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
-"""The parts of mitmproxy of which the proxy is made, imported without the rest of its addons.
+"""The addons of mitmproxy that the proxy uses, imported without the others.
 
-`mitmproxy.addons` imports all of them where any is wanted, and with them Flask, Werkzeug, ldap3 and pyparsing: a sixth
-of the processor time of the proxy's start.
+Importing `mitmproxy.addons` imports all of them, and with them Flask, Werkzeug, ldap3 and pyparsing, which takes a
+sixth of the processor time of the proxy's start.
 """
 
 import importlib
@@ -15,7 +15,7 @@ PACKAGE = "mitmproxy.addons"
 
 @contextmanager
 def without_initialization(package: str) -> Iterator[None]:
-    """Within, modules of a package can be imported without initializing it, which the next import of it then does."""
+    """Allow the import of modules of a package without its `__init__`, which the next import of the package runs."""
     spec = None if package in sys.modules else importlib.util.find_spec(package)
     if spec is None:
         yield

@@ -7,14 +7,14 @@ from bestbefore.addon.config.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class TimeLimits:
-    """The time limits. Each starts again with what it limits; the defaults are those of the configuration."""
+    """The time limits, with the defaults of the configuration. Each is applied anew to each head or read."""
 
     connect_s: float = 10.0
-    """For a connection to an origin, its TLS included."""
+    """For connecting to an origin, including TLS."""
     head_s: float = 10.0
     """For the head of a message, from its first byte to its last."""
     read_s: float = 60.0
-    """For the first byte of an answer, and between two reads of content, in both directions."""
+    """For the first byte of a response, and between two reads of content, in both directions."""
     idle_s: float = 600.0
     """Between two pieces of an event stream, and for data in either direction of a tunnel or an upgraded connection."""
 

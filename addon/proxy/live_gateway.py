@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class LiveGateway:
-    """The gateway (`gateway.Gateway`) of a proxy that runs."""
+    """The implementation of `gateway.Gateway` in a running proxy."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class LiveGateway:
         *,
         uses_hooks: bool,
     ) -> None:
-        """`settings`: those in force when it is called."""
+        """`settings` returns the settings in force."""
         self.uses_hooks = uses_hooks
         self._clock = clock
         self._gate = gate
@@ -56,7 +56,7 @@ class LiveGateway:
         self._settings = settings
 
     def handles(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:
-        """Whether this request is answered here. mitmproxy has tunnels and upgrades, and asks for passwords."""
+        """Whether the gateway answers this request. mitmproxy handles tunnels, upgrades and missing credentials."""
         if request.data.method == b"CONNECT":
             return False
         is_upgrade = not has_content and "upgrade" in request.headers and upgrade_protocols(fields_of(request.headers))
@@ -66,25 +66,25 @@ class LiveGateway:
         return self._gate.admitted(client, request.headers.get("Proxy-Authorization"))
 
     def refusal(self, request: Request, client: Client) -> Answer | None:
-        """The error that answers a request, as it came, which could be read in two ways; None if it could not."""
+        """Return the error response to an ambiguous request, given as received; None if it is not ambiguous."""
         why = misframed(request)
         return self._exchanges.refused(request, client, 400, why) if why else None
 
     def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
-        """The error that answers a request that is not answered otherwise."""
+        """Return an error response to a request."""
         return self._exchanges.refused(request, client, status, detail)
 
     def decide(self, request: Request, client: Client) -> Answer | Pending:
-        """Decide at once as `Exchanges.decide` does."""
+        """Decide as `Exchanges.decide` does."""
         settings = self._settings()
         try:
-            untouched = bool(settings.passthrough) and settings.is_passthrough(request.target.host)
-            return self._exchanges.decide(request, client, untouched=untouched)
+            passes_through = bool(settings.passthrough) and settings.is_passthrough(request.target.host)
+            return self._exchanges.decide(request, client, passes_through=passes_through)
         except Exception:
             return self._fault(request, client)
 
     async def answer(self, pending: Pending, interim: Interim = no_interim, upload: Upload | None = None) -> Answer:
-        """Answer as `Exchanges.answer` does; requests for this proxy itself are refused or shown its pages."""
+        """Answer as `Exchanges.answer` does; requests to the proxy itself get one of its pages or an error."""
         request, client = pending.context.request, pending.client
         if self._gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
@@ -107,19 +107,19 @@ class LiveGateway:
             return self._fault(request, client)
 
     def _fault(self, request: Request, client: Client) -> Answer:
-        """The answer where an error was raised: left to mitmproxy, the client would wait for ever."""
+        """Return the answer after an exception, which mitmproxy would leave unanswered."""
         logger.exception("a request could not be answered: this is a bug in bestbefore")
         return self._exchanges.refused(request, client, 500, "fault")
 
     async def _purge(self, request: Request, client: Client) -> Answer:
-        """Remove the copies of the request's own target. For hosts and patterns there is a command."""
+        """Remove the copies of the request's target (the command `purge` also takes hosts and patterns)."""
         url = request.target.url
         address = peer_of(client)
         if not self._gate.access.purges(address, request.fields):
             status, text = 403, "PURGE is for programs of this machine, and for no web page"
         else:
             had_copies = bool((await self._store.copies(url)).copies)
-            self._store.drop(url)  # what is on its way too, so also where there is no copy yet
+            self._store.drop(url)  # also without a copy: one may be being fetched
             await self._store.flush()
             status, text = (200, f"purged {url}") if had_copies else (404, f"there is no copy of {url}")
             logger.info("%s: %s", address, text)
@@ -144,7 +144,7 @@ class LiveGateway:
         return limits_of(self._settings())
 
     def share_bytes(self) -> int:
-        """Return how many bytes may wait on one connection, by how many connections there are."""
+        """Return how many bytes may be buffered for one connection, given the number of connections."""
         return self._budget.share_bytes(transports.client_count(), bounds.MIN_SHARE_BYTES, bounds.WAITING_BYTES)
 
     def now(self) -> float:

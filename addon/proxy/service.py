@@ -1,4 +1,4 @@
-"""The running proxy: its parts, put together, started and stopped in the right order."""
+"""The service: creates the parts of the proxy, and starts and stops them in the right order."""
 
 import asyncio
 import logging
@@ -30,7 +30,7 @@ from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.descriptors import raised_limit
 from bestbefore.addon.proxy.access.passed_through import PassedThrough
 from bestbefore.addon.proxy.access.trust import targeted, trust
-from bestbefore.addon.proxy.allocator import give_back_regularly
+from bestbefore.addon.proxy.allocator import release_free_regularly
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.identity import read_identity
@@ -58,9 +58,9 @@ CA_FILE = "mitmproxy-ca-cert.pem"
 
 
 class Service:
-    """The parts of a running proxy, put together.
+    """The parts of a running proxy.
 
-    Started before the first request, stopped after the last; once it is started, its `gateway` answers requests.
+    It is started before the first request and stopped after the last. Once started, its `gateway` answers requests.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Service:
         self.clock = clock
         self.ready = False
         self.uses_hooks = uses_hooks
-        """Whether other addons listen, so that each exchange must be shown to them as a flow."""
+        """Whether mitmproxy has other addons, so that each exchange must pass through their hooks as a flow."""
         self.metrics = Metrics(lambda: self._store.status())
         self.summary = Summary(clock.monotonic())
         self._watch = watch
@@ -93,7 +93,7 @@ class Service:
     def from_options(
         cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion] | None = None
     ) -> Self:
-        """Make a service for a stock mitmproxy, from its options; raises ValueError with a message for the user."""
+        """Create a service for a stock mitmproxy from its options. Raises ValueError with a message for the user."""
         given = dict(options)
         file = given.pop("config", None)
         try:
@@ -132,10 +132,10 @@ class Service:
         """The URL of the metrics, once started."""
         return None if self._admin is None else self._admin.url
 
-    # Life.
+    # Start and stop.
 
     async def start(self) -> None:
-        """Open the store and the admin address. Raises StartError, and what these raise for the user."""
+        """Open the store and the admin address. Raises StartError and their errors, with a message for the user."""
         settings = self.settings
         identity, salt = read_identity(settings.state)
         site = Site(
@@ -225,7 +225,7 @@ class Service:
             self._writer = Writer(sys.stdout)
             if self._log_requests:
                 self._log = RequestLog(sys.stdout, self._writer)
-        for work in (self._reload(), self._sum_up(), give_back_regularly(lambda: admission.exchanges == 0)):
+        for work in (self._reload(), self._log_summaries(), release_free_regularly(lambda: admission.exchanges == 0)):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)
         self.ready = True
@@ -244,11 +244,11 @@ class Service:
         return bundle
 
     async def stop(self) -> None:
-        """Write what was learnt, and close everything. Does no harm if the start has failed half-way."""
+        """Write pending data, and close everything. Also valid after a failed start."""
         self.ready = False
         await self._closing.aclose()
         if self._writer is not None:
-            if self.gate.own_ports:  # else no client was ever answered
+            if self.gate.own_ports:  # else no client was answered
                 self._writer.write(self.summary.render(self.clock.now(), self.clock.monotonic()))
             self._writer.close()
 
@@ -280,7 +280,7 @@ class Service:
         if need_restart:
             logger.warning("changes that need a restart: %s", ", ".join(need_restart))
 
-    async def _sum_up(self) -> None:
+    async def _log_summaries(self) -> None:
         while True:
             await asyncio.sleep(SUMMARY_EVERY_S)
             now = self.clock.monotonic()
@@ -288,29 +288,29 @@ class Service:
                 self._writer.write(self.summary.render(self.clock.now(), now))
             self.summary.start_period(now)
 
-    # What the hooks ask.
+    # For the hooks.
 
-    def closed(self, connection: Connection) -> None:
-        """mitmproxy is done with a connection: a client's, or one to an origin that it opened for a client."""
+    def connection_closed(self, connection: Connection) -> None:
+        """Forget a connection that mitmproxy has closed: a client's, or one to an origin."""
         self.gate.closed(connection.id)
         self.lingering.closed(connection)
 
     @property
     def site(self) -> Site:
-        """The settings that enter decisions."""
+        """The settings of the whole proxy on which decisions depend."""
         return self._exchanges.site
 
-    def passed(self, forwarded: ForwardedRequest, head: Head) -> Head:
-        """The head of a response that mitmproxy passes on."""
+    def forwarded_head(self, forwarded: ForwardedRequest, head: Head) -> Head:
+        """Return the head of a response that mitmproxy forwards, as the client gets it."""
         return upgrade_response_head(forwarded, head, self.clock.now(), self.site)
 
-    def passed_on(self, forwarded: ForwardedRequest, client: Client, status: int, *, complete: bool) -> None:
-        """The exchange that mitmproxy forwarded is over."""
+    def record_forwarded(self, forwarded: ForwardedRequest, client: Client, status: int, *, complete: bool) -> None:
+        """Record an exchange that mitmproxy forwarded."""
         entry = self._entry(forwarded, client, status)
         self._answered(replace(entry, outcome=Outcome.BYPASS, reason=forwarded.why, contact=True, complete=complete))
 
-    def refused(self, forwarded: ForwardedRequest, client: Client, status: int) -> None:
-        """Record a request that was answered with an error of ours instead of being forwarded."""
+    def record_refused(self, forwarded: ForwardedRequest, client: Client, status: int) -> None:
+        """Record a request that was refused instead of forwarded."""
         self._answered(self._entry(forwarded, client, status))
 
     def _entry(self, forwarded: ForwardedRequest, client: Client, status: int) -> Answered:
@@ -326,12 +326,12 @@ class Service:
         )
 
     def _drop_all(self, urls: Sequence[str]) -> None:
-        """Remove the copies of objects whose answers may have been those of others."""
+        """Remove the copies of objects whose stored responses may belong to other requests."""
         self.metrics.unexpected_data()
         for url in urls:
             self._store.drop(url)
 
-    # What is shown.
+    # Logs and metrics.
 
     def _answered(self, answered: Answered) -> None:
         self.metrics.add(answered)

@@ -1,4 +1,4 @@
-"""The error that keeps a proxy from starting."""
+"""The error that prevents the start of the proxy."""
 
 
 class StartError(Exception):

@@ -1,7 +1,7 @@
-"""The state beside the store by which a worker decides for its clients, made in one place.
+"""The state outside the store by which a worker decides for its clients, created in one place.
 
-docs/state.md says of each part whom it holds for. Where several workers serve one port, what they are to share is
-replaced here, and nowhere else.
+docs/state.md gives the scope of each part. Where several workers serve one port, the parts that they share are replaced
+here, and nowhere else.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 
 @dataclass(frozen=True, slots=True)
 class WorkerState:
-    """The state of a worker: what it has seen of clients and origins, and how much it may take up."""
+    """The state of a worker: clients, origins and bounds on resources."""
 
     gate: Gate
     admission: Admission
@@ -34,9 +34,10 @@ class WorkerState:
     def of(
         cls, settings: Settings, descriptors: int, monotonic: Callable[[], float], count: Callable[[str], None]
     ) -> Self:
-        """Make that of one worker. Raises what `Gate` raises.
+        """Create the state of one worker. Raises the errors of `Gate`.
 
-        `descriptors`: how many the process may have. `count` is called for each request or connection refused.
+        `descriptors`: how many file descriptors the process may open. `count` is called for each refused request or
+        connection.
         """
         admission = Admission(descriptors, settings.in_flight_max, monotonic, count)
         return cls(

@@ -1,1 +1,1 @@
-"""The exchange: one request, from the decision to its answer."""
+"""The exchange: one request, from the decision to the answer."""

@@ -1,4 +1,4 @@
-"""The answer to a client, and the record of it."""
+"""The answer to a client."""
 
 import math
 from collections.abc import AsyncGenerator, Callable
@@ -14,17 +14,17 @@ class Answer:
     head: Head
     body: bytes = b""
     chunks: AsyncGenerator[bytes] | None = None
-    """If set, the content comes from here (`body` is empty), as it arrives from the origin or a file."""
+    """If set, yields the content (`body` is empty), as it arrives from the origin or a file."""
     sent: Callable[[int, bool], None] | None = None
-    """Called once at the end with the bytes of content sent, and whether all of them were."""
+    """Called once at the end with the bytes of content sent, and whether the content is complete."""
     is_refusal: bool = False
     """Whether it is an error of the proxy's own."""
 
     release: list[Callable[[], object]] = field(default_factory=list)
-    """Called at the end, however it ends: closing `chunks` would not do where nothing was ever read from it."""
+    """Called at the end, after success or failure. Closing `chunks` is not enough: it may never have been read from."""
 
     def finish(self, sent_bytes: int, *, complete: bool) -> None:
-        """Report how sending ended, and release what it held."""
+        """Report how sending ended, and release the resources of the answer."""
         while self.release:
             self.release.pop()()
         if self.sent is not None:

@@ -1,4 +1,4 @@
-"""Background tasks of exchanges: they go on although the client may be gone."""
+"""Background tasks of exchanges, which continue after the client has disconnected."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""A contact with the origin: the question is sent, and the engine interprets the answer."""
+"""Contacts with the origin: a request is sent, and the engine interprets the response."""
 
 from dataclasses import replace
 
@@ -22,12 +22,12 @@ from bestbefore.addon.engine.response import (
 )
 from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.collecting import Collecting, prospect
+from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
+from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, next_decision
 from bestbefore.addon.proxy.exchange.context import Contact
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
-from bestbefore.addon.proxy.exchange.flight import Arrived, Crashed, Flight
-from bestbefore.addon.proxy.exchange.relaying import Relaying
-from bestbefore.addon.proxy.exchange.sending import Present, Sending
+from bestbefore.addon.proxy.exchange.flight import CopyResult, FailedResult, Flight
+from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated
@@ -36,7 +36,7 @@ from bestbefore.addon.store.store import Store
 
 
 class Contacts:
-    """Sends questions to the origin, and makes answers of what it says."""
+    """Sends requests to the origin, and makes answers of its responses."""
 
     def __init__(
         self,
@@ -44,26 +44,26 @@ class Contacts:
         store: Store,
         origin: Source,
         evaluator: ExpiryEvaluator,
-        present: Present,
-        sending: Sending,
+        active: ActiveConfig,
+        answers: AnswerBuilder,
         stored: StoredContent,
-        collecting: Collecting,
-        relaying: Relaying,
+        collector: AnswerCollector,
+        relayer: AnswerRelayer,
         new_objects: NewObjects,
     ) -> None:
         self._clock = clock
         self._store = store
         self._origin = origin
         self._evaluator = evaluator
-        self._present = present
-        self._sending = sending
+        self._active = active
+        self._answers = answers
         self._stored = stored
-        self._collecting = collecting
-        self._relaying = relaying
+        self._collector = collector
+        self._relayer = relayer
         self._new_objects = new_objects
 
     async def answer(self, contact: Contact, flight: Flight) -> Answer:
-        """The answer to a question, after one contact or two; those who wait for it join the flight."""
+        """Return the answer, after one contact or two. The flight shares the answer with joined requests."""
         context, ask, rule = contact.context, contact.ask, contact.rule
         context.contact, context.validation = True, ask.chosen is not None
         if ask.bypass:
@@ -73,18 +73,18 @@ class Contacts:
                 ask.sent, reach=context.reach, interim=contact.interim, upload=contact.upload
             )
         except OriginError as error:
-            flight.land(Crashed(error))
+            flight.set_result(FailedResult(error))
             return await self.failed(contact, error)
         context.origin_status = fetched.head.status
         context.encoding = fetched.head.fields.get("content-encoding") or ""
         for url in invalidated(ask.request, fetched.head):
             self._store.drop(url)
         times = Times(fetched.request_time_s, fetched.response_time_s)
-        decision = on_response(ask, fetched.head, times, rule, self._present.site)
+        decision = on_response(ask, fetched.head, times, rule, self._active.site)
         if isinstance(decision, Relay):
             relay = await self._admitted(decision, contact, fetched)
             try:
-                return await self._relaying.answer(contact, fetched, relay, flight)
+                return await self._relayer.answer(contact, fetched, relay, flight)
             except OriginError as error:
                 return await self.failed(contact, error)
         fetched.close()
@@ -92,11 +92,11 @@ class Contacts:
             return await self.answer(contact.without_conditions(), flight)
         if isinstance(decision, Fallback):
             answer = await self._fallback(contact, decision, fetched.head.status)
-            return answer or self._sending.refused(context, Failure.MALFORMED.status, Failure.MALFORMED)
+            return answer or self._answers.refused(context, Failure.MALFORMED.status, Failure.MALFORMED)
         return await self._confirmed(contact, decision, flight)
 
     async def _admitted(self, relay: Relay, contact: Contact, fetched: Fetched) -> Relay:
-        """Return what to do with an answer, by what is known of its object and of where it came from."""
+        """Return the decision on a response, adjusted for its object's history and the address that it came from."""
         target = contact.ask.request.target
         if is_for_good(relay.head):
             record = await self._store.record(target.url)
@@ -109,28 +109,28 @@ class Contacts:
         return replace(relay, draft=replace(relay.draft, local=fetched.local, range=fetched.range))
 
     async def failed(self, contact: Contact, error: OriginError) -> Answer:
-        """The answer where the origin gave none: from a copy, or an error of our own."""
+        """Return the answer after a failure of the origin: a stale copy, or an error."""
         fallback = on_failure(contact.ask, contact.rule, self._clock.now())
         answer = None if fallback is None else await self._fallback(contact, fallback, None)
-        return answer or self._sending.refused(contact.context, error.failure.status, error.failure, str(error))
+        return answer or self._answers.refused(contact.context, error.failure.status, error.failure, str(error))
 
     async def _fallback(self, contact: Contact, fallback: Fallback, status: int | None) -> Answer | None:
-        """Serve a copy in place of the answer that the origin did not give."""
+        """Return a stale copy as the answer; None if its content is gone."""
         body = await self._stored.of(fallback.copy)
         if body is None:
             return None
         context, reuse = contact.context, fallback.reuse
         context.outcome, context.reason, context.ttl_s = Outcome.STALE, reuse.reason, reuse.ttl_s
         member = cache_status.forwarded(contact.ask.fwd, fwd_status=status, ttl_s=reuse.ttl_s, detail=reuse.reason)
-        return self._sending.from_copy(context, fallback.copy, body, member)
+        return self._answers.from_copy(context, fallback.copy, body, member)
 
     async def _confirmed(self, contact: Contact, decision: Confirmed, flight: Flight) -> Answer:
-        """Serve the copy that the origin says is current."""
+        """Return the copy that the origin has confirmed as the answer."""
         context, ask, rule, copy = contact.context, contact.ask, contact.rule, decision.copy
         body = await self._stored.of(copy)
         if body is None:
             return await self.answer(contact.without_conditions(), flight)
-        learnt = await self._collecting.learn(
+        learnt = await self._collector.learn(
             observed_unchanged(ask.request, copy, rule, decision.reported), context
         )
         is_kept = decision.keep is Keep.RENEWED
@@ -138,11 +138,11 @@ class Contacts:
             copy = await self._evaluator.evaluated(copy, learnt.record, rule)
             for renewed in (copy, *decision.others):
                 self._store.put(renewed, None)
-            flight.land(Arrived(copy, body))
+            flight.set_result(CopyResult(copy, body))
         elif decision.keep is Keep.DROPPED:
             self._store.drop(copy.url)
-        reason, ttl_s = prospect(ask.request, copy, rule, self._clock.now())
+        reason, ttl_s = next_decision(ask.request, copy, rule, self._clock.now())
         context.outcome, context.reason, context.ttl_s = Outcome.VALIDATED, reason, ttl_s
         context.unnecessary, context.stored = True, is_kept
         member = cache_status.forwarded(ask.fwd, fwd_status=304, ttl_s=ttl_s, stored=is_kept, detail=ask.detail)
-        return self._sending.from_copy(context, copy, body, member)
+        return self._answers.from_copy(context, copy, body, member)

@@ -1,4 +1,4 @@
-"""The context of one request while it is answered: what is gathered for the log, and its question to the origin."""
+"""The context of one request while it is answered: its log record, and its request to the origin."""
 
 from dataclasses import dataclass, replace
 
@@ -16,17 +16,17 @@ from bestbefore.addon.rules import DomainRule
 
 @dataclass(slots=True)
 class RequestContext:
-    """The context of one request, logged when it is over. Its fields mean what those of `Answered` do.
+    """The context of one request, logged when it is over. Its fields have the meaning of those of `Answered`.
 
-    It is written while the request is answered; what is done next goes by what is returned, not by this.
+    It is only written to while the request is answered: no decision reads it.
     """
 
     request: Request
     client: str
     reach: Reach
-    """Which addresses may be connected to for it."""
+    """The addresses to which a contact for this request may connect."""
     started_s: float
-    """Monotonic."""
+    """When the request was received, by the monotonic clock."""
     time_s: float
     outcome: Outcome = Outcome.MISS
     reason: str = ""
@@ -42,19 +42,19 @@ class RequestContext:
     background: bool = False
     would_differ: str = ""
     origin_status: int | None = None
-    """The status of the origin's answer, if there was one."""
+    """The status of the origin's response; None if there was none."""
     learnt: Learnt | None = None
-    """What the contact taught, if it did."""
+    """What was learnt from the contact; None if nothing."""
     feed: str = ""
     spared_bytes: int = 0
 
     @property
     def restricted(self) -> bool:
-        """Whether the client reaches no address of this machine itself."""
+        """Whether the client may not reach addresses of the proxy's own machine."""
         return not self.reach.allows(LOOPBACK)
 
     def answered(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
-        """The record of the request, which ended at `now_s` (monotonic)."""
+        """Return the log record of the request, which ended at `now_s` (monotonic)."""
         return Answered(
             time_s=self.time_s,
             duration_s=now_s - self.started_s,
@@ -84,18 +84,18 @@ class RequestContext:
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """A question to the origin, and what it is asked for."""
+    """A request to the origin, and the request of a client that needs it."""
 
     context: RequestContext
     ask: Ask
     rule: DomainRule
     background: BackgroundTasks
-    """Where the content of the answer is read to its end, whether or not the client is still there."""
+    """Runs the task that reads the content of the response to its end, even if the client disconnects."""
     interim: Interim = no_interim
-    """Who is told of interim responses, which go before the answer."""
+    """Called with each interim response."""
     upload: Upload | None = None
     """The content of the request."""
 
     def without_conditions(self) -> "Contact":
-        """The same question, to be asked again after an answer about none of our copies."""
+        """Return the contact without conditions, to be made again after a 304 that matches no stored copy."""
         return replace(self, ask=unconditional(self.ask))

@@ -1,4 +1,4 @@
-"""The exchanges: one request from its arrival to its answer, by the engine's decisions, with store and origin.
+"""The exchange of one request for its answer, by the engine's decisions, with store and origin.
 
 This is the shell's main path. It decides nothing: `engine` and the policies do.
 """
@@ -13,23 +13,23 @@ from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_request, on_untouched
+from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import is_restricted, peer_of
 from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.collecting import Collecting
+from bestbefore.addon.proxy.exchange.collecting import AnswerCollector
 from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.flight import Flights
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
-from bestbefore.addon.proxy.exchange.joining import Joining
-from bestbefore.addon.proxy.exchange.relaying import Relaying
-from bestbefore.addon.proxy.exchange.sending import Present, Sending
+from bestbefore.addon.proxy.exchange.joining import RequestJoiner
+from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
@@ -45,16 +45,16 @@ from bestbefore.addon.store.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A request that the store or the origin must be asked for, and what is decided on it."""
+    """A request that needs the store or the origin, and the decision on it so far."""
 
     context: RequestContext
     client: Client
     rule: DomainRule
     decision: Decision | Load
     copies: tuple[Copy, ...] = ()
-    """Those that it was decided on."""
-    held: CopySet | None = None
-    """Those that were in memory then."""
+    """The copies on which the decision is based."""
+    in_memory: CopySet | None = None
+    """The copies that were in memory at the decision."""
 
 
 class Exchanges:
@@ -72,80 +72,80 @@ class Exchanges:
         flights: Flights | None = None,
         new_objects: NewObjects | None = None,
     ) -> None:
-        """`budget`: of content in flight; None: there is no bound."""
+        """`budget` bounds the content in flight; None: no bound."""
         self._clock = clock
-        self.counts_wants = False
-        """Whether it is counted who asks for what, for prefetching."""
+        self.counts_demand = False
+        """Whether the requests for each object are counted, for prefetching."""
         self._store = store
-        self._present = Present(rules, site)
-        self._evaluator = ExpiryEvaluator(store, lambda: self._present.rules)
-        self._sending = Sending(clock, self._present, on_answered)
+        self._active = ActiveConfig(rules, site)
+        self._evaluator = ExpiryEvaluator(store, lambda: self._active.rules)
+        self._answers = AnswerBuilder(clock, self._active, on_answered)
         self._background = BackgroundTasks()
         feeds = FeedReader()
         budget = budget or Budget()
         self._stored = StoredContent(store, budget)
-        collecting = Collecting(clock, store, self._evaluator, self._present, feeds, budget)
+        collector = AnswerCollector(clock, store, self._evaluator, self._active, feeds, budget)
         contacts = Contacts(
             clock,
             store,
             origin,
             self._evaluator,
-            self._present,
-            self._sending,
+            self._active,
+            self._answers,
             self._stored,
-            collecting,
-            Relaying(clock, store, self._present, self._sending, collecting, budget),
+            collector,
+            AnswerRelayer(clock, store, self._active, self._answers, collector, budget),
             new_objects or NewObjects(),
         )
-        self._joining = Joining(clock, store, self._present, self._sending, contacts, flights or Flights())
+        self._joiner = RequestJoiner(clock, store, self._active, self._answers, contacts, flights or Flights())
         self._deltas = Deltas(store, feeds)
 
     @property
     def site(self) -> Site:
-        """The settings that enter decisions."""
-        return self._present.site
+        """The settings of the whole proxy on which decisions depend."""
+        return self._active.site
 
     def reconfigured(self, rules: Rules, site: Site) -> None:
         """Apply new rules from the next request on; copies are evaluated again when they are next used."""
-        self._present.rules, self._present.site = rules, site
+        self._active.rules, self._active.site = rules, site
         self._evaluator.forget()
 
     async def close(self) -> None:
-        """End what runs in the background."""
+        """Stop the background tasks."""
         await self._background.close()
 
-    def decide(self, request: Request, client: Client, *, untouched: bool = False) -> Answer | Pending:
-        """Return the answer from a copy in memory, or what is decided without it.
+    def decide(self, request: Request, client: Client, *, passes_through: bool = False) -> Answer | Pending:
+        """Return the answer if a copy in memory gives it, else the pending decision.
 
-        Contacts no origin, and waits for nothing.
+        Does no I/O.
 
-        `untouched`: the request only passes, whatever it is.
+        `passes_through`: the request is forwarded without use of the cache.
         """
         now_s = self._clock.now()
         rule = self._rule(request)
-        if untouched:
-            passing = on_untouched(request, self.site)
-            return Pending(self._context(request, client, now_s), client, rule, passing)
-        held = self._store.hot(request.target.url, request.partition)
+        if passes_through:
+            forwarded = on_passed_through(request, self.site)
+            return Pending(self._context(request, client, now_s), client, rule, forwarded)
+        in_memory = self._store.hot(request.target.url, request.partition)
         copies: tuple[Copy, ...] = ()
         complete = False
-        if held is not None:
-            copies, complete = _visible_to(client, held.copies), held.complete
+        if in_memory is not None:
+            copies, complete = _visible_to(client, in_memory.copies), in_memory.complete
             if any(copy.rule != rule.key for copy in copies):
-                copies, complete = (), False  # they are to be evaluated, which takes time
+                copies, complete = (), False  # their expiry must be evaluated, which needs the store
         decision = on_request(request, copies, rule, self.site, now_s, complete=complete)
         context = self._context(request, client, now_s)
-        if held is not None and isinstance(decision, Serve) and decision.refresh is None:
-            body, fields = held.bodies.get(decision.copy.body.digest), request.fields
-            # Else the answer may be cut, or be given the object's history, and that takes time.
+        if in_memory is not None and isinstance(decision, Serve) and decision.refresh is None:
+            body, fields = in_memory.bodies.get(decision.copy.body.digest), request.fields
+            # Else the answer may become a delta, or get the object's history, which needs the store.
             is_final = feed_delta.A_IM not in fields and not (self.site.reverse and piggyback.WANT in fields)
             if body is not None and is_final:
                 self._count(context)
                 return self._served(context, decision, body)
-        return Pending(context, client, rule, decision, copies, held)
+        return Pending(context, client, rule, decision, copies, in_memory)
 
     async def answer(self, pending: Pending, interim: Interim = no_interim, upload: Upload | None = None) -> Answer:
-        """The answer after asking the store and, if it must be, the origin; interim responses come before it.
+        """Return the answer, from the store or, if necessary, the origin. `interim` gets interim responses.
 
         `upload`: the content of the request.
         """
@@ -158,19 +158,19 @@ class Exchanges:
             body = await self._stored.of(decision.copy)
             if body is not None:
                 if decision.refresh is not None:
-                    refreshing = self._context(request, client, context.time_s, background=True)
-                    self._joining.refresh(Contact(refreshing, decision.refresh, rule, self._background))
+                    background = self._context(request, client, context.time_s, background=True)
+                    self._joiner.refresh(Contact(background, decision.refresh, rule, self._background))
                 answer = self._served(context, decision, body)
                 break
-            # Its content is gone (evicted, say): as if there were no such copy.
-            gone = decision.copy
-            copies = tuple(copy for copy in copies if copy is not gone)
+            # Its content is gone (evicted, for example): decide without this copy.
+            missing = decision.copy
+            copies = tuple(copy for copy in copies if copy is not missing)
             decision = on_request(request, copies, rule, self.site, context.time_s)
         if isinstance(decision, Refuse):
-            return self._sending.refused(context, decision.status, decision.detail)
+            return self._answers.refused(context, decision.status, decision.detail)
         if isinstance(decision, Ask):
-            shown = partial(_pass_interim, interim, self.site)
-            answer = await self._joining.ask(Contact(context, decision, rule, self._background, shown, upload))
+            pass_interim = partial(_pass_interim, interim, self.site)
+            answer = await self._joiner.ask(Contact(context, decision, rule, self._background, pass_interim, upload))
             if decision.bypass:
                 return answer
         if not answer.is_refusal:
@@ -178,46 +178,46 @@ class Exchanges:
         try:
             await self._deltas.shorten(answer, context, rule)
         except OriginError as error:
-            return self._sending.refused(context, 502, error.failure, str(error))
+            return self._answers.refused(context, 502, error.failure, str(error))
         return await self._with_history(answer, request)
 
     def _is_outdated(self, pending: Pending) -> bool:
-        """Whether other copies are in memory now than those that it was decided on."""
-        request, held = pending.context.request, pending.held
-        return held is not None and held is not self._store.hot(request.target.url, request.partition)
+        """Whether the copies in memory have changed since the decision."""
+        request, in_memory = pending.context.request, pending.in_memory
+        return in_memory is not None and in_memory is not self._store.hot(request.target.url, request.partition)
 
     async def prefetch(self, request: Request, reach: Reach) -> RequestContext | None:
-        """Ask the origin for a copy although no client did, and learn and keep what comes as if one had.
+        """Refresh a copy that no client has requested; learn from the response and store it as usual.
 
-        None if there is no copy with a validator that answers this request, or the origin is being asked already.
-        Raises OriginError if the content breaks off.
+        Returns None if there is no copy with a validator that answers this request, or if the object is being fetched
+        already. Raises OriginError if the content is truncated.
         """
         rule = self._rule(request)
-        found = await self._store.copies(request.target.url, request.partition)
-        ask = ask_again(request, found.copies, rule, self.site)
+        copy_set = await self._store.copies(request.target.url, request.partition)
+        ask = ask_again(request, copy_set.copies, rule, self.site)
         if ask is None:
             return None
         context = RequestContext(
             request, "", reach, self._clock.monotonic(), self._clock.now(), background=True
         )
-        return context if await self._joining.prefetch(Contact(context, ask, rule, self._background)) else None
+        return context if await self._joiner.prefetch(Contact(context, ask, rule, self._background)) else None
 
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
-        """An error of our own."""
-        return self._sending.refused(self._context(request, client, self._clock.now()), status, detail, message)
+        """Return an error response of the proxy's own."""
+        return self._answers.refused(self._context(request, client, self._clock.now()), status, detail, message)
 
     async def _copies(self, request: Request, client: Client, rule: DomainRule) -> tuple[Copy, ...]:
-        found = await self._store.copies(request.target.url, request.partition)
-        return tuple([await self._evaluated(copy, rule) for copy in _visible_to(client, found.copies)])
+        copy_set = await self._store.copies(request.target.url, request.partition)
+        return tuple([await self._evaluated(copy, rule) for copy in _visible_to(client, copy_set.copies)])
 
     def _rule(self, request: Request) -> DomainRule:
-        return self._present.rules.rule_for(request.target.host, request.target.path)
+        return self._active.rules.rule_for(request.target.host, request.target.path)
 
     def _count(self, context: RequestContext) -> None:
-        """Count a request that was answered. Of hosts that do not exist, which clients make up, nothing is kept."""
+        """Count a request that was answered. Failed requests, such as those to invented host names, are not counted."""
         url = context.request.target.url
         self._store.requested(url)
-        if self.counts_wants and _is_for_all(context.request):
+        if self.counts_demand and _is_anonymous(context.request):
             self._store.planning.want(url, range_of(context.client))
 
     def _context(
@@ -228,7 +228,7 @@ class Exchanges:
         return RequestContext(request, peer_of(client), reach, started_s, now_s, background=background)
 
     async def _evaluated(self, copy: Copy, rule: DomainRule) -> Copy:
-        """The copy with the verdict of the present rule: a changed configuration takes effect at its next use."""
+        """Return the copy with the verdict of the current rule: a new configuration applies at a copy's next use."""
         if copy.rule == rule.key:
             return copy
         record = await self._store.record(copy.url)
@@ -242,7 +242,7 @@ class Exchanges:
         context.reason, context.ttl_s = reuse.reason, reuse.ttl_s
         context.would_differ = "validated" if serve.shorten_would_validate else ""
         member = cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
-        return self._sending.from_copy(context, serve.copy, body, member)
+        return self._answers.from_copy(context, serve.copy, body, member)
 
     async def _with_history(self, answer: Answer, request: Request) -> Answer:
         """Add the object's updates for a downstream proxy that asks for them."""
@@ -259,13 +259,13 @@ def _pass_interim(interim: Interim, site: Site, head: Head) -> None:
     interim(heads.interim(head, site))
 
 
-def _is_for_all(request: Request) -> bool:
-    """Return whether a request is bound to no person: a GET without Cookie and credentials."""
+def _is_anonymous(request: Request) -> bool:
+    """Whether a request identifies no user: a GET without Cookie and credentials."""
     return request.method == "GET" and "cookie" not in request.fields and "authorization" not in request.fields
 
 
 def _visible_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
-    """Return the copies less those of this machine itself, for a client that may not reach it."""
+    """Return the copies, without those fetched from this machine if the client may not reach it."""
     if not is_restricted(client) or not any(copy.local for copy in copies):
-        return copies  # these very ones, whose index is kept with them
+        return copies  # the same tuple, with which its index is cached
     return tuple(copy for copy in copies if not copy.local)

@@ -1,4 +1,4 @@
-"""Asks the policy of an object's rule for the expiry of a copy, with the history and the group that it needs."""
+"""Evaluates the expiry of copies by the policy of their domain's rule, with history and group."""
 
 from collections.abc import Callable
 from urllib.parse import urlsplit
@@ -14,29 +14,29 @@ from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
 
-GROUPS_HELD = 4096
+MAX_GROUPS = 4096
 PERMANENTLY = "permanent"
-"""The reason where the origin of a feed has said that it moved, or is gone, for good."""
+"""The reason if a feed has moved, or is gone, permanently."""
 FEED_HINT = "feed-hint"
-"""The reason of an expiry that a feed's own words have moved."""
+"""The reason of an expiry that a hint in the feed has delayed."""
 
 
 class ExpiryEvaluator:
-    """Gives copies their verdicts."""
+    """Evaluates the policy for copies: their expiry and its reason."""
 
     def __init__(self, store: Store, rules: Callable[[], Rules]) -> None:
-        """`rules`: those in force when it is called."""
+        """`rules` returns the rules in force."""
         self._store = store
         self._rules = rules
-        self._groups: LRUCache[str, tuple[int, Group]] = LRUCache(GROUPS_HELD)
+        self._groups: LRUCache[str, tuple[int, Group]] = LRUCache(MAX_GROUPS)
 
     def forget(self) -> None:
-        """The rules have changed: groups have other members now."""
+        """Clear the cached groups, whose members change with the rules."""
         self._groups.clear()
         self._store.regroup()
 
     async def evaluated(self, copy: Copy, record: Record | None, rule: DomainRule) -> Copy:
-        """The copy with the verdict of the rule's policy at the moment at which the copy was current."""
+        """Return the copy with the verdict of the rule's policy at the time when the copy was last current."""
         if record is None:
             return copy.with_verdict(None, "", rule.key)
         if copy.for_good:
@@ -58,9 +58,9 @@ class ExpiryEvaluator:
             counts = await self._store.group(domain, lambda _: True, domain)
         else:
             counts = await self._store.group(f"group {name}", lambda other: self._rules().group_of(other) == name)
-        held = self._groups.get(name or domain)
-        if held is not None and held[0] == counts.generation:
-            return held[1]
+        cached = self._groups.get(name or domain)
+        if cached is not None and cached[0] == counts.generation:
+            return cached[1]
         group = Group.of_hours(counts.updates, counts.starts)
         self._groups[name or domain] = (counts.generation, group)
         return group

@@ -1,4 +1,4 @@
-"""A shared fetch: a contact that others wait for, and its content for all of them."""
+"""A shared fetch: one contact for several requests, and its content for all of them."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -13,84 +13,83 @@ from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 SHARING_PATIENCE_S = 10.0
-"""How long content of unknown length is awaited by those who would share it, before they ask for themselves; real
-seconds."""
+"""How long a joined request waits for content of unknown length before it contacts the origin itself; real seconds."""
 
 
 class Spool:
-    """A spool of content as it comes, read by several at their own pace.
+    """A spool of arriving content for several readers, each at its own speed.
 
-    Up to `limit` bytes are held, as far as there is room for them, so that a slow reader blocks no other and late ones
-    read from the start. Beyond it the writer waits for the readers that there are, and no other can join.
+    Up to `limit` bytes are kept, if the budget allows, so that a slow reader blocks no other and a late one reads from
+    the start. Beyond the limit the writer waits for the present readers, and no other can join.
     """
 
     def __init__(self, limit: int, budget: Budget | None = None) -> None:
         self._limit = limit
         self._content: Content | None = Content(Budget() if budget is None else budget)
-        self._loose = b""
-        """The piece that there was no room for: the readers are waited for."""
+        self._overflow = b""
+        """A piece for which there was no room; the writer waits until all readers have read it."""
         self._size = 0
-        self._shown = 0
-        """So much may be read."""
+        self._published_bytes = 0
+        """Readers may read up to this offset."""
         self._too_large = False
         self._ended = False
         self._error: OriginError | None = None
         self._positions: dict[object, int] = {}
-        self._waiting = 0
-        """Those who will perhaps join once all of it is held."""
-        self._at_end: list[Callable[[], object]] = []
+        self._candidates = 0
+        """How many requests may join once the content is complete."""
+        self._on_end: list[Callable[[], object]] = []
         self._changed = asyncio.Event()
 
     @property
     def size(self) -> int:
-        """How many bytes have come."""
+        """How many bytes have been added."""
         return self._size
 
     @property
     def is_whole(self) -> bool:
-        """Whether a reader that begins now reads everything."""
+        """Whether a reader that joins now can read the whole content."""
         return self._content is not None
 
     @property
     def is_too_large(self) -> bool:
-        """Whether not all of it is held."""
+        """Whether the content exceeds the limit or the budget."""
         return self._too_large
 
     @property
     def body(self) -> bytes | UnlinkedFile | None:
-        """Return all that came, which is not copied again; None if there was no room for it."""
+        """Return the content received so far, without copying it; None if there was no room for it."""
         return None if self._content is None or self._too_large else self._content.body()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._changed.set()
         self._changed = asyncio.Event()
 
     async def add(self, chunk: bytes) -> None:
-        """Add a piece, which is not read before `show`."""
+        """Add a piece, which readers get after `publish`."""
         content = None if self._size + len(chunk) > self._limit or self._too_large else self._content
         if content is None or not await content.add(chunk):
-            self._too_large, self._loose = True, chunk
+            self._too_large, self._overflow = True, chunk
         self._size += len(chunk)
 
-    async def show(self) -> bool:
-        """Let what was added be read. False if continuing is of no use: there is no room for it, and no reader."""
-        self._shown = self._size
-        self._tell()
+    async def publish(self) -> bool:
+        """Let readers read the added pieces. False if there is neither room nor a reader: reading on is useless."""
+        self._published_bytes = self._size
+        self._notify()
         if not self._too_large:
             return True
         while any(position < self._size for position in self._positions.values()):
             await self._changed.wait()
-        self._content, self._loose = None, b""
+        self._content, self._overflow = None, b""
         return bool(self._positions)
 
     async def write(self, chunk: bytes) -> bool:
-        """Add a piece and show it."""
+        """Add a piece and publish it."""
         await self.add(chunk)
-        return await self.show()
+        return await self.publish()
 
-    async def settled(self, patience_s: float | None = None) -> bool:
-        """Wait until all of it is held; False if it is too large for that, or takes longer."""
-        self._waiting += 1
+    async def is_collected(self, patience_s: float | None = None) -> bool:
+        """Wait until the content is complete; False if it is too large, or takes longer than `patience_s`."""
+        self._candidates += 1
         try:
             async with asyncio.timeout(patience_s):
                 while not self._ended and not self._too_large:
@@ -98,54 +97,54 @@ class Spool:
         except TimeoutError:
             return False
         finally:
-            self._waiting -= 1
+            self._candidates -= 1
         return self._ended and self.is_whole
 
     def raise_error(self) -> None:
-        """Raise the writer's OriginError, if it was cut short by now."""
+        """Raise the writer's OriginError, if it has failed."""
         if self._error is not None:
             raise self._error
 
     def end(self, error: OriginError | None = None) -> None:
-        """End the content; with an error, it was truncated before what was not shown."""
+        """End the content; with an error, it is truncated before the pieces that were not published."""
         self._ended, self._error = True, error
         if error is None:
-            self._shown = self._size
-        self._tell()
-        for call in self._at_end:
+            self._published_bytes = self._size
+        self._notify()
+        for call in self._on_end:
             call()
-        self._at_end.clear()
+        self._on_end.clear()
         self._release_if_unread()
 
     def _release_if_unread(self) -> None:
-        """Release the content once it is read: other references to this may last long."""
-        if self._ended and not self._positions and not self._waiting:
-            self._content, self._loose = None, b""
+        """Release the content when nothing will read it: other references to this spool may last long."""
+        if self._ended and not self._positions and not self._candidates:
+            self._content, self._overflow = None, b""
 
-    def at_end(self, call: Callable[[], object]) -> None:
-        """Call this when there is no more to come; at once, if that is so already."""
+    def on_end(self, call: Callable[[], object]) -> None:
+        """Call a function at the end of the content; at once if it has ended."""
         if self._ended:
             call()
         else:
-            self._at_end.append(call)
+            self._on_end.append(call)
 
     def join(self) -> object:
-        """A new reader, for `read`. It counts from now on, until it has read everything or leaves."""
+        """Return a new reader, for `read`. The writer waits for it until it has read everything or leaves."""
         reader = object()
         self._positions[reader] = 0
         return reader
 
     async def read(self, reader: object) -> AsyncGenerator[bytes]:
-        """The pieces from the first on, as they come. Raises the writer's OriginError where it was cut short."""
+        """Yield all pieces, as they arrive. Raises the writer's OriginError if the content is truncated."""
         try:
             while True:
                 at = self._positions[reader]
-                if at < self._shown:
+                if at < self._published_bytes:
                     chunk = await self._piece(at)
                     if reader not in self._positions:
                         return
                     self._positions[reader] = at + len(chunk)
-                    self._tell()
+                    self._notify()
                     yield chunk
                 elif self._ended:
                     if self._error is not None:
@@ -157,9 +156,9 @@ class Spool:
             self.leave(reader)
 
     async def _piece(self, at: int) -> bytes:
-        begins = self._size - len(self._loose)
-        if self._loose and at >= begins:
-            return self._loose[at - begins :]
+        start = self._size - len(self._overflow)
+        if self._overflow and at >= start:
+            return self._overflow[at - start :]
         assert self._content is not None
         try:
             chunk = await self._content.read(at)
@@ -167,72 +166,72 @@ class Spool:
             raise ConnectionError(f"a temporary file cannot be read: {error.strerror}") from error
         if not chunk:
             raise ConnectionError("a temporary file is shorter than it was")
-        return chunk[: self._shown - at]
+        return chunk[: self._published_bytes - at]
 
     def leave(self, reader: object) -> None:
-        """Remove this reader, which reads no more; once is enough."""
+        """Remove a reader. A second call does nothing."""
         self._positions.pop(reader, None)
         self._release_if_unread()
-        self._tell()
+        self._notify()
 
 
 @dataclass(frozen=True, slots=True)
-class Arriving:
-    """The outcome that the answer may be shared; its content is still coming."""
+class StreamingResult:
+    """The result that the response may be shared while its content is still arriving."""
 
     copy: Copy
     spool: Spool
     fits: bool
-    """Whether all of it can be held, as its length tells. Else the writer may have to wait for the slowest reader."""
+    """Whether the announced length is within the limit. Else the writer may have to wait for the slowest reader."""
 
     async def can_be_joined(self) -> bool:
-        """Whether one more may read it: at once if it fits, else when it is complete, if that is soon."""
-        return self.spool.is_whole if self.fits else await self.spool.settled(SHARING_PATIENCE_S)
+        """Whether another reader may join: at once if the content fits, else if it is complete soon."""
+        return self.spool.is_whole if self.fits else await self.spool.is_collected(SHARING_PATIENCE_S)
 
 
 @dataclass(frozen=True, slots=True)
-class Arrived:
-    """The copy was confirmed."""
+class CopyResult:
+    """The result that a copy can answer: it was confirmed, or has arrived completely."""
 
     copy: Copy
     body: Body
 
 
 @dataclass(frozen=True, slots=True)
-class Crashed:
-    """The outcome that there was no answer."""
+class FailedResult:
+    """The result that the contact failed."""
 
     error: OriginError
 
 
-type Landing = Arriving | Arrived | Crashed | None
-"""How a flight ends for those who wait; None: it is of no use to them, each has to ask for itself."""
+type FlightResult = StreamingResult | CopyResult | FailedResult | None
+"""The result of a flight for the requests that joined it; None: each must contact the origin itself."""
 
 
 class Flight:
-    """A contact that is under way."""
+    """A contact in progress, which other requests can join."""
 
     def __init__(self) -> None:
-        self._landed: asyncio.Future[Landing] = asyncio.get_running_loop().create_future()
+        self._result: asyncio.Future[FlightResult] = asyncio.get_running_loop().create_future()
 
-    def land(self, landing: Landing) -> None:
-        """Tell all who wait, at once; only the first call counts."""
-        if not self._landed.done():
-            self._landed.set_result(landing)
+    def set_result(self, result: FlightResult) -> None:
+        """Set the result for all joined requests; only the first call counts."""
+        if not self._result.done():
+            self._result.set_result(result)
 
-    async def landing(self) -> Landing:
-        """Wait for the end. One who stops waiting does not disturb the others."""
-        return await asyncio.shield(self._landed)
+    async def result(self) -> FlightResult:
+        """Wait for the result. Cancelling one waiter does not affect the others."""
+        return await asyncio.shield(self._result)
 
 
 class Flights:
-    """The contacts that can be joined now, by partition and URL."""
+    """The contacts in progress that can be joined, by partition and URL."""
 
     def __init__(self) -> None:
         self._flights: dict[tuple[str, str], Flight] = {}
 
     def of(self, request: Request) -> Flight | None:
-        """The contact whose answer this request may wait for; None if there is none."""
+        """Return the contact that this request may join; None if there is none."""
         return self._flights.get(_key(request))
 
     def begin(self, request: Request) -> Flight:
@@ -241,7 +240,7 @@ class Flights:
         return flight
 
     def end(self, request: Request) -> None:
-        """Remove a contact: it can be joined no more."""
+        """Remove a contact, which can be joined no longer."""
         del self._flights[_key(request)]
 
 

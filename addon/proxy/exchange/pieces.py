@@ -1,4 +1,4 @@
-"""The content of an answer in pieces: from memory, from a file, or as it comes."""
+"""Spans of content, from memory, from a file, or from a stream that is still arriving."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -9,16 +9,16 @@ from bestbefore.addon.rfc9111.conditional.ranges import Piece, Span
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 FILE_CHUNK_BYTES = 64 * 1024
-"""What is read of a file at a time: each client that is slow has so much of it in memory."""
+"""The size of a read from a file. Each slow client holds so much in memory."""
 
 
 def cut(
     content: bytes | Path | UnlinkedFile | AsyncGenerator[bytes], pieces: Sequence[Piece]
 ) -> bytes | AsyncGenerator[bytes]:
-    """Yield the pieces of what is in memory, in a file, or still coming; of the last, the spans must ascend.
+    """Return these pieces of content. If the content is a stream, the spans must ascend.
 
-    Where there is less than the pieces need, or the file cannot be read any more, reading raises ConnectionError: the
-    client must not take what came for all.
+    If the content is shorter than the spans, or the file cannot be read, reading raises ConnectionError: the client
+    must not take the answer for complete.
     """
     if isinstance(content, bytes):
         return b"".join([content[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in pieces])
@@ -28,7 +28,7 @@ def cut(
 
 
 async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
-    """The file may be unlinked meanwhile. Nothing else of it is read."""
+    """Read only these pieces. The file is opened at once, as it may be unlinked later."""
     try:
         file = await asyncio.to_thread(path.open, "rb", buffering=0)
     except OSError as error:
@@ -68,9 +68,9 @@ async def _from_unlinked(file: UnlinkedFile, pieces: Sequence[Piece]) -> AsyncGe
 
 
 async def _from_stream(chunks: AsyncGenerator[bytes], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
-    """Closes the stream once it has the last of them."""
+    """Yield the pieces of a stream, and close it after the last one."""
     async with aclosing(chunks):
-        chunk, begins = b"", 0  # `begins`: where in the content the chunk does
+        chunk, begins = b"", 0  # `begins`: the offset of the chunk in the content
         for piece in pieces:
             if not isinstance(piece, Span):
                 yield piece

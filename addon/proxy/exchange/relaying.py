@@ -1,4 +1,4 @@
-"""Passes the origin's answer on to the client, and shares its content with those who wait for it."""
+"""Relays the origin's response to the client, and shares its content with joined requests."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import Relay, on_failure, outcome_of
 from bestbefore.addon.proxy.exchange.answer import Answer
+from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.collecting import Collecting, Completed
+from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, Completed
 from bestbefore.addon.proxy.exchange.context import Contact
-from bestbefore.addon.proxy.exchange.flight import Arrived, Arriving, Flight, Spool
-from bestbefore.addon.proxy.exchange.sending import Present, Sending
+from bestbefore.addon.proxy.exchange.flight import CopyResult, Flight, Spool, StreamingResult
 from bestbefore.addon.proxy.feeds.feed_answers import as_feed, is_awaited, read_start, resumed
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.rfc9111.fields import cache_status
@@ -21,44 +21,51 @@ from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.store import Store
 
 FEED_PATIENCE_S = 10.0
-"""How long the content of a feed is awaited whose head is to bear what only all of it tells; real seconds."""
+"""How long the proxy waits for the whole content of a feed from which it computes a field; real seconds."""
 WHOLE_BYTES = 16 * 1024
-"""Content announced to be no larger is read whole before it is sent, which saves two turns of the event loop."""
+"""Content of up to this announced size is read completely before it is sent, which saves two turns of the event
+loop."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Coming:
-    """The content of an answer that can begin."""
+class _Begun:
+    """The content of an answer that can begin to be sent."""
 
     content: bytes | AsyncGenerator[bytes]
     release: Callable[[], object]
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole(_Coming):
-    """Content all of which has come."""
+class _Complete(_Begun):
+    """Content that has arrived completely."""
 
     size: int
     completed: Completed | None
     body: Body | None = None
-    """For others."""
+    """The content for joined requests; None if there was no room for it."""
 
 
-class Relaying:
-    """Makes the answer to a client of that of the origin."""
+class AnswerRelayer:
+    """Makes the answer to a client from the origin's response."""
 
     def __init__(
-        self, clock: Clock, store: Store, present: Present, sending: Sending, collecting: Collecting, budget: Budget
+        self,
+        clock: Clock,
+        store: Store,
+        active: ActiveConfig,
+        answers: AnswerBuilder,
+        collector: AnswerCollector,
+        budget: Budget,
     ) -> None:
         self._clock = clock
         self._store = store
-        self._present = present
-        self._sending = sending
-        self._collecting = collecting
+        self._active = active
+        self._answers = answers
+        self._collector = collector
         self._budget = budget
 
     async def answer(self, contact: Contact, fetched: Fetched, relay: Relay, flight: Flight) -> Answer:
-        """The answer, whose content is collected on the way if it is to be kept. Raises OriginError."""
+        """Return the answer; its content is collected at the same time if it is stored. Raises OriginError."""
         context, ask = contact.context, contact.ask
         if relay.drops:
             self._store.drop(ask.request.target.url)
@@ -70,28 +77,29 @@ class Relaying:
         context.stored, context.unnecessary = stores, outcome is Outcome.VALIDATED
         detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.why_not_stored
         member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
-        head = heads.passed_on(relay.head, self._clock.now(), member, self._present.site)
-        coming = await self._coming(contact, fetched, relay, flight)
-        content = coming.content
-        if isinstance(coming, _Whole):
-            completed = coming.completed
-            if completed is not None and completed.stored and coming.body is not None:
-                flight.land(Arrived(completed.copy, coming.body))
+        head = heads.passed_on(relay.head, self._clock.now(), member, self._active.site)
+        begun = await self._begin(contact, fetched, relay, flight)
+        content = begun.content
+        if isinstance(begun, _Complete):
+            completed = begun.completed
+            if completed is not None and completed.stored and begun.body is not None:
+                flight.set_result(CopyResult(completed.copy, begun.body))
             else:
-                flight.land(None)
+                flight.set_result(None)
             if "content-length" not in head.fields:
-                head = replace(head, fields=head.fields.replaced("Content-Length", str(coming.size)))
-            head, content = as_feed(context, head, content, coming.size, completed.copy if completed else None)
-        # Who was asked for a part and sends the whole either has no parts or finds the client's out of date: to be seen
-        # by the client. And what is not stored may be too long to make anyone wait for a part of it.
-        cuttable = stores and "range" not in ask.sent.fields
-        send = self._sending.arriving if cuttable else self._sending.answer
+                head = replace(head, fields=head.fields.replaced("Content-Length", str(begun.size)))
+            head, content = as_feed(context, head, content, begun.size, completed.copy if completed else None)
+        # An origin that answers a range request with a 200 supports no ranges, or finds the client's validator
+        # outdated; the client must see that. And a response that is not stored may be long before the requested range
+        # begins.
+        may_cut = stores and "range" not in ask.sent.fields
+        send = self._answers.from_origin if may_cut else self._answers.answer
         answer = send(context, head, content)
-        answer.release.append(coming.release)
+        answer.release.append(begun.release)
         return answer
 
-    async def _coming(self, contact: Contact, fetched: Fetched, relay: Relay, flight: Flight) -> _Coming:
-        """The content, as soon as the answer can begin; others may join from then on. Raises OriginError."""
+    async def _begin(self, contact: Contact, fetched: Fetched, relay: Relay, flight: Flight) -> _Begun:
+        """Return the content as soon as the answer can begin; others may join from then on. Raises OriginError."""
         ask, rule, chunks, awaited = contact.ask, contact.rule, fetched.chunks, False
         stores = not relay.why_not_stored
         is_short = not ask.bypass and fetched.length is not None and fetched.length <= WHOLE_BYTES
@@ -102,31 +110,31 @@ class Relaying:
                 start, awaited = await read_start(chunks, relay.head)
                 chunks = resumed(start, chunks)
             if not (stores or awaited):
-                flight.land(None)
+                flight.set_result(None)
                 if is_short:
-                    body, completed = await self._collecting.read(contact, fetched, chunks, relay)
-                    return _Whole(body, release, len(body), completed)
+                    body, completed = await self._collector.read(contact, fetched, chunks, relay)
+                    return _Complete(body, release, len(body), completed)
                 if not must_be_whole:
-                    return _Coming(self._collecting.passed(contact, fetched, chunks, relay), release)
-            spool = Spool(self._present.site.max_cached_body, self._budget)
+                    return _Begun(self._collector.passed(contact, fetched, chunks, relay), release)
+            spool = Spool(self._active.site.max_cached_body, self._budget)
             reader = spool.join()
             content, release = spool.read(reader), lambda: spool.leave(reader)
-            collecting = contact.background.spawn(self._collecting.collect(contact, fetched, chunks, relay, spool))
-            whole = awaited and await spool.settled(FEED_PATIENCE_S)
+            collecting = contact.background.spawn(self._collector.collect(contact, fetched, chunks, relay, spool))
+            whole = awaited and await spool.is_collected(FEED_PATIENCE_S)
             if stores and relay.draft is not None and not whole:
-                flight.land(Arriving(relay.draft, spool, fits=fetched.length is not None))
-            whole = whole or (must_be_whole and await spool.settled())
+                flight.set_result(StreamingResult(relay.draft, spool, fits=fetched.length is not None))
+            whole = whole or (must_be_whole and await spool.is_collected())
             if whole or must_be_whole:
                 spool.raise_error()
-        except BaseException:  # no answer will be there to release it
+        except BaseException:  # there will be no answer that releases the spool
             release()
             raise
         if not whole:
-            return _Coming(content, release)
+            return _Begun(content, release)
         kept = spool.body
-        return _Whole(kept if isinstance(kept, bytes) else content, release, spool.size, collecting.result(), kept)
+        return _Complete(kept if isinstance(kept, bytes) else content, release, spool.size, collecting.result(), kept)
 
     def _must_be_whole(self, contact: Contact, fetched: Fetched) -> bool:
-        """Whether the content is awaited before anything is sent: a copy would stand in for it."""
-        fits = fetched.length is not None and fetched.length <= self._present.site.max_cached_body
+        """Whether the content must be complete before the answer begins, because a copy can replace it on failure."""
+        fits = fetched.length is not None and fetched.length <= self._active.site.max_cached_body
         return fits and on_failure(contact.ask, contact.rule, self._clock.now()) is not None

@@ -1,4 +1,4 @@
-"""The content of stored copies, of which little is in memory."""
+"""The content of stored copies, read with little memory."""
 
 import asyncio
 
@@ -8,20 +8,20 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import Body
 from bestbefore.addon.store.store import Store
 
-AT_A_TIME = 2
-"""How much large content is read at a time: that of a remote server comes whole."""
+MAX_CONCURRENT = 2
+"""How many large contents are read at the same time: a remote server sends each in one reply."""
 
 
 class StoredContent:
-    """Reads content from the store. What is large and does not come as a file is put into one."""
+    """Reads content from the store. Large content that the store does not return as a file is written to one."""
 
     def __init__(self, store: Store, budget: Budget) -> None:
         self._store = store
         self._budget = budget
-        self._reading = asyncio.Semaphore(AT_A_TIME)
+        self._reading = asyncio.Semaphore(MAX_CONCURRENT)
 
     async def of(self, copy: Copy) -> Body | None:
-        """The content of a copy; None if it is gone."""
+        """Return the content of a copy; None if it is gone."""
         if copy.body.size <= MEMORY_BYTES:
             return await self._store.body(copy)
         async with self._reading:

@@ -8,8 +8,8 @@ from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.own_tag import tag_for
 from bestbefore.addon.engine.response import Relay
 from bestbefore.addon.feeds.document import Document
+from bestbefore.addon.proxy.exchange.answer_builder import note_feed
 from bestbefore.addon.proxy.exchange.context import RequestContext
-from bestbefore.addon.proxy.exchange.sending import note_feed
 from bestbefore.addon.proxy.feeds.feeds import begins_feed, is_sent_as_feed, may_be_feed
 from bestbefore.addon.rfc9111.caching.storing import NoStore
 from bestbefore.addon.rfc9111.conditional.validation import is_not_modified, not_modified

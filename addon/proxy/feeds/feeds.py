@@ -14,7 +14,7 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile, whole
 
 logger = logging.getLogger(__name__)
 
-AT_A_TIME = 2
+MAX_CONCURRENT = 2
 """How many feeds are read at the same time, and beside them one of more than `LARGE_BYTES`: a document that is made
 for it takes seconds, and some hundred MB of memory."""
 LARGE_BYTES = 256 * 1024
@@ -57,7 +57,7 @@ class FeedReader:
     """Reads feeds, a few at a time."""
 
     def __init__(self) -> None:
-        self._reading, self._reading_large = asyncio.Semaphore(AT_A_TIME), asyncio.Semaphore(1)
+        self._reading, self._reading_large = asyncio.Semaphore(MAX_CONCURRENT), asyncio.Semaphore(1)
 
     async def read(self, head: Head, content: bytes | UnlinkedFile) -> Document | None:
         """The feed that complete content is, as it was transferred; None if it is none."""

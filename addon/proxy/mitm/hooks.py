@@ -161,13 +161,13 @@ class BestBefore:
     def client_disconnected(self, client: connection.Client) -> None:
         """Forget a client that has disconnected."""
         if self._service is not None:
-            self._service.closed(client)
+            self._service.connection_closed(client)
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Forget a connection to an origin that has ended."""
         if self._service is not None:
             self._service.admission.closed()
-            self._service.closed(data.server)
+            self._service.connection_closed(data.server)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:  # noqa: ARG002
         """Forget a connection to an origin that failed, or was refused."""
@@ -260,7 +260,7 @@ class BestBefore:
         if refusal is not None:
             flow.response = _refusal(*refusal)
         if flow.response is not None:
-            service.refused(forwarded, flow.client_conn, flow.response.status_code)
+            service.record_refused(forwarded, flow.client_conn, flow.response.status_code)
             return
         flow.metadata[FORWARDED] = replace(forwarded, deadline=self._deadline(flow, service))
         flow.request.headers.fields = pairs_of(upgrade_request_fields(received(request), service.site))
@@ -284,7 +284,7 @@ class BestBefore:
             flow.kill()
             return
         response.http_version = "HTTP/1.1"  # the proxy's own version, whatever the origin's is (RFC 9112 2.3)
-        passed = service.passed(forwarded, head)
+        passed = service.forwarded_head(forwarded, head)
         response.reason, response.headers.fields = passed.reason, pairs_of(passed.fields)
         if response.status_code != 101:
             response.stream = True
@@ -293,14 +293,14 @@ class BestBefore:
         """mitmproxy's hook: the exchange is over."""
         forwarded = flow.metadata.get(FORWARDED)
         if isinstance(forwarded, ForwardedRequest) and self._service is not None and flow.response is not None:
-            self._service.passed_on(forwarded, flow.client_conn, flow.response.status_code, complete=True)
+            self._service.record_forwarded(forwarded, flow.client_conn, flow.response.status_code, complete=True)
 
     def error(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: the exchange failed."""
         forwarded = flow.metadata.get(FORWARDED)
         if isinstance(forwarded, ForwardedRequest) and self._service is not None:
             forwarded.answered()
-            self._service.passed_on(forwarded, flow.client_conn, 502, complete=False)
+            self._service.record_forwarded(forwarded, flow.client_conn, 502, complete=False)
 
 
 def _refusal(status: int, message: str, *fields: tuple[str, str]) -> mitmproxy.http.Response:

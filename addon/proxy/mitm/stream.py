@@ -25,7 +25,7 @@ from mitmproxy.proxy.mode_specs import ReverseMode
 from bestbefore.addon.engine.request import MALFORMED_REQUEST, MISDIRECTED, is_one_host, received
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Pending
-from bestbefore.addon.proxy.exchange.interim import Asking, no_interim
+from bestbefore.addon.proxy.exchange.interim import AnswerSequence, no_interim
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.translate import request_of, response_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall, BestbeforeWait
@@ -208,7 +208,7 @@ class CachingStream(HttpStream):
         client = self.context.client
         if not message.is_http2:
             return (yield from self._wait(lambda: self._gateway.answer(pending, no_interim, self.upload)))
-        exchange = Asking(lambda interim: self._gateway.answer(pending, interim, self.upload))
+        exchange = AnswerSequence(lambda interim: self._gateway.answer(pending, interim, self.upload))
         while isinstance(result := (yield from self._wait(exchange.next)), Head):
             if not self._client_is_gone():
                 response = response_of(result, now_s=self._gateway.now())

@@ -5,7 +5,7 @@ import select
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 
-from bestbefore.addon.proxy.exchange.interim import Interim, is_passed_on
+from bestbefore.addon.proxy.exchange.interim import Interim, is_forwarded
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin import reader
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
@@ -264,7 +264,7 @@ class Exchange:
     def _take(self, event: reader.AnswerEvent) -> None:
         match event:
             case reader.Interim(head):
-                if is_passed_on(head.status):
+                if is_forwarded(head.status):
                     self._interim(head)
             case reader.Final():
                 if not self._final.done():

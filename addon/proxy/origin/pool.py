@@ -130,9 +130,9 @@ class Pool:
         """The connection takes the reserved place, until it is closed."""
         self._opening -= 1
         self._open.add(connection)
-        connection.closed.add_done_callback(lambda _: self._gone(key, connection))
+        connection.closed.add_done_callback(lambda _: self._connection_closed(key, connection))
 
-    def _gone(self, key: PoolKey, connection: OriginConnection) -> None:
+    def _connection_closed(self, key: PoolKey, connection: OriginConnection) -> None:
         self._open.discard(connection)
         self._forget(key, connection)
         self._closed.set()

@@ -72,15 +72,15 @@ async def test_it_plans_at_the_start_and_then_when_the_configuration_changes(wor
     world.config.write_text(ENABLED.format(budget=7))
     second = await world.plan(lambda plan: plan.budget_per_day == 7.0)
     assert second.made_s > first.made_s
-    assert world.service.exchanges.counts_wants
+    assert world.service.exchanges.counts_demand
     world.config.write_text(ENABLED.format(budget=7).replace("true", "false"))
-    await until(lambda: not world.service.exchanges.counts_wants)
+    await until(lambda: not world.service.exchanges.counts_demand)
 
 
 async def test_who_is_offline_prefetches_nothing(world: World) -> None:
     await world.plan(lambda _: True)
     world.config.write_text(ENABLED.format(budget=100).replace("[prefetch]", "offline = true\n[prefetch]"))
-    await until(lambda: not world.service.exchanges.counts_wants)
+    await until(lambda: not world.service.exchanges.counts_demand)
     await until(lambda: world.companion._tasks == [])
 
 

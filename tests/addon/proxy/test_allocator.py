@@ -14,15 +14,15 @@ from bestbefore.addon.proxy import allocator
 CODE = """
 from pathlib import Path
 import re
-from bestbefore.addon.proxy.allocator import give_back, keep_little
+from bestbefore.addon.proxy.allocator import release_free, limit_retained
 def resident(): return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
-keep_little()
+limit_retained()
 before = resident()
 held = [bytes(70_000) for _ in range(2000)]
 used = resident()
 keep = held[::200]
 del held
-give_back()
+release_free()
 print(used - before, resident() - before)
 """
 
@@ -51,7 +51,7 @@ async def test_reference_cycles_are_freed_while_the_proxy_is_idle(monkeypatch: p
         return idle
 
     gc.disable()
-    running = asyncio.create_task(allocator.give_back_regularly(is_idle))
+    running = asyncio.create_task(allocator.release_free_regularly(is_idle))
     try:
         await asyncio.sleep(0)
         made = Linked()  # after the start

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bestbefore.addon.proxy.exchange.budget import FILE_TIMES, Budget
+from bestbefore.addon.proxy.exchange.budget import FILES_TO_MEMORY, Budget
 from bestbefore.addon.store.backend.bodies import RESERVE_BYTES
 
 MIB = 1 << 20
@@ -16,7 +16,7 @@ def test_memory_is_taken_and_given_back() -> None:
     budget = Budget(100)
     assert budget.take(60)
     assert not budget.take(60)
-    budget.give(60)
+    budget.release(60)
     assert budget.take(100)
 
 
@@ -31,9 +31,9 @@ def test_files_are_bounded_in_number_and_size(tmp_path: Path) -> None:
     file = budget.open_file()
     assert file is not None
     assert budget.open_file() is None
-    assert budget.take_file(100 * FILE_TIMES)
+    assert budget.take_file(100 * FILES_TO_MEMORY)
     assert not budget.take_file(1)
-    budget.give_file(100 * FILE_TIMES)
+    budget.release_file(100 * FILES_TO_MEMORY)
     del file
     assert budget.open_file() is not None
 

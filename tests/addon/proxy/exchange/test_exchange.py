@@ -58,7 +58,7 @@ async def exchanges(store: Store, origin: Origin) -> AsyncIterator[Exchanges]:
     rules = load_config(None, {"state": "/nowhere"}).rules
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
     made = Exchanges(ManualClock(NOW_S), store, origin, rules, site, lambda _: None)
-    made.counts_wants = True
+    made.counts_demand = True
     yield made
     await made.close()
 
@@ -105,7 +105,7 @@ async def test_what_nobody_answers_is_not_counted(store: Store, exchanges: Excha
 
 
 async def test_without_prefetching_nothing_is_wanted(store: Store, exchanges: Exchanges) -> None:
-    exchanges.counts_wants = False
+    exchanges.counts_demand = False
     await answer_to(request(), client(), exchanges)
     assert await wanted(store) == {}
 
@@ -177,7 +177,7 @@ async def test_the_engine_decides_once_whatever_is_in_memory(
     expected: type,
     known: str,
 ) -> None:
-    rule = exchanges._present.rules.rule_for("example.org", "/page")
+    rule = exchanges._active.rules.rule_for("example.org", "/page")
     if fields is not None:
         stored(store, fields, rule=rule.key)
     if known != "some":

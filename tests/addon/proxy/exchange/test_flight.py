@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.flight import Crashed, Flight, Flights, Spool
+from bestbefore.addon.proxy.exchange.flight import FailedResult, Flight, Flights, Spool
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.rfc9111.message import Request, Target
 
@@ -52,7 +52,7 @@ async def test_what_is_to_be_stored_first_is_read_only_when_it_is_shown() -> Non
     last = asyncio.ensure_future(anext(chunks))
     await asyncio.sleep(0)
     assert not last.done()
-    assert await spool.show()
+    assert await spool.publish()
     assert await last == b"b"
 
 
@@ -137,12 +137,12 @@ async def test_what_was_cut_short_ends_with_the_error_for_all() -> None:
 
 async def test_the_first_landing_counts_and_reaches_all_who_wait() -> None:
     flight = Flight()
-    waiting = [asyncio.create_task(flight.landing()) for _ in range(3)]
+    waiting = [asyncio.create_task(flight.result()) for _ in range(3)]
     await asyncio.sleep(0)
     waiting[0].cancel()
-    crash = Crashed(OriginError(Failure.TIMEOUT, "late"))
-    flight.land(crash)
-    flight.land(None)
+    crash = FailedResult(OriginError(Failure.TIMEOUT, "late"))
+    flight.set_result(crash)
+    flight.set_result(None)
     assert await asyncio.gather(*waiting[1:]) == [crash, crash]
 
 
@@ -158,7 +158,7 @@ async def test_a_reader_that_leaves_without_ever_reading_holds_up_nobody() -> No
 
 async def test_content_settles_when_all_of_it_is_held() -> None:
     spool = Spool(limit=3)
-    waiting = asyncio.create_task(spool.settled(PATIENCE_S))
+    waiting = asyncio.create_task(spool.is_collected(PATIENCE_S))
     await spool.write(b"abc")
     await asyncio.sleep(0)
     assert not waiting.done()
@@ -168,10 +168,10 @@ async def test_content_settles_when_all_of_it_is_held() -> None:
 
 async def test_content_that_is_too_large_or_takes_too_long_does_not_settle() -> None:
     slow, large = Spool(limit=3), Spool(limit=3)
-    assert not await slow.settled(0.01)
+    assert not await slow.is_collected(0.01)
     large.join()
     writing = asyncio.create_task(large.write(b"abcd"))
-    assert not await large.settled(PATIENCE_S)
+    assert not await large.is_collected(PATIENCE_S)
     writing.cancel()
 
 

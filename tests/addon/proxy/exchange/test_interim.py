@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.interim import PASSED_ON_AT_MOST, Asking, Interim, is_passed_on
+from bestbefore.addon.proxy.exchange.interim import MAX_FORWARDED, AnswerSequence, Interim, is_forwarded
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 HINT, FINAL = Head(103, Fields()), Answer(Head(200, Fields()))
@@ -18,7 +18,7 @@ async def test_what_comes_before_the_answer_is_there_before_it() -> None:
         await goes_on.wait()
         return FINAL
 
-    asking = Asking(answer)
+    asking = AnswerSequence(answer)
     assert await asking.next() is HINT
     assert told.is_set()
     goes_on.set()
@@ -31,8 +31,8 @@ async def test_an_origin_that_does_not_come_to_the_point_is_passed_on_so_far() -
             interim(HINT)
         return FINAL
 
-    asking = Asking(answer)
-    assert [await asking.next() for _ in range(PASSED_ON_AT_MOST + 1)] == [HINT] * PASSED_ON_AT_MOST + [FINAL]
+    asking = AnswerSequence(answer)
+    assert [await asking.next() for _ in range(MAX_FORWARDED + 1)] == [HINT] * MAX_FORWARDED + [FINAL]
 
 
 async def test_what_answering_raises_is_raised() -> None:
@@ -40,7 +40,7 @@ async def test_what_answering_raises_is_raised() -> None:
         raise KeyError
 
     with pytest.raises(KeyError):
-        await Asking(answer).next()
+        await AnswerSequence(answer).next()
 
 
 async def test_who_no_longer_waits_ends_it() -> None:
@@ -54,7 +54,7 @@ async def test_who_no_longer_waits_ends_it() -> None:
             ended.set()
         return FINAL
 
-    waiting = asyncio.create_task(Asking(answer).next())
+    waiting = asyncio.create_task(AnswerSequence(answer).next())
     await asked.wait()
     waiting.cancel()
     await asyncio.wait_for(ended.wait(), 5)
@@ -62,4 +62,4 @@ async def test_who_no_longer_waits_ends_it() -> None:
 
 @pytest.mark.parametrize(("status", "passed"), [(100, False), (101, False), (102, True), (103, True), (200, False)])
 def test_only_what_is_for_the_client_is_passed_on(status: int, passed: bool) -> None:
-    assert is_passed_on(status) == passed
+    assert is_forwarded(status) == passed

@@ -1,4 +1,4 @@
-"""The sending of answers to clients, and the record of each once it has been sent."""
+"""Builds the answers to clients; each is recorded once it has been sent."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -24,27 +24,27 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
 
 @dataclass(slots=True)
-class Present:
-    """The configuration in force, shared by all that depends on it."""
+class ActiveConfig:
+    """The configuration in force, shared by all parts that depend on it."""
 
     rules: Rules
     site: Site
 
 
 def note_feed(context: RequestContext, head: Head, size: int) -> None:
-    """Note what the client gets of a feed with so much content."""
+    """Record in the context how a feed whose content has `size` bytes is answered."""
     if context.request.method == "GET":
         not_modified = head.status == 304
         context.feed = "not-modified" if not_modified else "full"
         context.spared_bytes = size if not_modified else 0
 
 
-class Sending:
-    """The maker of answers from decisions."""
+class AnswerBuilder:
+    """Builds answers from decisions."""
 
-    def __init__(self, clock: Clock, present: Present, on_answered: Callable[[Answered], None]) -> None:
+    def __init__(self, clock: Clock, active: ActiveConfig, on_answered: Callable[[Answered], None]) -> None:
         self._clock = clock
-        self._present = present
+        self._active = active
         self._on_answered = on_answered
 
     def answer(
@@ -55,7 +55,7 @@ class Sending:
         *,
         is_refusal: bool = False,
     ) -> Answer:
-        """An answer with this head and content."""
+        """Return an answer with this head and content."""
         context.status = head.status
 
         def sent(size: int, complete: bool) -> None:
@@ -65,16 +65,16 @@ class Sending:
         return Answer(head, body, chunks, sent, is_refusal)
 
     def from_copy(self, context: RequestContext, copy: Copy, body: Body | Spool, status_member: str) -> Answer:
-        """Return a copy, or the part of it that is asked for, as the answer; its content is there, or still coming."""
+        """Return a copy, or the requested range of it, as the answer. Its content may still be arriving."""
         context.encoding = copy.head.fields.get("content-encoding") or ""
-        head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._present.site)
+        head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._active.site)
         if copy.is_feed:
             note_feed(context, head, copy.body.size)
         if context.request.method == "HEAD" or head.status == 304:
             return self.answer(context, head)
         if isinstance(body, Spool):
             reader = body.join()
-            answer = self.arriving(context, head, body.read(reader))
+            answer = self.from_origin(context, head, body.read(reader))
             answer.release.append(lambda: body.leave(reader))
             return answer
         part = ranges.part(context.request, head)
@@ -83,15 +83,15 @@ class Sending:
         whole = cut(body, (Span(0, copy.body.size),)) if isinstance(body, (Path, UnlinkedFile)) else body
         return self.answer(context, head, whole)
 
-    def arriving(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:
-        """The origin's answer, while it is stored, or the part of it that the client asks for."""
+    def from_origin(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:
+        """Return the origin's response, or the requested range of it, as the answer while it is being stored."""
         part = ranges.part(context.request, head, arriving=True)
         if part is not None:
             return self.answer(context, part.head, cut(content, part.pieces))
         return self.answer(context, head, content)
 
     def refused(self, context: RequestContext, status: int, detail: str, message: str = "") -> Answer:
-        """An error of our own."""
+        """Return an error response of the proxy's own."""
         context.outcome, context.reason, context.ttl_s = Outcome.REFUSED, detail, None
         body = f"bestbefore: {message or detail}\n".encode()
         head = heads.of_our_own(status, context.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
