@@ -18,8 +18,7 @@ from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.robots import EVERYTHING, MOST_BYTES, NOTHING, Robots
 from bestbefore.addon.prefetcher.runner import Done
 from bestbefore.addon.proxy.access.reach import Reach
-from bestbefore.addon.proxy.exchange.context import RequestContext
-from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.exchange import Exchanges, Prefetched
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
@@ -121,18 +120,18 @@ class Fetcher:
         if since_s >= job.due_s and before is not None:
             return Done("not-needed")
         try:
-            context = await self._exchanges.prefetch(asked, reach)
+            fetched = await self._exchanges.prefetch(asked, reach)
         except OriginError:
             return Done("broken-off")
-        if context is None:
+        if fetched is None:
             return Done("under-way")
-        if context.learnt is not None:
-            self._metrics.found(_delays_s(context.learnt, since_s))
-        if context.origin_status is None:
+        if fetched.learnt is not None:
+            self._metrics.found(_delays_s(fetched.learnt, since_s))
+        if fetched.status is None:
             self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
-        if context.received_bytes > self._exchanges.site.max_cached_body:
+        if fetched.received_bytes > self._exchanges.site.max_cached_body:
             return self._exclude(job.url, "too-large")  # it was not stored: the next fetch would bring all of it again
-        return Done(_outcome(context))
+        return Done(_outcome(fetched))
 
     def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
         self._excluded[url] = _Excluded(why, self._clock.now() + EXCLUDED_S if until_s is None else until_s)
@@ -178,17 +177,17 @@ def _origin_of(target: Target) -> str:
     return f"{target.scheme}://{target.authority}"
 
 
-def _outcome(context: RequestContext) -> str:
+def _outcome(fetched: Prefetched) -> str:
     """Return the outcome, one of a closed set of words."""
-    if context.origin_status is None:
+    if fetched.status is None:
         return "unanswered"
-    if context.origin_status >= 400 and context.origin_status not in GONE:
+    if fetched.status >= 400 and fetched.status not in GONE:
         return "refused-by-origin"
-    if context.outcome is Outcome.PASSED_ON:
+    if fetched.outcome is Outcome.PASSED_ON:
         return "redirected"
-    if context.learnt is not None and context.learnt.changed:
+    if fetched.learnt is not None and fetched.learnt.changed:
         return "updated"
-    return "unchanged" if context.outcome is Outcome.VALIDATED or context.learnt is not None else "replaced"
+    return "unchanged" if fetched.outcome is Outcome.VALIDATED or fetched.learnt is not None else "replaced"
 
 
 def _delays_s(learnt: Learnt, since_s: float) -> Iterable[float]:

@@ -18,6 +18,7 @@ from bestbefore.addon.prefetcher.fetching import Fetcher
 from bestbefore.addon.prefetcher.planner import make_plan
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Runner
+from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.rfc9111.message import Head
@@ -37,8 +38,8 @@ MUCH = 0.2
 """So many newly wanted objects, as a part of those planned for, are much."""
 
 
-class Prefetcher:
-    """The prefetching of a proxy, a `Service.companion`."""
+class Prefetcher(Companion):
+    """The prefetching of a proxy."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -48,37 +49,38 @@ class Prefetcher:
         self._stopping: asyncio.Task[None] | None = None
         self._anew = False
         """Whether the plan in force is of other rules or terms than the configuration has now."""
-        self._politeness = Politeness(
-            self._settings.per_host_interval, 1, np.random.default_rng(secrets.randbits(64))
-        )
+        self._politeness = Politeness(self._settings.per_host_interval, 1, np.random.default_rng(secrets.randbits(64)))
 
     async def start(self) -> None:
         """Begin, if the configuration says so."""
         settings = self._settings = self._configured()
         service, clock = self._service, self._service.clock
-        service.exchanges.counts_demand = settings.enabled
         service.metrics.prefetch.enabled(settings.budget.per_day if settings.enabled else 0.0)
         if not settings.enabled:
             return
         politeness = self._politeness  # which is kept over a change of the configuration
         politeness.interval_s, politeness.connections = settings.per_host_interval, settings.connections_per_host
-        service.origin.on_answer = self._note_answer
         metrics = service.metrics.prefetch
         fetcher = Fetcher(clock, service.store, service.exchanges, service.origin, politeness, settings, metrics)
         runner = Runner(
             clock, service.store.planning, politeness, settings.budget, metrics, self._holder, fetcher.fetch
         )
-        self._tasks = [
-            asyncio.create_task(_run_forever(work)) for work in (lambda: self._plan_on(fetcher), runner.run)
-        ]
+        self._tasks = [asyncio.create_task(_run_forever(work)) for work in (lambda: self._plan_on(fetcher), runner.run)]
 
     def _configured(self) -> PrefetchSettings:
         """Return the configured settings; without a budget if the proxy is offline."""
         config = self._service.config
         return replace(config.prefetch, enabled=config.prefetch.enabled and not config.settings.offline)
 
-    def _note_answer(self, host: str, head: Head) -> None:
-        """Record the head of any answer of an origin, also of those to clients."""
+    @property
+    def counts_demand(self) -> bool:
+        """Whether prefetching is enabled."""
+        return self._settings.enabled
+
+    def note_answer(self, host: str, head: Head) -> None:
+        """Pause the domain after an answer of 429 or 503, if prefetching is enabled."""
+        if not self._settings.enabled:
+            return
         retry_after = head.fields.first("retry-after")
         self._politeness.answered(registrable_domain(host), head.status, retry_after, self._service.clock.now())
 

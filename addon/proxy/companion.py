@@ -1,16 +1,24 @@
-"""The interface of a service of a higher layer that the proxy starts and stops with itself."""
+"""The interface of a service that the proxy starts and stops with itself: it lies in a higher layer."""
 
-from typing import Protocol
+from bestbefore.addon.rfc9111.message import Head
 
 
-class Companion(Protocol):
-    """A service that uses the store and origins of a running proxy."""
+class Companion:
+    """A service beside the proxy, on its store and origins. This one does nothing."""
+
+    @property
+    def counts_demand(self) -> bool:
+        """Whether the store counts which networks request which object."""
+        return False
 
     async def start(self) -> None:
-        """Start. Store and origin are open, and requests may already arrive."""
+        """Begin. The store and the origin client are open, and requests may come at any time."""
 
     def reconfigured(self) -> None:
         """Apply a changed configuration."""
 
+    def note_answer(self, host: str, head: Head) -> None:
+        """Record the head of an origin's answer, to a client or not."""
+
     async def close(self) -> None:
-        """Stop. Store and origin are still open."""
+        """Stop. The store and the origin client are still open."""

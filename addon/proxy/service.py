@@ -70,7 +70,7 @@ class Service:
         *,
         log_requests: bool = False,
         uses_hooks: bool = False,
-        companion: Callable[["Service"], Companion] | None = None,
+        companion: Callable[["Service"], Companion] = lambda _service: Companion(),
     ) -> None:
         self.clock = clock
         self.ready = False
@@ -84,14 +84,14 @@ class Service:
         self._log: RequestLog | None = None
         self._admin: AdminServer | None = None
         self._closing = AsyncExitStack()
-        self._companion = None if companion is None else companion(self)
+        self._companion = companion(self)
         self.lingering = Lingering()
         self.state = WorkerState.of(self.settings, raised_limit(), clock.monotonic, self.metrics.refused)
         self.gate, self.admission = self.state.gate, self.state.admission
 
     @classmethod
     def from_options(
-        cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion] | None = None
+        cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion]
     ) -> Self:
         """Create a service for a stock mitmproxy from its options. Raises ValueError with a message for the user."""
         given = dict(options)
@@ -182,6 +182,7 @@ class Service:
             open_at_most=self.admission.descriptors.origins,
             on_surplus=self._drop_all,
             unsound=self.state.unsound,
+            on_answer=self._companion.note_answer,
         )
         self._closing.push_async_callback(self._origin.close)
         budget, admission = self.state.budget, self.admission
@@ -196,6 +197,7 @@ class Service:
             budget,
             self.state.flights,
             self.state.new_objects,
+            lambda: self._companion.counts_demand,
         )
         self._closing.push_async_callback(self._exchanges.close)
         self.gateway = LiveGateway(
@@ -208,9 +210,8 @@ class Service:
             lambda: self.settings,
             uses_hooks=self.uses_hooks,
         )
-        if self._companion is not None:
-            self._closing.push_async_callback(self._companion.close)
-            await self._companion.start()
+        self._closing.push_async_callback(self._companion.close)
+        await self._companion.start()
         if settings.admin is not None:
             self._admin = await AdminServer.start(
                 settings.admin.host,
@@ -274,8 +275,7 @@ class Service:
         site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
         self._exchanges.reconfigured(self._watch.config.rules, site)
         self._passed_through.reconfigured(settings.passthrough)
-        if self._companion is not None:
-            self._companion.reconfigured()
+        self._companion.reconfigured()
         logger.info("the configuration has changed")
         if need_restart:
             logger.warning("changes that need a restart: %s", ", ".join(need_restart))

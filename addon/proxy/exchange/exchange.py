@@ -12,6 +12,7 @@ from mitmproxy.connection import Client
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
+from bestbefore.addon.engine.learning import Learnt
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
 from bestbefore.addon.engine.site import Site
@@ -57,6 +58,18 @@ class Pending:
     """The copies that were in memory at the decision."""
 
 
+@dataclass(frozen=True, slots=True)
+class Prefetched:
+    """What the origin answered to a prefetch."""
+
+    outcome: Outcome
+    status: int | None
+    """None: there was no answer."""
+    received_bytes: int
+    learnt: Learnt | None
+    """None: the answer taught nothing."""
+
+
 class Exchanges:
     """Answers requests from the store and the origin."""
 
@@ -71,11 +84,14 @@ class Exchanges:
         budget: Budget | None = None,
         flights: Flights | None = None,
         new_objects: NewObjects | None = None,
+        counts_demand: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`budget` bounds the content in flight; None: no bound."""
+        """`budget` bounds the content in flight; None: no bound.
+
+        `counts_demand`: whether the store counts which networks request which object, for prefetching.
+        """
         self._clock = clock
-        self.counts_demand = False
-        """Whether the requests for each object are counted, for prefetching."""
+        self._counts_demand = counts_demand
         self._store = store
         self._active = ActiveConfig(rules, site)
         self._evaluator = ExpiryEvaluator(store, lambda: self._active.rules)
@@ -186,7 +202,7 @@ class Exchanges:
         request, in_memory = pending.context.request, pending.in_memory
         return in_memory is not None and in_memory is not self._store.hot(request.target.url, request.partition)
 
-    async def prefetch(self, request: Request, reach: Reach) -> RequestContext | None:
+    async def prefetch(self, request: Request, reach: Reach) -> Prefetched | None:
         """Refresh a copy that no client has requested; learn from the response and store it as usual.
 
         Returns None if there is no copy with a validator that answers this request, or if the object is being fetched
@@ -197,10 +213,10 @@ class Exchanges:
         ask = ask_again(request, copy_set.copies, rule, self.site)
         if ask is None:
             return None
-        context = RequestContext(
-            request, "", reach, self._clock.monotonic(), self._clock.now(), background=True
-        )
-        return context if await self._joiner.prefetch(Contact(context, ask, rule, self._background)) else None
+        context = RequestContext(request, "", reach, self._clock.monotonic(), self._clock.now(), background=True)
+        if not await self._joiner.prefetch(Contact(context, ask, rule, self._background)):
+            return None
+        return Prefetched(context.outcome, context.origin_status, context.received_bytes, context.learnt)
 
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """Return an error response of the proxy's own."""
@@ -217,12 +233,10 @@ class Exchanges:
         """Count a request that was answered. Failed requests, such as those to invented host names, are not counted."""
         url = context.request.target.url
         self._store.requested(url)
-        if self.counts_demand and _is_anonymous(context.request):
+        if self._counts_demand() and _is_anonymous(context.request):
             self._store.planning.want(url, range_of(context.client))
 
-    def _context(
-        self, request: Request, client: Client, now_s: float, *, background: bool = False
-    ) -> RequestContext:
+    def _context(self, request: Request, client: Client, now_s: float, *, background: bool = False) -> RequestContext:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
         started_s = self._clock.monotonic()
         return RequestContext(request, peer_of(client), reach, started_s, now_s, background=background)

@@ -50,7 +50,7 @@ class BestBefore:
         self,
         service: Service | None = None,
         greet: Callable[[Path], None] = lambda _: None,
-        companion: Callable[[Service], Companion] | None = None,
+        companion: Callable[[Service], Companion] = lambda _service: Companion(),
     ) -> None:
         """Create the addon of a master.
 

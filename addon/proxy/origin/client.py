@@ -47,14 +47,17 @@ class Origin:
         open_at_most: int = OPEN_AT_MOST,
         on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None,
         unsound: UnsoundOrigins | None = None,
+        on_answer: Callable[[str, Head], object] = lambda _host, _head: None,
     ) -> None:
-        """Make a client without connections. `on_surplus` and `unsound`: see `Pool`."""
+        """Make a client without connections. `on_surplus` and `unsound`: see `Pool`.
+
+        `on_answer` is called with the host and the head of each answer.
+        """
         self._clock = clock
         self._parent = upstream
         self._limits = limits
         self._own: dict[str, Respond] = {}
-        self.on_answer: Callable[[str, Head], object] = lambda _host, _head: None
-        """Called with host and head of each answer."""
+        self._on_answer = on_answer
         self._connector = Connector(tls_context(ca_file, verify=verify), upstream)
         self._pool = Pool(open_at_most, on_surplus, unsound)
 
@@ -145,7 +148,7 @@ class Origin:
         self, connection: OriginConnection, exchange: Exchange, final: Final, request: Request, sent_s: float
     ) -> Fetched:
         head = final.head
-        self.on_answer(request.target.host, head)
+        self._on_answer(request.target.host, head)
         is_stream = (head.fields.first("content-type") or "").lower().startswith(_STREAMS)
         # Behind a parent proxy only the name is known.
         peer = connection.peer if self._parent is None else request.target.host

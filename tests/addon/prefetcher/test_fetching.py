@@ -59,8 +59,13 @@ class Asked:
 
 
 def answer(status: str, *lines: str, body: str = "") -> bytes:
-    head = [f"HTTP/1.1 {status}", f"Date: {format_http_date(NOW_S)}", f"Content-Length: {len(body)}",
-            "Connection: close", *lines]
+    head = [
+        f"HTTP/1.1 {status}",
+        f"Date: {format_http_date(NOW_S)}",
+        f"Content-Length: {len(body)}",
+        "Connection: close",
+        *lines,
+    ]
     return ("\r\n".join(head) + "\r\n\r\n" + body).encode()
 
 
@@ -87,9 +92,7 @@ class World:
 
     def fetcher(self, settings: PrefetchSettings = SETTINGS) -> Fetcher:
         metrics = PrefetchMetrics(CollectorRegistry())
-        return Fetcher(
-            self.clock, self.store, self.exchanges, self.origin, self.politeness, settings, metrics
-        )
+        return Fetcher(self.clock, self.store, self.exchanges, self.origin, self.politeness, settings, metrics)
 
     async def keep(self, url: str, *fields: tuple[str, str], range_: str = "loopback", **known: Any) -> None:
         """Store a copy, learnt of twice a while ago."""
@@ -106,15 +109,17 @@ class World:
 async def world() -> AsyncIterator[World]:
     clock = ManualClock(NOW_S)
     store = await open_store("memory", clock=clock, domain_of=registrable_domain)
-    origin = Origin(clock)
+    politeness = Politeness(2.0, 1, np.random.default_rng(1))
+    origin = Origin(
+        clock,
+        on_answer=lambda host, head: politeness.answered(
+            registrable_domain(host), head.status, head.fields.first("retry-after"), clock.now()
+        ),
+    )
     told: list[Any] = []
     rules = load_config(None, {"state": "/nowhere"}).rules
     exchanges = Exchanges(
         clock, store, origin, rules, Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000), told.append
-    )
-    politeness = Politeness(2.0, 1, np.random.default_rng(1))
-    origin.on_answer = lambda host, head: politeness.answered(
-        registrable_domain(host), head.status, head.fields.first("retry-after"), clock.now()
     )
     yield World(clock, store, origin, exchanges, politeness, told)
     await exchanges.close()
@@ -288,8 +293,10 @@ async def test_what_was_fetched_for_one_person_is_not(world: World, site: Asked)
 
 
 async def test_robots_txt_is_read_first_and_obeyed(world: World, site: Asked) -> None:
-    pages = {"/robots.txt": answer("200 OK", body="User-agent: *\nDisallow: /private"),
-             "/page": answer("304 Not Modified", 'ETag: "old"')}
+    pages = {
+        "/robots.txt": answer("200 OK", body="User-agent: *\nDisallow: /private"),
+        "/page": answer("304 Not Modified", 'ETag: "old"'),
+    }
     site.respond = lambda path: pages[path]
     base = f"http://127.0.0.1:{site.port}"
     for path in ("/page", "/private"):

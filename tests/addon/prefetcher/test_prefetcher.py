@@ -72,21 +72,21 @@ async def test_it_plans_at_the_start_and_then_when_the_configuration_changes(wor
     world.config.write_text(ENABLED.format(budget=7))
     second = await world.plan(lambda plan: plan.budget_per_day == 7.0)
     assert second.made_s > first.made_s
-    assert world.service.exchanges.counts_demand
+    assert world.companion.counts_demand
     world.config.write_text(ENABLED.format(budget=7).replace("true", "false"))
-    await until(lambda: not world.service.exchanges.counts_demand)
+    await until(lambda: not world.companion.counts_demand)
 
 
 async def test_who_is_offline_prefetches_nothing(world: World) -> None:
     await world.plan(lambda _: True)
     world.config.write_text(ENABLED.format(budget=100).replace("[prefetch]", "offline = true\n[prefetch]"))
-    await until(lambda: not world.service.exchanges.counts_demand)
+    await until(lambda: not world.companion.counts_demand)
     await until(lambda: world.companion._tasks == [])
 
 
 async def test_a_retry_after_that_a_client_met_is_kept_over_a_change_of_the_configuration(world: World) -> None:
     busy = Head(429, Fields([("Retry-After", "100000")]))
-    world.service.origin.on_answer("www.example.org", busy)
+    world.companion.note_answer("www.example.org", busy)
     world.config.write_text(ENABLED.format(budget=7))
     await world.plan(lambda plan: plan.budget_per_day == 7.0)
     assert world.companion._politeness.wait_s("example.org", world.clock.now()) > 90_000.0

@@ -54,11 +54,17 @@ async def store() -> AsyncIterator[Store]:
 
 
 @pytest.fixture
-async def exchanges(store: Store, origin: Origin) -> AsyncIterator[Exchanges]:
+def demand() -> dict[str, bool]:
+    """Whether demand is counted."""
+    return {"counted": True}
+
+
+@pytest.fixture
+async def exchanges(store: Store, origin: Origin, demand: dict[str, bool]) -> AsyncIterator[Exchanges]:
     rules = load_config(None, {"state": "/nowhere"}).rules
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
-    made = Exchanges(ManualClock(NOW_S), store, origin, rules, site, lambda _: None)
-    made.counts_demand = True
+    clock = ManualClock(NOW_S)
+    made = Exchanges(clock, store, origin, rules, site, lambda _: None, counts_demand=lambda: demand["counted"])
     yield made
     await made.close()
 
@@ -87,9 +93,7 @@ async def test_wants_are_requests_without_cookie_and_credentials_by_where_they_c
     for field in (("Cookie", "a=1"), ("Authorization", "Basic x")):
         await answer_to(request(field), client(), exchanges)
     await answer_to(request(method="HEAD"), client(), exchanges)
-    assert await wanted(store) == {
-        (URL, "loopback"): 2, (URL, "10.0.0.0/8"): 1, (URL, "other"): 1, (URL, ""): 1
-    }
+    assert await wanted(store) == {(URL, "loopback"): 2, (URL, "10.0.0.0/8"): 1, (URL, "other"): 1, (URL, ""): 1}
     assert await store.top(1) == [(URL, 8)]
 
 
@@ -104,8 +108,10 @@ async def test_what_nobody_answers_is_not_counted(store: Store, exchanges: Excha
     assert await wanted(store) == {}
 
 
-async def test_without_prefetching_nothing_is_wanted(store: Store, exchanges: Exchanges) -> None:
-    exchanges.counts_demand = False
+async def test_without_prefetching_no_demand_is_counted(
+    store: Store, exchanges: Exchanges, demand: dict[str, bool]
+) -> None:
+    demand["counted"] = False
     await answer_to(request(), client(), exchanges)
     assert await wanted(store) == {}
 
@@ -114,8 +120,13 @@ async def test_a_request_that_leads_to_a_refresh_in_the_background_is_one(store:
     then_s = NOW_S - 100.0
     head = Head(
         200,
-        Fields([("Date", format_http_date(then_s)), ("ETag", '"a"'),
-                ("Cache-Control", "max-age=50, stale-while-revalidate=600")]),
+        Fields(
+            [
+                ("Date", format_http_date(then_s)),
+                ("ETag", '"a"'),
+                ("Cache-Control", "max-age=50, stale-while-revalidate=600"),
+            ]
+        ),
     )
     store.put(Copy(URL, head, BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
     answer = await answer_to(request(), client(), exchanges)
