@@ -1,5 +1,5 @@
-"""Policies: how decisions are made. Pure functions of what is known, without I/O, clock or logging.
+"""The decisions of a cache as pure functions of update histories, without I/O, clock or logging.
 
-`models` says what is known of an object; `validation` says until when a copy may be served without asking; `prefetch`
-says what is fetched without being asked for, how often and when.
+`models` describes how an object changes; `validation` decides until when a copy may be served without contacting the
+origin; `prefetch` decides which objects are refreshed without a request, how often and when.
 """

@@ -222,7 +222,7 @@ def _observed(record: Record) -> Observed:
 
 def _rate(record: Record) -> RateReport | None:
     seen = seen_of(record)
-    if seen.nothing:
+    if seen.is_empty:
         return None
     rate = most_likely(seen, confidence=CONFIDENCE)
     return RateReport(_finite(rate.rate_per_hour), rate.low_per_hour, _finite(rate.high_per_hour))

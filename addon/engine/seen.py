@@ -3,7 +3,7 @@
 import numpy as np
 
 from bestbefore.addon.engine.learning import Record
-from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 
 PATTERN_S = 2 * HOUR_S
@@ -11,7 +11,7 @@ PATTERN_S = 2 * HOUR_S
 LEAST_H = 1.0 / 3600.0
 
 
-def seen_of(record: Record) -> Seen:
+def seen_of(record: Record) -> Evidence:
     """Return what contacts have shown up to the last one.
 
     An interval in which it was found unchanged is open; of one that ended with a dated update the part from the update
@@ -19,11 +19,11 @@ def seen_of(record: Record) -> Seen:
     """
     hours = (record.last_contact_s - record.since_s) / HOUR_S
     if hours <= 0.0:
-        return Seen()
+        return Evidence()
     vague_h = [max((u.by_s - u.after_s) / HOUR_S, LEAST_H) for u in record.updates if not u.exact]
     dated = record.n_updates - len(vague_h)
     open_h = hours - sum(vague_h) - record.hidden_s / HOUR_S
-    return Seen(dated, max(open_h, LEAST_H if dated else 0.0), np.array(vague_h))
+    return Evidence(dated, max(open_h, LEAST_H if dated else 0.0), np.array(vague_h))
 
 
 def hours_of_updates(record: Record) -> FloatArray:

@@ -12,7 +12,7 @@ from bestbefore.addon.prefetcher.eligibility import LEAST_WANTS, refused_url
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.cache.planning import Demand
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.units import HOUR_S, FloatArray
 
 MOST_OBJECTS = 10_000
@@ -27,7 +27,7 @@ class Candidate:
     domain: str
     """The registrable domain, to which politeness is owed."""
     group: str
-    seen: Seen
+    seen: Evidence
     hours: FloatArray
     """(24,) updates in each hour of the day."""
     requests_per_hour: float

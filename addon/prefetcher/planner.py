@@ -7,7 +7,7 @@ import numpy as np
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.prefetcher.candidates import Candidate
 from bestbefore.addon.store.plan import Job, Plan
-from bestbefore.policies.models.borrowing import believed_profiles, believed_rates, group_priors
+from bestbefore.policies.models.borrowing import group_priors, posterior_profiles, posterior_rates
 from bestbefore.policies.prefetch.visits import ObjectEstimates, VisitConstraints, plan_visits
 from bestbefore.policies.units import DAY_S, IntArray
 
@@ -28,15 +28,17 @@ def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s
     group = _numbered(candidate.group for candidate in candidates)
     seen = [candidate.seen for candidate in candidates]
     objects = ObjectEstimates(
-        rates_per_hour=believed_rates(seen, group, group_priors(seen, group)),
-        profiles=believed_profiles(np.stack([candidate.hours for candidate in candidates]), group),
+        rates_per_hour=posterior_rates(seen, group, group_priors(seen, group)),
+        profiles=posterior_profiles(np.stack([candidate.hours for candidate in candidates]), group),
         weights_per_hour=np.array([candidate.requests_per_hour for candidate in candidates]),
         last_s=np.minimum([candidate.last_contact_s for candidate in candidates], now_s),
         owner=_numbered(candidate.domain for candidate in candidates),
     )
     evenly = settings.timing == "even"
-    terms = VisitConstraints(PLANNED * budget.per_day, settings.objective, settings.per_host_interval, evenly=evenly)
-    visits = plan_visits(objects, terms, now_s, until_s)
+    constraints = VisitConstraints(
+        PLANNED * budget.per_day, settings.objective, settings.per_host_interval, evenly=evenly
+    )
+    visits = plan_visits(objects, constraints, now_s, until_s)
     jobs = tuple(
         Job(
             url=candidates[i].url,

@@ -1,1 +1,1 @@
-"""Models of an object: its update history and what follows from it."""
+"""Models of how an object changes: its update history, and the rates, patterns and laws estimated from it."""

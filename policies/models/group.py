@@ -1,4 +1,4 @@
-"""The updates of a group of objects: those that AggHist assumes to have similar update patterns."""
+"""The updates of a group of objects, which AggHist assumes to have similar update patterns."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """A count that grows at given moments."""
+    """A cumulative count of events: a step function of time."""
 
     moments_s: Sequence[float]
     """(n,) ascending."""
@@ -23,12 +23,12 @@ class Tally:
 
     @classmethod
     def of(cls, counts: Mapping[float, int]) -> Self:
-        """Make a tally from how much is added at each moment, in any order."""
+        """Make a tally from the increments at each moment, in any order."""
         moments = sorted(counts)
         return cls(moments, [0, *accumulate(counts[moment] for moment in moments)])
 
     def latest_s(self, after_s: float, until_s: float, most: int) -> list[float]:
-        """The moments in (after_s, until_s] at which it grew, descending: one for each added, so many at most."""
+        """The moments of the last `most` events in (after_s, until_s], descending."""
         found: list[float] = []
         i = bisect_right(self.moments_s, until_s)
         while i and len(found) < most and self.moments_s[i - 1] > after_s:
@@ -45,9 +45,9 @@ class Tally:
 class Group:
     """The updates of the members of a group, and since when each member has been observed.
 
-    Like a `History` it may reach beyond the moment of a decision; every method looks only at what lies in the interval
-    asked for. Updates of two members at the same instant are two. Evaluation costs O(K log n) for K segments of the
-    day and n updates, so that one group serves all decisions of a replay; building costs O(n log n).
+    Like a `History` it may reach beyond the moment of a decision; every method reads only the interval given to it.
+    Updates of two members at the same instant count as two. A query costs O(K log n) for K segments of the day and n
+    updates, so that one group serves all decisions of a replay; building costs O(n log n).
     """
 
     edges_s: Sequence[float]
@@ -57,7 +57,7 @@ class Group:
     starts: Tally
     """The members, each at its t_0."""
     start_offsets_s: Sequence[float]
-    """(n + 1,) over the first i moments of `starts`, the sum over the members of t_0 less that of the group."""
+    """(n + 1,) the sum of t_0 - t_0 of the group over the members that start at one of the first i moments."""
 
     @classmethod
     def of_updates(
@@ -75,9 +75,9 @@ class Group:
 
     @classmethod
     def of_hours(cls, updates: Mapping[int, int], starts: Mapping[int, int]) -> Self:
-        """Make a group from how many updates, and how many t_0 of members, lie in each hour since the epoch.
+        """Make a group from the number of updates, and of members' t_0, in each hour since the epoch.
 
-        What happened in an hour counts whole from the start of the hour on.
+        All events of an hour are taken to happen at the start of the hour.
         """
         by_bin: list[dict[float, int]] = [{} for _ in HOURLY_S[1:]]
         for hour, n in updates.items():
@@ -88,22 +88,22 @@ class Group:
 
     @classmethod
     def of_tallies(cls, edges_s: Sequence[float], updates: tuple[Tally, ...], starts: Mapping[float, int]) -> Self:
-        """Make a group from the updates in each segment, and how many members have their t_0 at each moment."""
+        """Make a group from the updates in each segment, and the number of members whose t_0 is each moment."""
         members = Tally.of(starts)
         offsets = accumulate((s - members.moments_s[0]) * starts[s] for s in members.moments_s)
         return cls(edges_s, updates, members, [0.0, *offsets])
 
     @property
     def since_s(self) -> float | None:
-        """t_0 of the group, the earliest of its members'; None for a group without members."""
+        """t_0 of the group, the earliest t_0 of its members; None for a group without members."""
         return self.starts.moments_s[0] if self.starts.moments_s else None
 
     def counts(self, after_s: float, until_s: float) -> list[int]:
-        """N_k: the updates of all members in (after_s, until_s] for each segment; after_s <= until_s."""
+        """N_k: the number of updates of all members in (after_s, until_s] for each segment; after_s <= until_s."""
         return [tally.between(after_s, until_s) for tally in self.updates]
 
     def latest_s(self, after_s: float, until_s: float, most: int) -> list[float]:
-        """The last updates of all members in (after_s, until_s], descending, at most so many."""
+        """The last `most` updates of all members in (after_s, until_s], descending."""
         found = [moment_s for tally in self.updates for moment_s in tally.latest_s(after_s, until_s, most)]
         return sorted(found, reverse=True)[:most]
 

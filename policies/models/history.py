@@ -16,23 +16,22 @@ from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 class History:
     """The updates u_1 < u_2 < ... of one object, observed since t_0 (`since_s`).
 
-    `times_s` may reach beyond the moment t of a decision; every method looks only at updates <= t.
-    Two updates at the same instant are one; the order in which they are given does not matter.
+    `times_s` may reach beyond the moment t of a decision; every method reads only updates up to its own limit.
+    Two updates at the same instant are one.
 
-    Of a folded hour only its number of updates is known: they all count where the start of the hour lies in the
-    interval asked for, and their time is taken to be the start of the hour.
+    Of a folded hour only the number of updates is kept; all of them are taken to happen at the start of the hour.
     """
 
     times_s: FloatArray
-    """(n,) ascending, distinct: the updates known one by one."""
+    """(n,) ascending, distinct: the updates whose time is known."""
     since_s: float
-    """t_0: from when on no update can have been missed."""
+    """t_0: the start of observation, from which on no update is missing."""
     last_modified_s: float | None = None
-    """An update known to lie before t_0 (a Last-Modified). It is u_n while nothing later is known; it never counts."""
+    """An update before t_0, from a Last-Modified. It is u_n while no later update is known, and is in no count."""
     folded: tuple[tuple[int, int], ...] = field(default=())
     """Updates older than those of `times_s`: (hours since the epoch, count), ascending."""
     _bins: IntArray = field(init=False, repr=False)
-    """(n,) the hour bin of each update, since every decision counts by it."""
+    """(n,) the hour bin of each update, kept because every decision counts by bin."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_bins", (self.times_s % DAY_S // HOUR_S).astype(np.intp))
@@ -46,7 +45,7 @@ class History:
         return cls(times[times >= since_s], float(since_s), last_modified_s, tuple(sorted(folded)))
 
     def last_update_s(self, t: float) -> float | None:
-        """u_n, the latest update up to t, counted or not; None if none is known."""
+        """u_n, the latest update up to t, a Last-Modified included; None if none is known."""
         known = int(self.times_s.searchsorted(t, side="right"))
         if known:
             return float(self.times_s[known - 1])
@@ -66,7 +65,7 @@ class History:
         return float(self.times_s[first]) if first < last else None
 
     def latest_s(self, after_s: float, until_s: float, at_most: int) -> list[float]:
-        """The latest updates in (after_s, until_s], the last one first."""
+        """The last `at_most` updates in (after_s, until_s], descending."""
         first, last = self._between(after_s, until_s)
         latest_s: list[float] = self.times_s[max(first, last - at_most) : last][::-1].tolist()
         for hour, n in reversed(self.folded):
@@ -89,6 +88,6 @@ class History:
         return counts
 
     def _between(self, after_s: float, until_s: float) -> tuple[int, int]:
-        """The first of `times_s` in (after_s, until_s], and the first after them."""
+        """The slice of `times_s` in (after_s, until_s]: the first index, and the index after the last."""
         first, last = self.times_s.searchsorted((after_s, until_s), side="right").tolist()
         return first, max(first, last)

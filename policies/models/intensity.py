@@ -3,8 +3,8 @@
 The day is cut into K segments by `edges_s`: K+1 ascending seconds since midnight UTC, from 0 to 86400. `HOURLY_S` cuts
 it into the 24 hour bins. In segment k the intensity is `rates_per_hour[k]` >= 0, the same on each day.
 
-These are plain loops over floats and sequences of them, so that a compiler of numeric loops can take them as they are.
-For a million calls there are variants that write the result for each segment to an array (`set_...`).
+The functions are plain loops over floats and sequences, so that numba compiles them unchanged. The variants named
+`set_...` write their results into an array of the caller, which saves an allocation in each of millions of calls.
 
 Source: Bright, Gal, Raschid, "Adaptive pull-based data freshness policies for diverse update patterns", section 3.2
 and equations 1 and 2 (printed there without its sum sign between the first, middle and last segments).
@@ -18,16 +18,16 @@ from bestbefore.policies.units import BINS, DAY_S, HOUR_S
 HOURLY_S: tuple[float, ...] = tuple(k * HOUR_S for k in range(BINS + 1))
 """The edges of the 24 hour bins."""
 TOLERANCE = 1e-9
-"""Of two compared masses, the relative difference that is none. Where the mass stands still at the value compared
-with, the order of a sum would otherwise move an expiry by hours."""
+"""Two masses with a smaller relative difference than this count as equal. Where the mass is flat at theta, the rounding
+error of a sum would otherwise move an expiry by hours."""
 FOREVER_DAYS = 1e9
-"""What takes longer than this never happens."""
+"""A passage that takes longer than this is infinite."""
 
 
 def exposure_h(edges_s: Sequence[float], start_s: float, end_s: float) -> list[float]:
     """E_k: the hours of [start_s, end_s] that lie in each segment; start_s <= end_s.
 
-    Whole days are taken at once, so the cost does not depend on the length of the interval.
+    Whole days are added in closed form, so the cost does not depend on the length of the interval.
     """
     hours = [0.0] * (len(edges_s) - 1)
     set_exposure_h(hours, edges_s, start_s, end_s)
@@ -54,8 +54,8 @@ def set_exposure_h(hours: MutableSequence[float], edges_s: Sequence[float], star
 def observed_rates_per_hour(counts: Sequence[int], hours: Sequence[float], least_h: float) -> list[float]:
     """lambda_k = n_k / E_k, updates per hour, for each segment.
 
-    A segment that was not observed (E_k = 0) has the rate 0; with `least_h` > 0, one observed for less than that many
-    hours has the mean rate over all segments, as a short glimpse says little.
+    A segment that was not observed (E_k = 0) has the rate 0. With `least_h` > 0, a segment observed for less than that
+    many hours has the mean rate over all segments instead.
     """
     rates = [0.0] * len(counts)
     set_observed_rates_per_hour(rates, counts, hours, least_h)
@@ -86,7 +86,7 @@ def set_relative_rates(
     mean_per_hour: float,
     least_h: float,
 ) -> None:
-    """Set rates[k] to s_k = (n_k / E_k) / (n / h), the rate in each segment over n / h > 0, `mean_per_hour`."""
+    """Set rates[k] to s_k = (n_k / E_k) / (n / h): each segment's rate over `mean_per_hour` = n / h > 0."""
     set_observed_rates_per_hour(rates, counts, hours, least_h)
     for k in range(len(rates)):
         rates[k] /= mean_per_hour
@@ -123,8 +123,8 @@ def first_passage_s(edges_s: Sequence[float], rates_per_hour: Sequence[float], s
             k = i
     if per_day * FOREVER_DAYS < needed:
         return math.inf
-    # One day fewer than fit, so that what is left is more than nothing: a passage at the end of a whole number of
-    # days is at the end of the last segment with updates, which may lie hours before the same time of day.
+    # One whole day fewer than fits, so that the rest is above 0: a mass of exactly n days is reached at the end of the
+    # last segment with updates, which may lie hours before the same time of day.
     days = math.ceil(needed / per_day) - 1
     needed -= days * per_day
     midnight_s = start_s - clock_s + days * DAY_S

@@ -1,10 +1,10 @@
-"""Daily patterns of feeds: profiles, clusters of them, and the cluster of a feed of which little is known.
+"""Daily patterns of feeds: profiles, clusters of profiles, and the most likely cluster of a feed with few postings.
 
 A profile is (24,) shares of postings in each UTC hour bin, 0 or more, with the sum 1.
 
 Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", section 4.3 and figures 10 and 12: hourly
-counts of some weeks laid over each other, k-means on them with K = 12. Smoothing and the assignment by likelihood are
-ours; the paper gives every feed two weeks.
+counts summed over some weeks, k-means with K = 12. Smoothing and the assignment by likelihood are ours; the paper
+observes every feed for two weeks.
 """
 
 import contextlib
@@ -18,19 +18,19 @@ from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 CLUSTERS = 12
 """K of the paper."""
 ITERATIONS = 50
-"""Of k-means from one start; 24 numbers a feed settle within about twenty."""
+"""The most iterations of k-means from one start; profiles converge within about twenty."""
 
 
 def hourly_counts(times_s: FloatArray) -> IntArray:
-    """(24,) how many of the postings fall into each hour bin."""
+    """(24,) the number of postings in each hour bin."""
     return np.bincount((times_s % DAY_S // HOUR_S).astype(np.intp), minlength=BINS)
 
 
 def profiles(counts: NDArray[np.number], prior: FloatArray | None = None, strength: float = 0.0) -> FloatArray:
     """(F, 24) the profile of each row of `counts` (F, 24), (n_k + strength * prior_k) / (n + strength).
 
-    `prior`: a profile (24,), or one for each row (F, 24), as if `strength` >= 0 postings had been seen that follow it;
-    by default uniform. A row without postings has the prior.
+    `prior` is a profile (24,), or one for each row (F, 24), and by default uniform; it counts as `strength` >= 0
+    postings. A row without postings gets the prior.
     """
     pattern = np.full(BINS, 1.0 / BINS) if prior is None else prior
     number = np.sum(counts, axis=1, keepdims=True)
@@ -43,9 +43,9 @@ class Clusters:
     """Groups of similar profiles, the largest first."""
 
     centroids: FloatArray
-    """(K, 24): the mean profile of each."""
+    """(K, 24): the mean profile of each cluster."""
     sizes: IntArray
-    """(K,) how many feeds each has."""
+    """(K,) the number of feeds in each cluster."""
     member: IntArray
     """(F,) the cluster of each feed."""
 
@@ -55,12 +55,12 @@ def clusters(
 ) -> Clusters:
     """K-means clusters of profiles (F, 24): the best, by squared distance, of `starts` random starts (k-means++).
 
-    Where there are no more than `number` distinct profiles, these are the clusters. Raises ValueError where `number` or
-    the number of feeds is less than 1, and if in none of the starts all clusters keep a member.
+    At most `number` distinct profiles are clusters as they are. Raises ValueError where `number` or the number of feeds
+    is less than 1, and if every start leaves a cluster empty.
     """
     if number < 1 or len(feed_profiles) < 1:
         raise ValueError(f"{number} clusters of {len(feed_profiles)} feeds: expected 1 or more of each")
-    # Imported here: it takes half a second, and the proxy, which knows profiles, never looks for clusters.
+    # Imported here: the import takes half a second, and the proxy uses profiles but no clusters.
     from scipy.cluster.vq import ClusterError, kmeans2
 
     distinct, member = np.unique(feed_profiles, axis=0, return_inverse=True)
@@ -87,11 +87,11 @@ def _largest_first(centroids: FloatArray, member: IntArray) -> Clusters:
 
 
 def most_likely_cluster(counts: NDArray[np.number], found: Clusters) -> IntArray:
-    """(F,) the cluster from which the few postings counted in each row (F, 24) come most probably.
+    """(F,) the cluster from which the postings counted in each row (F, 24) come most probably.
 
-    The a posteriori mode: log(size) + sum_k n_k log p_k. An hour in which no feed of a cluster ever posted would rule
-    the cluster out for good, so p_k is the centroid with one uniform feed added to its members. Without postings it is
-    the largest cluster; of equals the larger.
+    This maximises the posterior log(size) + sum_k n_k log p_k, where p_k is the centroid with one uniform feed added to
+    its members: otherwise a single posting in an hour in which no member posted would exclude a cluster. A feed without
+    postings gets the largest cluster; among equally probable clusters the larger one is taken.
     """
     sizes = found.sizes[:, None]
     shares = (found.centroids * sizes + 1.0 / BINS) / (sizes + 1.0)

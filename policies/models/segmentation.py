@@ -1,7 +1,7 @@
-"""The segmentation of the day: the segments of constant intensity that explain the counts best.
+"""The segmentation of the day into segments of constant intensity, by penalised maximum likelihood.
 
-Source: Bright, Gal, Raschid, section 3.3.1 and Table 1, whose segments are given without a word on how they were found.
-The method is ours: exact, by dynamic programming over the bins, with a penalty for each segment.
+Source: Bright, Gal, Raschid, section 3.3.1 and Table 1, which gives segments but no method. The method is ours: exact
+dynamic programming over the bins, with a penalty for each segment.
 """
 
 import math
@@ -16,15 +16,15 @@ def set_segments(
     hours: Sequence[float],
     penalty: float,
 ) -> int:
-    """Set the beginning of `firsts` (K + 1,) to the first bin of each segment and K, and return how many segments.
+    """Set `firsts` (K + 1,) to the first bin of each segment, followed by K; return the number of segments.
 
-    `counts` (K,) are the updates in each bin and `hours` (K,) for how long it was observed. Within a segment the rate
-    is constant, its updates over its hours. Of all ways to cut the K bins the one is found whose Poisson log-likelihood
-    less `penalty`, 0 or more, for each segment is largest; of those as good, the one whose last segments are longest.
-    Segments do not reach over the end of the day. Costs O(K^2).
+    `counts` (K,) are the updates in each bin, `hours` (K,) the hours for which it was observed. The rate of a segment
+    is its updates over its hours. Of all segmentations of the K bins this takes the one with the largest Poisson
+    log-likelihood less `penalty` >= 0 for each segment; among equals, the one whose last segments are longest. No
+    segment crosses midnight. Costs O(K^2).
 
-    `begins` and `worths` (K + 1,) are written over: where the last segment of the first k bins begins, and what these
-    are worth.
+    `begins` and `worths` (K + 1,) are working arrays of the dynamic programme: for the first k bins, the beginning of
+    the last segment, and the penalised log-likelihood.
     """
     bins = len(counts)
     worths[0] = 0.0
@@ -51,12 +51,12 @@ def set_segments(
 
 
 def log_likelihood(updates: float, hours: float) -> float:
-    """Return the log-likelihood of the rate n / h for n updates in h hours, up to a constant for all segmentations."""
+    """Return the log-likelihood of the rate n / h for n updates in h hours, up to a constant of all segmentations."""
     return updates * math.log(updates / hours) if updates > 0 and hours > 0.0 else 0.0
 
 
 def merge[N: (int, float)](values: MutableSequence[N], firsts: Sequence[int], segments: int) -> None:
-    """Set the beginning of `values` to their sums over each of so many segments, whose first bins are `firsts`."""
+    """Set the first `segments` values to the sums of `values` over each segment, whose first bins are `firsts`."""
     for i in range(segments):
         total = values[firsts[i]]
         for k in range(firsts[i] + 1, firsts[i + 1]):

@@ -1,4 +1,4 @@
 """Prefetching: how often, when and in which slot objects are refreshed without a request.
 
-Table.py names the objectives.
+`table` lists the allocations and objectives.
 """

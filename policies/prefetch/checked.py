@@ -1,4 +1,4 @@
-"""The check of the input of a plan. An error names the row, so that a command can name the line."""
+"""Checks of the input of a plan. An error has the row number, from which a command finds the line of its input file."""
 
 from typing import NoReturn
 
@@ -8,13 +8,13 @@ from numpy.typing import ArrayLike, NDArray
 from bestbefore.policies.units import FloatArray
 
 IntArray = NDArray[np.int64]
-"""Numbers of visits, which have 64 bits everywhere; what numbers objects is `history.IntArray`."""
+"""Numbers of visits, 64 bits on all platforms; object indices are `units.IntArray`."""
 MOST = 1e290
-"""Larger numbers are refused: their sums and quotients would overflow."""
+"""Larger rates, weights and budgets are refused: their sums and quotients would overflow."""
 
 
 class RowError(ValueError):
-    """A value that no plan can use; `row` is its index, from 0."""
+    """An invalid value in the input of a plan; `row` is its index, from 0."""
 
     def __init__(self, row: int, problem: str) -> None:
         super().__init__(f"row {row}: {problem}")
@@ -23,14 +23,14 @@ class RowError(ValueError):
 
 
 def checked_numbers(values: ArrayLike, what: str) -> FloatArray:
-    """The values as (n,) float64, all from 0 to `MOST`; a `RowError` names the first that is not.
+    """Return the values as (n,) float64; raise a `RowError` for the first that is not from 0 to `MOST`.
 
-    `what` is what one value is called in the message, e.g. "the rate".
+    `what` names a value in the message, e.g. "the rate".
     """
     numbers = np.ascontiguousarray(values, dtype=np.float64)
     if numbers.ndim != 1:
         raise ValueError(f"{what}: expected one number a row, got an array of shape {numbers.shape}")
-    # min and max pass a NaN on, and need no array of n answers
+    # min and max propagate NaN, and allocate no array of n results
     if len(numbers) and not (numbers.min() >= 0.0 and numbers.max() <= MOST):
         wrong = ~((numbers >= 0.0) & (numbers <= MOST))
         _refuse_first(wrong, numbers, f"{what} is {{}}, expected a number from 0 to {MOST:g}")
@@ -38,7 +38,7 @@ def checked_numbers(values: ArrayLike, what: str) -> FloatArray:
 
 
 def checked(rates: ArrayLike, weights: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
-    """Rates and weights as (n,) float64; without weights each is 1.
+    """Return rates and weights as (n,) float64; without weights each weight is 1.
 
     Raises a `RowError` for the first rate, then the first weight, that is negative, infinite or not a number, and a
     ValueError where their numbers differ.
@@ -53,16 +53,16 @@ def checked(rates: ArrayLike, weights: ArrayLike | None = None) -> tuple[FloatAr
 
 
 def checked_budget(budget: float) -> float:
-    """The budget, contacts per period; ValueError unless it is positive, and lies between 1 / `MOST` and `MOST`."""
+    """Return the budget, contacts per period; ValueError unless it lies between 1 / `MOST` and `MOST`."""
     if not 1.0 / MOST <= budget <= MOST:
         raise ValueError(f"the budget is {budget}, expected a positive number of contacts per period, to {MOST:g}")
     return float(budget)
 
 
 def checked_bounds(minimum: ArrayLike, maximum: ArrayLike, n: int) -> tuple[IntArray, IntArray]:
-    """m and M, each (n,) whole numbers with 0 <= m_i <= M_i, from one number for all or one for each.
+    """Return m and M, each (n,) whole numbers with 0 <= m_i <= M_i, from one number for all objects or one for each.
 
-    Raises a `RowError` for the first row where they are not whole, negative, or the least exceeds the most.
+    Raises a `RowError` for the first row in which a bound is negative or not whole, or m_i exceeds M_i.
     """
     least = _whole(minimum, n, "the least number of visits")
     most = _whole(maximum, n, "the largest number of visits")

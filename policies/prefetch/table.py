@@ -1,4 +1,4 @@
-"""The allocations and the objectives by name. A new one is a new function, a line here and a test."""
+"""The tables of allocations and objectives by name. A new one needs its function, a line here and a test."""
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -21,14 +21,14 @@ ALLOCATIONS: Mapping[str, Allocate] = {
 
 
 class Objective(NamedTuple):
-    """An objective that a plan can be made for."""
+    """An objective of a plan: a measure, and the allocation that optimises it."""
 
     allocate: Allocate
-    """Gives the best allocation."""
+    """Returns the optimal allocation."""
     measure: objectives.Measure
-    """Gives the objects' expected values at an allocation; `objectives.weighted_mean` of them is the plan's."""
+    """Returns the expected value of each object at an allocation; the plan's value is their weighted mean."""
     greatest: bool
-    """Whether the best is the greatest; else it is the least."""
+    """Whether the measure is maximised; else it is minimised."""
 
 
 OBJECTIVES: Mapping[str, Objective] = {

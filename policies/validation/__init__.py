@@ -1,4 +1,5 @@
-"""Validation policies: when a copy expires. `rules` learn, `baselines` are for comparison, `machinery` is shared.
+"""Validation policies, which decide when a copy expires.
 
-One file a policy; `table` lists them.
+`rules` are the policies that learn from update histories, `baselines` those for comparison, one file each; `table`
+lists all of them, and `machinery` is what they share.
 """

@@ -1,4 +1,4 @@
-"""The validation policies by name. A new one is a new file, a line here and a test file."""
+"""The table of validation policies by name. A new policy needs its file, a line here and a test file."""
 
 from collections.abc import Mapping
 

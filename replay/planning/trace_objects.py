@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.prior import fitted_prior
-from bestbefore.policies.models.rates.seen import Seen
 from bestbefore.policies.models.renewal.fit import fit_best
 from bestbefore.policies.models.renewal.laws import Empirical, Poisson, RenewalLaw
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
@@ -63,7 +63,7 @@ def _rates_per_hour(known: np.ndarray, observed_h: FloatArray) -> FloatArray:
     members = seen_again[:: -(-seen_again.size // MOST_MEMBERS)]
     if not known[members].any():
         members = np.flatnonzero(known)[:MOST_MEMBERS]
-    prior = fitted_prior([Seen(int(known[i]), float(observed_h[i])) for i in members.tolist()])
+    prior = fitted_prior([Evidence(int(known[i]), float(observed_h[i])) for i in members.tolist()])
     return np.asarray((prior.shape + known) / (prior.hours + observed_h))
 
 

@@ -15,10 +15,10 @@ from compared.corrected_rates import corrected_from_flags, corrected_from_latest
 from compared.online_rates import Polls, after_contact
 from results_page import write_page
 
+from bestbefore.policies.models.rates.evidence import Estimate, Evidence
 from bestbefore.policies.models.rates.likelihood import most_likely
-from bestbefore.policies.models.rates.posterior import believed
+from bestbefore.policies.models.rates.posterior import posterior
 from bestbefore.policies.models.rates.prior import GammaRate, fitted_prior
-from bestbefore.policies.models.rates.seen import Estimate, Seen
 from bestbefore.policies.units import HOUR_S, FloatArray
 
 PAGE = Path(__file__).parents[2] / "docs" / "results" / "rates.md"
@@ -81,16 +81,16 @@ class Object:
         return self.quiet_s < self.lengths_s
 
     @property
-    def flags(self) -> Seen:
-        return Seen.at_contacts(self.lengths_s, self.changed)
+    def flags(self) -> Evidence:
+        return Evidence.at_contacts(self.lengths_s, self.changed)
 
     @property
     def latest_s(self) -> FloatArray:
         return np.where(self.changed, self.quiet_s, math.nan)
 
     @property
-    def latest(self) -> Seen:
-        return Seen.at_contacts(self.lengths_s, self.changed, self.latest_s)
+    def latest(self) -> Evidence:
+        return Evidence.at_contacts(self.lengths_s, self.changed, self.latest_s)
 
 
 INTERVALS: dict[str, Callable[[np.random.Generator], FloatArray]] = {
@@ -131,9 +131,9 @@ def by_lln(o: Object) -> Estimate:
     return bare(polls.rate_per_hour)
 
 
-def completely(o: Object, random: np.random.Generator) -> Seen:
+def completely(o: Object, random: np.random.Generator) -> Evidence:
     hours = float(o.lengths_s.sum()) / HOUR_S
-    return Seen(int(random.poisson(o.rate * hours)), hours)
+    return Evidence(int(random.poisson(o.rate * hours)), hours)
 
 
 def estimators(members: list[Object]) -> Iterator[tuple[str, Callable[[Object], Estimate]]]:
@@ -144,12 +144,12 @@ def estimators(members: list[Object]) -> Iterator[tuple[str, Callable[[Object], 
     yield "Cho-GM, irregular form", lambda o: corrected_from_flags(o.lengths_s, o.changed)
     yield "most likely", lambda o: most_likely(o.flags)
     yield "most likely, smoothed 0.5", lambda o: most_likely(o.flags, smoothing=0.5)
-    yield "posterior mean", lambda o: believed(o.flags, prior)
+    yield "posterior mean", lambda o: posterior(o.flags, prior)
     yield "online: Gamma filter", lambda o: by_filter(o, prior)
     yield "online: LLN", by_lln
     yield "latest known: most likely", lambda o: most_likely(o.latest)
     yield "latest known: corrected", lambda o: corrected_from_latest(o.lengths_s, o.changed, o.latest_s)
-    yield "latest known: posterior", lambda o: believed(o.latest, latest_prior)
+    yield "latest known: posterior", lambda o: posterior(o.latest, latest_prior)
     yield "complete history", lambda o: most_likely(completely(o, random))
 
 

@@ -1,1 +1,1 @@
-"""Rates of change, estimated from what contacts show."""
+"""Estimates of an object's rate of change from the outcomes of contacts with its origin."""

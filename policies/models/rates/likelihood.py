@@ -1,6 +1,7 @@
-"""The likelihood of a rate of change given what was seen, its maximum, and how far around it a rate is plausible.
+"""The likelihood of a rate of change given the evidence, its maximum, and a confidence interval around it.
 
-With lambda = exp(u), n updates in E open hours, and intervals of L_j hours with weight w_j that hold an update or more,
+With lambda = exp(u), n updates in E hours of complete observation, and intervals of L_j hours with weight w_j, in each
+of which the object changed at least once,
 
     l(u) = n u - E exp(u) + sum_j w_j ln(1 - exp(-exp(u) L_j)),
 
@@ -15,20 +16,21 @@ from typing import Self
 
 import numpy as np
 
-from bestbefore.policies.models.rates.seen import Estimate, Seen
+from bestbefore.policies.models.rates.evidence import Estimate, Evidence
 from bestbefore.policies.units import FloatArray
 
 FARTHEST = 700.0
-"""exp(-700) is nothing beside 1, and exp(700) is still a float64."""
+"""The largest exponent used: exp(-700) vanishes beside 1, and exp(700) is still a finite float64."""
 LEAST = math.exp(-FARTHEST)
 CONVERGED = 1e-12
-"""Of u, that is, relative of the rate."""
+"""A step of u below this ends an iteration; it is also the relative error of the rate."""
 STEPS = 200
+"""The most steps of an iteration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogLikelihood:
-    """l(u). `updates` and `open_h` need not be whole: smoothing and priors add to them."""
+    """The log-likelihood l(u). `updates` and `open_h` need not be whole: smoothing and priors add to them."""
 
     updates: float
     """n, 0 or more."""
@@ -40,22 +42,22 @@ class LogLikelihood:
     """(m,) w_j, 0 or more."""
 
     @classmethod
-    def of(cls, seen: Seen, more_updates: float = 0.0, more_h: float = 0.0) -> Self:
-        """Make a likelihood from what contacts showed, each of weight 1, and additional updates and hours."""
+    def of(cls, seen: Evidence, more_updates: float = 0.0, more_h: float = 0.0) -> Self:
+        """Make the likelihood of the evidence, each interval with weight 1, and of additional updates and hours."""
         return cls(seen.updates + more_updates, seen.open_h + more_h, seen.changed_h, np.ones(seen.changed_h.size))
 
     @property
     def changes(self) -> float:
-        """Updates, and intervals that hold one or more: n + sum w_j."""
+        """The number of changes, n + sum w_j: known updates, and intervals with at least one."""
         return self.updates + float(self.weights.sum())
 
     def at(self, u: float) -> float:
-        """l at one point."""
+        """Return l(u) at one point."""
         expected = self._expected(u)
         return self.updates * u - self.open_h * math.exp(u) + float(self.weights @ np.log(-np.expm1(-expected)))
 
     def on(self, u: FloatArray) -> FloatArray:
-        """(k,) l at each of (k,) points."""
+        """(k,) l(u) at each of (k,) points."""
         rates = np.exp(u)
         values: FloatArray = self.updates * u - self.open_h * rates
         for length_h, weight in zip(self.changed_h, self.weights, strict=True):
@@ -63,7 +65,7 @@ class LogLikelihood:
         return values
 
     def slope(self, u: float) -> float:
-        """dl/du, falling in u."""
+        """dl/du, which decreases in u."""
         expected = self._expected(u)
         return self.updates - self.open_h * math.exp(u) + float(self.weights @ (expected / np.expm1(expected)))
 
@@ -74,10 +76,10 @@ class LogLikelihood:
         return float(self.weights @ (share * (1.0 - expected - share))) - self.open_h * math.exp(u)
 
     def maximum(self) -> float:
-        """The u at which l is largest; -inf if no update was seen, inf if no unchanged time was.
+        """The u at which l is largest; -inf without any change, inf without any unchanged time.
 
-        The root lies between changes / (E + sum w L / 2) and changes / E, because 1 - x/2 <= x / (exp(x) - 1) <= 1:
-        Newton's steps are taken where they stay between, halving where they do not.
+        The rate lies between changes / (E + sum w L / 2) and changes / E, because 1 - x/2 <= x / (exp(x) - 1) <= 1.
+        Newton's method is used while its steps stay in this bracket, bisection otherwise.
         """
         changes = self.changes
         if changes == 0.0:
@@ -98,11 +100,11 @@ class LogLikelihood:
             u = following
         return u
 
-    def falls(self, peak: float, height: float, drop: float, side: int) -> float:
-        """The u at which l has fallen to `height` - `drop` on one side of its maximum, -1 or 1, sought from `peak` on.
+    def level_point(self, peak: float, height: float, drop: float, side: int) -> float:
+        """The u with l(u) = `height` - `drop` on one `side` (-1 or 1) of the maximum, searched for from `peak` on.
 
-        `height` is the largest l, `drop` above 0, and l must fall that far on this side. A concave function lies below
-        its tangents, so Newton's steps from beyond the point approach it from there.
+        `height` is the largest l and `drop` is above 0; l must fall that far on this side. A concave function lies
+        below its tangents, so Newton's method that starts beyond the point approaches it monotonically.
         """
         target = height - drop
         width = 1.0
@@ -118,22 +120,22 @@ class LogLikelihood:
         return u
 
     def _expected(self, u: float) -> FloatArray:
-        """The updates expected in each interval, kept where their exponential is a number."""
+        """The updates expected in each interval, clipped so that their exponential is finite."""
         return np.clip(math.exp(min(u, FARTHEST)) * self.changed_h, LEAST, FARTHEST)
 
 
-def most_likely(seen: Seen, smoothing: float = 0.0, confidence: float = 0.95) -> Estimate:
-    """The rate of greatest likelihood, and the rates whose likelihood is not much smaller.
+def most_likely(seen: Evidence, smoothing: float = 0.0, confidence: float = 0.95) -> Estimate:
+    """The maximum likelihood rate with its confidence interval.
 
-    Never found changed: the rate 0. Always found changed, without any open hour: infinite. With `smoothing` s > 0 it is
-    neither: s changed and s unchanged contacts of mean length are added (s updates to a complete history, of which
-    such contacts are the limit). The usual s is 0.5, for equal intervals Jeffreys' prior of the share of unchanged
-    contacts. The interval is not smoothed.
+    The rate of an object never found changed is 0; that of an object always found changed, without any hour of complete
+    observation, is infinite. `smoothing` s > 0 avoids both: it adds s changed and s unchanged contacts of mean length
+    (to a complete history s updates, the limit of such contacts). The usual s is 0.5, which for equal intervals is
+    Jeffreys' prior for the share of unchanged contacts. The confidence interval is not smoothed.
 
-    The interval is that of the likelihood ratio: l within z^2 / 2 of its largest value, z the quantile of the normal
-    law. It reaches down to 0 or up to infinity where the rate itself does.
+    The interval is that of the likelihood ratio test: l within z^2 / 2 of its largest value, with z the quantile of the
+    normal distribution. It reaches down to 0 or up to infinity where the rate does.
     """
-    if seen.nothing:
+    if seen.is_empty:
         return Estimate(0.0, 0.0, math.inf)
     likelihood = LogLikelihood.of(seen)
     u = likelihood.maximum()
@@ -141,17 +143,17 @@ def most_likely(seen: Seen, smoothing: float = 0.0, confidence: float = 0.95) ->
     if u == -math.inf:
         low, high = 0.0, drop / seen.open_h
     elif u == math.inf:
-        anywhere = -math.log(float(seen.changed_h.min()))  # Newton's steps come back from below, however far it is
-        low, high = math.exp(likelihood.falls(anywhere, 0.0, drop, -1)), math.inf
+        anywhere = -math.log(float(seen.changed_h.min()))  # any start below the point is good for Newton's method
+        low, high = math.exp(likelihood.level_point(anywhere, 0.0, drop, -1)), math.inf
     else:
         height = likelihood.at(u)
-        low = math.exp(likelihood.falls(u, height, drop, -1))
-        high = math.exp(likelihood.falls(u, height, drop, 1))
+        low = math.exp(likelihood.level_point(u, height, drop, -1))
+        high = math.exp(likelihood.level_point(u, height, drop, 1))
     rate = math.exp(_smoothed(seen, smoothing).maximum()) if smoothing > 0.0 else math.exp(u)
     return Estimate(rate, low, high)
 
 
-def _smoothed(seen: Seen, smoothing: float) -> LogLikelihood:
+def _smoothed(seen: Evidence, smoothing: float) -> LogLikelihood:
     if seen.contact_h == 0.0:
         return LogLikelihood.of(seen, more_updates=smoothing)
     return LogLikelihood(

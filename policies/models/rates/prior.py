@@ -1,7 +1,7 @@
-"""The rates of change in a group of objects: a Gamma distribution, fitted to what was seen of the members.
+"""The prior distribution of the rates of change in a group: a Gamma distribution fitted to the members' evidence.
 
-Members of which little was seen count for little, and those never found changed count too: the fit maximises the
-likelihood of what was seen, integrated over each member's rate.
+The fit maximises the marginal likelihood, the likelihood of the evidence integrated over each member's rate: so members
+with little evidence have little influence, and members never found changed count too.
 """
 
 import math
@@ -10,25 +10,27 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.likelihood import LogLikelihood
-from bestbefore.policies.models.rates.seen import Seen
 from bestbefore.policies.units import FloatArray
 
 LEAST_SHAPE = 0.05
 MOST_SHAPE = 100.0
-"""A group of equal members, or of a single one, is believed as if it were 100 updates of the object itself."""
+"""The prior of a group of equal members, or of a single one, has the weight of 100 updates of the object itself."""
 STEP = 0.05
-"""Of the grid over ln lambda: as wide as the likelihood of 400 updates, of which a sum still is the integral. The rate
-of a member with thousands is rounded to half a step."""
+"""The step of the grid over ln lambda: the width of the likelihood of 400 updates, for which a sum still approximates
+the integral well. The rate of a member with thousands of updates is rounded to half a step."""
 BEYOND = 12.0
-"""How far the grid reaches beyond the rates that were seen, in ln lambda: exp(-12) of an update."""
+"""How far the grid reaches below the least rate that is likely, in ln lambda: to exp(-12) expected updates."""
 PASSES = 500
+"""The most passes of expectation and maximisation."""
 CONVERGED = 1e-5
+"""The relative change of shape and mean below which the passes end."""
 
 
 @dataclass(frozen=True, slots=True)
 class GammaRate:
-    """A Gamma law of a rate: density ~ lambda^(shape-1) exp(-lambda hours), as of `shape` updates in `hours`."""
+    """A Gamma distribution of a rate, density ~ lambda^(shape-1) exp(-lambda hours): `shape` updates in `hours`."""
 
     shape: float
     """Above 0. The standard deviation is the mean over sqrt(shape)."""
@@ -41,21 +43,21 @@ class GammaRate:
 
     @property
     def mean_per_hour(self) -> float:
-        """The rate that it expects, updates per hour."""
+        """The mean rate, updates per hour."""
         return self.shape / self.hours
 
 
-def fitted_prior(members: Sequence[Seen]) -> GammaRate:
-    """The Gamma distribution under which what was seen of the members is most likely; its shape in [0.05, 100].
+def fitted_prior(members: Sequence[Evidence]) -> GammaRate:
+    """Fit the Gamma distribution with the largest marginal likelihood; its shape lies in [0.05, 100].
 
-    By expectation and maximisation: the members' posterior means of lambda and ln lambda, then the Gamma distribution
-    with these means. Costs O(members x 700) a pass, and for each interval of which only is known that it holds an
-    update O(700) once.
+    The method is expectation and maximisation: compute the members' posterior means of lambda and ln lambda, then take
+    the Gamma distribution with these means. A pass costs O(members x 700); each interval with an update at an unknown
+    time costs O(700) once.
 
-    Raises ValueError if no member was found changed, or none was seen unchanged for any time: any mean near 0, or any
-    large one, then fits.
+    Raises ValueError if no member was found changed, or none was observed unchanged for any time, since any mean near
+    0, or any large one, then fits.
     """
-    likelihoods = [LogLikelihood.of(seen) for seen in members if not seen.nothing]
+    likelihoods = [LogLikelihood.of(seen) for seen in members if not seen.is_empty]
     changes = sum(likelihood.changes for likelihood in likelihoods)
     open_h = sum(likelihood.open_h for likelihood in likelihoods)
     if not changes or not open_h:
@@ -79,7 +81,7 @@ def fitted_prior(members: Sequence[Seen]) -> GammaRate:
 
 
 def _grid(likelihoods: Sequence[LogLikelihood]) -> FloatArray:
-    """Points in ln lambda that cover the rates that can have brought about what was seen."""
+    """Points in ln lambda that cover all rates that are likely given the evidence."""
     hours = [likelihood.open_h + float(likelihood.changed_h.sum()) for likelihood in likelihoods]
     shortest_h = min(
         min(float(likelihood.changed_h.min()) for likelihood in likelihoods if likelihood.changed_h.size)
@@ -91,9 +93,9 @@ def _grid(likelihoods: Sequence[LogLikelihood]) -> FloatArray:
 
 
 def _shape(gap: float) -> float:
-    """The shape of the Gamma distribution with ln E[lambda] - E[ln lambda] = `gap`, as far as it is allowed.
+    """The shape, within its limits, of the Gamma distribution with ln E[lambda] - E[ln lambda] = `gap`.
 
-    The gap, ln(shape) - digamma(shape), falls in the shape: by halving, in the logarithm.
+    The gap is ln(shape) - digamma(shape), which decreases in the shape; bisection over ln(shape) inverts it.
     """
     low, high = math.log(LEAST_SHAPE), math.log(MOST_SHAPE)
     for _ in range(50):
@@ -106,7 +108,7 @@ def _shape(gap: float) -> float:
 
 
 def _digamma(x: float) -> float:
-    """psi(x), x > 0, to 1e-12: its recurrence up to 10, then its asymptotic series."""
+    """The digamma function of x > 0, to 1e-12: its recurrence up to 10, then its asymptotic series."""
     shift = 0.0
     while x < 10.0:
         shift -= 1.0 / x

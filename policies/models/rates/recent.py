@@ -1,16 +1,18 @@
-"""The rate of postings to come, by those of the last week, day and hours: feeds post in bursts and fall silent.
+"""The future rate of postings, estimated from the postings of the last week, day and hours.
 
-The mean over a window is the best estimate of a rate that does not change. Rates of feeds do: a feed without a posting
-in a week may post again, and one that has just posted is likely to do so soon. So the rate to come is taken to be
+The mean over a window is the best estimate of a constant rate. Feeds have bursts and pauses: a feed without a posting
+in a week may post again, and a feed that has just posted is likely to post again soon. The estimate is therefore
 
     rate = b_0 + sum_k b_k n_k,        b_k >= 0,
 
-where n_k are the postings in the k-th window before now, and the b are those under which what followed such windows in
-the past was most probable (Poisson regression over all feeds and moments). With one window this draws each feed's rate
-towards the mean of all, as far as the feeds themselves say that it should.
+where n_k is the number of postings in the k-th window before now. The b are fitted by Poisson regression to the
+postings that followed such windows in the past, over all feeds and moments. With one window this shrinks each feed's
+rate towards the mean of all feeds, by as much as the data support.
 
-Divide visits by it as by any rate: where lambda is uncertain, the expected delay w E[lambda] / (2 f) is least at
-f ~ sqrt(w E[lambda]). Ours; the paper `feeds` takes the mean of two weeks.
+The estimate can be used for allocation like any rate: where lambda is uncertain, the expected delay w E[lambda] / (2 f)
+is least at f ~ sqrt(w E[lambda]).
+
+Source: ours; Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", take the mean of two weeks.
 """
 
 from dataclasses import dataclass
@@ -22,17 +24,18 @@ from numpy.typing import ArrayLike
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 WEEK_S = (7 * DAY_S,)
+"""One window, which smooths bursts."""
 WEEK_TO_HOUR_S = (7 * DAY_S, DAY_S, 3 * HOUR_S, HOUR_S)
-"""The second one follows bursts."""
+"""Four windows, which follow bursts."""
 PASSES = 500
 CONVERGED = 1e-7
 AT_LEAST = 0.5
-"""Postings that are added to all that followed, evenly, so that no rate is 0."""
+"""Postings added to those that followed, spread evenly over all moments, so that no rate is 0."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecentRates:
-    """The b of the formula."""
+    """The coefficients b of the formula."""
 
     always_per_hour: float
     """b_0, above 0."""
@@ -41,12 +44,13 @@ class RecentRates:
 
     @classmethod
     def fitted(cls, recent: ArrayLike, followed: ArrayLike, hours: ArrayLike) -> Self:
-        """Fit to m moments of any feeds.
+        """Fit the coefficients to m moments of any feeds.
 
-        The postings in the windows before, (m, K), and those in the `hours` (m,) after.
+        `recent` (m, K) is the number of postings in each window before the moment, `followed` (m,) the number in the
+        `hours` (m,) after it.
 
-        By expectation and maximisation, which keeps all b at 0 or more. Costs O(m K) a pass. Raises ValueError where
-        the shapes differ, for numbers that are negative or not finite, and for 0 hours.
+        Expectation and maximisation keeps all b at 0 or more; a pass costs O(m K). Raises ValueError where the shapes
+        differ, for numbers that are negative or not finite, and for 0 hours.
         """
         before, after = np.asarray(recent, dtype=np.float64), np.asarray(followed, dtype=np.float64)
         length = np.broadcast_to(np.asarray(hours, dtype=np.float64), after.shape)
@@ -70,5 +74,5 @@ class RecentRates:
         return cls(float(each[0]), each[1:])
 
     def per_hour(self, recent: ArrayLike) -> FloatArray:
-        """(n,) the rates to come of feeds with these postings in the windows before now, (n, K)."""
+        """(n,) the future rates, postings per hour, of n feeds with `recent` (n, K) postings in the windows."""
         return np.asarray(self.always_per_hour + np.asarray(recent, dtype=np.float64) @ self.each_per_hour)

@@ -1,1 +1,1 @@
-"""Laws of the intervals between updates."""
+"""Probability laws of the intervals between updates, and their fit."""

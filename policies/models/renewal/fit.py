@@ -1,7 +1,7 @@
-"""The law of update intervals of an object: maximum likelihood, and how well each law fits.
+"""Maximum likelihood fits of laws to the update intervals of an object, and the goodness of each fit.
 
-`censored` is the time since the last update, at the moment of asking: an interval of which only the least length is
-known. It counts in every likelihood; without it slow objects look faster than they are.
+`censored` is the time since the last update: a censored interval, of which only a lower bound is known. It is part of
+every likelihood; without it the rates of objects that change rarely would be overestimated.
 """
 
 import math
@@ -15,53 +15,57 @@ from bestbefore.policies.models.renewal.laws import Empirical, Pareto, Poisson, 
 from bestbefore.policies.units import FloatArray
 
 REJECTED = 2.492
-"""The A^2 that intervals of the very law exceed one time in twenty. A law fitted to them exceeds it more rarely."""
+"""The Anderson-Darling A^2 that a sample of the law itself exceeds with probability 5 percent; a fitted law exceeds it
+less often."""
 ENOUGH = 20
-"""With fewer intervals than this, those seen are no better guide than a law that they barely contradict."""
+"""The least number of intervals for which the empirical law replaces a rejected parametric law."""
 MOST_SHAPE = 100.0
-"""Of a Weibull law: more regular than this (all intervals within some percent) is not distinguished."""
+"""The largest shape of a Weibull law: all intervals are then equal to within some percent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """A law with the parameters that make the intervals seen most likely."""
+    """A law with its maximum likelihood parameters, and the goodness of the fit."""
 
     law: RenewalLaw
     log_likelihood: float
-    """Of the intervals, and of the censored one being longer; -infinite for `Empirical`, which has no density."""
+    """ln L of the intervals and of the censored interval; -infinite for `Empirical`, which has no density."""
     aicc: float
-    """2 p - 2 ln L + 2 p (p+1) / (n-p-1), p parameters: less is better. Infinite if n <= p+1."""
+    """2 p - 2 ln L + 2 p (p+1) / (n-p-1) for p parameters; smaller is better. Infinite if n <= p+1."""
     anderson_darling: float
-    """A^2 of the intervals against the law: their distance, with weight on the tails. 0 is perfect."""
+    """The Anderson-Darling statistic A^2 of the intervals; 0 is a perfect fit."""
 
 
 def fit_poisson(intervals: Iterable[float], censored: float = 0.0) -> Fit:
-    """rate = n / (the time observed)."""
+    """Fit a Poisson process: rate = n / (the time observed)."""
     seen = checked_intervals(intervals)
     law = Poisson(len(seen) / (float(seen.sum()) + _checked(censored)))
     return _fit(law, 1, seen, censored)
 
 
 def fit_weibull(intervals: Iterable[float], censored: float = 0.0) -> Fit:
-    """The shape k solves sum(t^k ln t) / sum(t^k) - 1/k = mean of ln(interval); the sums take in the censored one."""
+    """Fit a Weibull law: its shape k solves sum(t^k ln t) / sum(t^k) - 1/k = mean of ln(interval).
+
+    The sums include the censored interval, the mean does not.
+    """
     seen = checked_intervals(intervals)
     times = np.append(seen, _checked(censored)) if censored else seen
     unit = float(times.max())
     logs, mean_log = np.log(times / unit), float(np.log(seen / unit).mean())
 
-    def lacking(k: float) -> float:
+    def score(k: float) -> float:
         powers = np.exp(k * logs)
         return float((powers * logs).sum() / powers.sum()) - 1.0 / k - mean_log
 
-    shape = brentq(lacking, 1e-3, MOST_SHAPE, xtol=1e-12) if lacking(MOST_SHAPE) > 0.0 else MOST_SHAPE
+    shape = brentq(score, 1e-3, MOST_SHAPE, xtol=1e-12) if score(MOST_SHAPE) > 0.0 else MOST_SHAPE
     scale = unit * float(np.exp(shape * logs).sum() / len(seen)) ** (1.0 / shape)
     return _fit(Weibull(shape, scale), 2, seen, censored)
 
 
 def fit_pareto(intervals: Iterable[float], censored: float = 0.0) -> Fit | None:
-    """shape = n / sum(ln(1 + t/scale)), at the scale of the greatest likelihood; None where that law has no mean.
+    """Fit a Pareto law: shape = n / sum(ln(1 + t/scale)) at the most likely scale; None where that law has no mean.
 
-    Towards an infinite scale the law becomes a Poisson process; the search ends at 1e6 times the longest interval.
+    With a growing scale the law tends to a Poisson process; the search ends at 1e6 times the longest interval.
     """
     seen = checked_intervals(intervals)
     times = np.append(seen, _checked(censored)) if censored else seen
@@ -69,18 +73,18 @@ def fit_pareto(intervals: Iterable[float], censored: float = 0.0) -> Fit | None:
     def shape_at(log_scale: float) -> float:
         return len(seen) / float(np.log1p(times * math.exp(-log_scale)).sum())
 
-    def unlikelihood(log_scale: float) -> float:
+    def cost(log_scale: float) -> float:
         spread = float(np.log1p(seen * math.exp(-log_scale)).sum())
         return spread - len(seen) * (math.log(shape_at(log_scale)) - log_scale)
 
     bounds = (math.log(float(seen.min())) - 14.0, math.log(float(times.max())) + 14.0)
-    best = minimize_scalar(unlikelihood, bounds=bounds, method="bounded", options={"xatol": 1e-9})
+    best = minimize_scalar(cost, bounds=bounds, method="bounded", options={"xatol": 1e-9})
     shape = shape_at(best.x)
     return _fit(Pareto(shape, math.exp(best.x)), 2, seen, censored) if shape > 1.0 else None
 
 
 def fit_empirical(intervals: Iterable[float]) -> Fit:
-    """The intervals themselves; a censored one adds nothing to them."""
+    """Take the intervals themselves as the law; a censored interval has no part in it."""
     law = Empirical.of(intervals)
     return Fit(law, -math.inf, math.inf, 0.0)
 
@@ -88,7 +92,7 @@ def fit_empirical(intervals: Iterable[float]) -> Fit:
 def fit_best(intervals: Iterable[float], censored: float = 0.0) -> Fit:
     """Return the fit with the least AICc among Poisson, Weibull and Pareto; for two intervals or fewer, Poisson.
 
-    Where even that law is rejected (A^2 > 2.492), and there are 20 intervals or more, `Empirical`.
+    If that law is rejected (A^2 > 2.492) and there are 20 intervals or more, return the `Empirical` law.
     """
     seen = checked_intervals(intervals)
     fits = [fit_poisson(seen, censored)]

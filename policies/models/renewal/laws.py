@@ -1,12 +1,12 @@
-"""Laws of the time between two updates of an object, and how stale a copy becomes under them.
+"""Laws of the time between two updates of an object, and the expected stale time of a copy under them.
 
 Updates form a renewal process: the times between them are independent and follow one law with tail
-`tail(t) = P(interval > t)`. All times are in one unit, that of the intervals the law was fitted to or its parameters
-are given in; arrays are of any shape.
+`tail(t) = P(interval > t)`. All times of a law are in one unit, that of its parameters; arrays may have any shape.
 
-A contact finds the process at an arbitrary moment, so the next update is tau or less away with probability
-H(tau) = (1/mean) int_0^tau tail(v) dv, and a copy left for tau is expected to have been stale for
-`stale_time(tau) = int_0^tau H(t) dt` of it. H rises, so stale_time is convex: contacts are best spread evenly.
+A contact finds the process at an arbitrary moment, so the next update follows within tau with probability
+H(tau) = (1/mean) int_0^tau tail(v) dv, and a copy kept for tau is expected to be stale for
+`stale_time(tau) = int_0^tau H(t) dt` of that time. H increases, so stale_time is convex, and even spacing of contacts
+is optimal.
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines", sections 2.1, 2.3 and 4 (equation 3 by
 exchanging its integrals; the paper's Weibull tail exp(-l t^a) has the scale l^(-1/a) here).
@@ -23,9 +23,9 @@ from scipy.special import exprel, gammainc, gammaln
 from bestbefore.policies.units import FloatArray
 
 NEARLY_NOTHING = 1e-4
-"""Below this share of its scale a Pareto law is a series of three terms, as its closed form loses what is left."""
+"""Below this t / scale a Pareto law is computed by a series of three terms, as its closed form cancels."""
 SMALL_POWER = 1e-8
-"""Below this (t / scale)^shape a Weibull law is a series of two terms."""
+"""Below this (t / scale)^shape a Weibull law is computed by a series of two terms."""
 
 
 class RenewalLaw(Protocol):
@@ -39,12 +39,12 @@ class RenewalLaw(Protocol):
         """ln P(interval > t), t >= 0."""
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """Return how much of a time tau >= 0 after a contact the copy is expected to be stale."""
+        """Return the expected stale time of a copy during a time tau >= 0 after a contact."""
 
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Updates at random: tail exp(-rate t)."""
+    """A Poisson process of updates: tail exp(-rate t)."""
 
     rate: float
     """Updates per unit of time, > 0."""
@@ -144,13 +144,14 @@ class Pareto:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Empirical:
-    """The intervals that were seen, each as probable as the other."""
+    """The observed intervals, each with the same probability."""
 
     intervals: FloatArray
     """(n,) ascending, > 0, n > 0."""
     _sums: FloatArray = field(repr=False)
+    """(n+1,) the sum of the first k intervals."""
     _squares: FloatArray = field(repr=False)
-    """(n+1,) the sums of the first k intervals, and of their squares."""
+    """(n+1,) the sum of the squares of the first k intervals."""
 
     @classmethod
     def of(cls, intervals: Iterable[float]) -> Self:
@@ -168,7 +169,7 @@ class Empirical:
             return np.log1p(-np.searchsorted(self.intervals, t, side="right") / len(self.intervals))
 
     def stale_time(self, tau: FloatArray) -> FloatArray:
-        """The sum over intervals d of min(d, tau) tau - min(d, tau)^2 / 2, over the sum of the intervals."""
+        """The sum over intervals d of min(d, tau) tau - min(d, tau)^2 / 2, divided by the sum of the intervals."""
         shorter = np.searchsorted(self.intervals, tau, side="right")
         longer = len(self.intervals) - shorter
         stale = tau * self._sums[shorter] - self._squares[shorter] / 2.0 + longer * tau**2 / 2.0
@@ -176,14 +177,14 @@ class Empirical:
 
 
 _OVERFLOW = np.errstate(over="ignore", invalid="ignore")
-"""Where the series for little time is not used, its terms may overflow."""
+"""The series for small times is computed everywhere, and may overflow where it is not used."""
 
 
 @_OVERFLOW
 def poisson_stale_time(rate: FloatArray | float, tau: FloatArray) -> FloatArray:
-    """tau - (1 - exp(-rate tau)) / rate, equation 10 for one interval; rates and times of any shapes that fit."""
+    """tau - (1 - exp(-rate tau)) / rate, equation 10 for one interval; rates and times of shapes that broadcast."""
     r = rate * tau
-    # near 0 the difference would lose what these terms keep
+    # near 0 the difference cancels, and a series of these terms is used
     few = tau * (r / 2.0) * (1.0 - r / 3.0 * (1.0 - r / 4.0 * (1.0 - r / 5.0 * (1.0 - r / 6.0))))
     return np.where(r < 0.01, few, tau + np.expm1(-r) / rate)
 
@@ -195,7 +196,7 @@ def weibull_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau
         z = (tau / scale) ** shape
     spread = scale * np.exp(gammaln(2.0 / shape) - gammaln(1.0 / shape))
     closed = tau * gammainc(1.0 / shape, z) - spread * gammainc(2.0 / shape, z)
-    # z is soon too small for a float where the shape is large; the tail is then 1 - z
+    # for a large shape z underflows soon; the tail is then 1 - z
     mean = scale * np.exp(gammaln(1.0 + 1.0 / shape))
     few = tau**2 / (2.0 * mean) * (1.0 - 2.0 * z / ((shape + 1.0) * (shape + 2.0)))
     return np.asarray(np.where(z < SMALL_POWER, few, closed))
@@ -205,7 +206,7 @@ def weibull_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau
 def pareto_stale_time(shape: FloatArray | float, scale: FloatArray | float, tau: FloatArray) -> FloatArray:
     """tau - scale l exprel((2 - shape) l), l = ln(1 + tau / scale), exprel(x) = (e^x - 1) / x.
 
-    The nearer the shape is to 1, the less of tau is left. Below 1.5 it is written so that nothing is lost by that.
+    Near a shape of 1 the difference cancels; below 1.5 a form without cancellation is used.
     """
     x = tau / scale
     c = np.asarray(shape - 1.0)

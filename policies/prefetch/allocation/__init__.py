@@ -1,1 +1,1 @@
-"""Refresh rates in real numbers."""
+"""Continuous allocation: refresh rates as real numbers."""

@@ -1,9 +1,9 @@
-"""Refresh rates in real numbers and within bounds: m_i <= f_i <= M_i.
+"""Continuous allocation within bounds: m_i <= f_i <= M_i.
 
-Each allocation gives every object more as the budget grows (of the optimal ones, as the multiplier falls). So it is
-computed for another budget, at which the frequencies, cut to their bounds, add up to the one there is. For an optimal
-allocation that is the optimum within the bounds: between its bounds each object is at one common multiplier, at the
-lower bound it would gain less than that, at the upper one more (the conditions of Karush, Kuhn and Tucker).
+The refreshes of every object increase with the budget. So the allocation is computed for another budget, chosen so that
+the refreshes, clipped to their bounds, add up to the given budget. If the allocation is optimal, the result is optimal
+within the bounds: all objects between their bounds share one multiplier, an object at its lower bound would gain less
+than that by one more refresh, an object at its upper bound more (the Karush-Kuhn-Tucker conditions).
 """
 
 import math
@@ -17,9 +17,9 @@ from bestbefore.policies.prefetch.table import Allocate
 from bestbefore.policies.units import FloatArray
 
 TOLERANCE = 1e-12
-"""By which share of the budget the sum may miss it."""
+"""The relative error of the sum of refreshes."""
 SPAN = 1e15
-"""The budgets tried lie within this factor of the one there is; what less would add is below the tolerance."""
+"""The budgets tried lie within this factor of the given budget; beyond it nothing changes within the tolerance."""
 
 
 def within_bounds(
@@ -28,8 +28,7 @@ def within_bounds(
 ) -> FloatArray:
     """(n,) refreshes per period, m_i <= f_i <= M_i; minimum and maximum are (n,), a maximum may be infinite.
 
-    An object that never changes or has no weight gets its minimum. Where all others have their maximum, less than the
-    budget is spent.
+    An object with rate or weight 0 gets its minimum. If all others get their maximum, part of the budget is left.
 
     Raises what `allocate` raises, a `RowError` for a bound that is negative or not a number and a minimum above its
     maximum, and a ValueError for a budget of less than the sum of the minimums.
@@ -53,13 +52,13 @@ def within_bounds(
         return least.copy()
     refreshes = np.empty(len(least))
 
-    def lacking(log_budget: float) -> float:
+    def shortfall(log_budget: float) -> float:
         given = max(math.exp(log_budget), total / SPAN)
         np.clip(allocate(checked_rates, checked_weights, given), least, reach, out=refreshes)
         return total - float(refreshes.sum())
 
-    falling_root(lacking, math.log(total), -total, TOLERANCE * total, math.log(total * SPAN))
-    # Allocations keep their own budget to some 1e-9 of it.
+    falling_root(shortfall, math.log(total), -total, TOLERANCE * total, math.log(total * SPAN))
+    # Scale away the error of the allocation itself, some 1e-9 of the budget.
     free = (refreshes > least) & (refreshes < reach)
     if (given := float(refreshes[free].sum())) > 0.0:
         refreshes[free] *= 1.0 + (total - float(refreshes.sum())) / given

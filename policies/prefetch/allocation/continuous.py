@@ -1,9 +1,8 @@
-"""Refresh rates in real numbers: a budget of contacts per period, divided among objects.
+"""Continuous allocations: a budget of contacts per period, divided among objects in real numbers.
 
-Each function takes (rates, weights, budget) - updates per period and importance, (n,), finite and >= 0, and contacts
-per period, > 0 - and gives the refreshes per period f, (n,) float64, that add up to the budget. An object that never
-changes (lambda = 0) or has no weight gets nothing, and where all are such, none does. Bad values raise a ValueError
-that names the row (`checked.RowError`).
+Each function takes `rates` (n,), updates per period, and `weights` (n,), both finite and >= 0, and a `budget` > 0 of
+contacts per period. It returns the refreshes per period f, (n,) float64, with the sum `budget`. An object with rate or
+weight 0 gets no refresh. Invalid values raise a `checked.RowError`.
 
 Sources: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers", sections 3, 5.3 and 6 (uniform,
 proportional, freshness, age); Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", theorem 1 (delay).
@@ -21,7 +20,7 @@ from bestbefore.policies.units import FloatArray
 
 
 def uniform(rates: ArrayLike, weights: ArrayLike | None, budget: float) -> FloatArray:
-    """The same for all objects."""
+    """The same number of refreshes for all objects."""
     return _in_proportion(lambda some_rates, _: np.ones_like(some_rates), rates, weights, budget)
 
 
@@ -31,17 +30,17 @@ def proportional(rates: ArrayLike, weights: ArrayLike | None, budget: float) -> 
 
 
 def freshness(rates: ArrayLike, weights: ArrayLike | None, budget: float) -> FloatArray:
-    """The refreshes at which the weighted mean freshness is greatest; objects that change too often are given up."""
+    """The refreshes with the greatest weighted mean freshness; objects that change too often get none."""
     return freshest(*checked(rates, weights), checked_budget(budget))
 
 
 def age(rates: ArrayLike, weights: ArrayLike | None, budget: float) -> FloatArray:
-    """The refreshes at which the weighted mean age is least."""
+    """The refreshes with the least weighted mean age."""
     return youngest(*checked(rates, weights), checked_budget(budget))
 
 
 def delay(rates: ArrayLike, weights: ArrayLike | None, budget: float) -> FloatArray:
-    """f ~ sqrt(w lambda), at which the weighted total delay of postings is least."""
+    """f ~ sqrt(w lambda), the refreshes with the least weighted total delay of postings."""
     return _in_proportion(
         lambda some_rates, some_weights: np.sqrt(some_rates) * np.sqrt(some_weights), rates, weights, budget
     )
@@ -50,7 +49,7 @@ def delay(rates: ArrayLike, weights: ArrayLike | None, budget: float) -> FloatAr
 def _in_proportion(
     share: Callable[[FloatArray, FloatArray], FloatArray], rates: ArrayLike, weights: ArrayLike | None, budget: float
 ) -> FloatArray:
-    """The budget in the proportion of the shares; an object without rate or weight has none."""
+    """Divide the budget in proportion to the shares; an object with rate or weight 0 gets none."""
     checked_rates, checked_weights = checked(rates, weights)
     total = checked_budget(budget)
     refreshes = np.zeros(len(checked_rates))
@@ -58,6 +57,6 @@ def _in_proportion(
         live = (checked_rates[part] > 0.0) & (checked_weights[part] > 0.0)
         np.multiply(share(checked_rates[part], checked_weights[part]), live, out=refreshes[part])
     if len(refreshes) and refreshes.max() > 0.0:
-        refreshes /= refreshes.max()  # first, lest the sum overflow
+        refreshes /= refreshes.max()  # so that the sum does not overflow
         refreshes *= total / float(refreshes.sum())
     return refreshes

@@ -1,7 +1,7 @@
-"""A smooth function as a table of cubics on equal cells, evaluated over arrays in parts that fit the cache.
+"""Piecewise cubic tables of smooth functions, evaluated over large arrays in chunks that fit the processor cache.
 
-Numpy pays for each pass over memory, so whatever runs over millions of objects runs chunk by chunk, in buffers that
-stay in the cache of one core and are used again.
+Numpy operations on large arrays are bound by memory bandwidth, so passes over millions of objects run chunk by chunk,
+in reused buffers that stay in the cache of one core.
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ import numpy as np
 from bestbefore.policies.units import FloatArray
 
 CHUNK = 16384
-"""Objects taken at once: the five buffers of a pass are 640 KiB."""
+"""The number of objects in a chunk: the five buffers of a pass take 640 KiB."""
 
 
 def chunks(n: int) -> Iterator[slice]:
@@ -20,7 +20,7 @@ def chunks(n: int) -> Iterator[slice]:
 
 
 class Scratch:
-    """The buffers of one caller, `CHUNK` long: what a table needs for a look-up, and two for the caller itself."""
+    """The working arrays of one caller, `CHUNK` long: those of a table look-up, and two (`first`, `second`) to use."""
 
     __slots__ = ("cell", "first", "flag", "position", "second", "term")
 
@@ -34,9 +34,9 @@ class Scratch:
 
 
 class Cubics:
-    """The function on [low, high] as cubics through the Chebyshev points of `cells` equal cells.
+    """A function on [low, high], interpolated by cubics through the Chebyshev points of `cells` equal cells.
 
-    `function` takes and gives arrays; the error falls with the fourth power of the number of cells.
+    `function` is applied to arrays; the error decreases with the fourth power of the number of cells.
     """
 
     def __init__(self, function: Callable[[FloatArray], FloatArray], low: float, high: float, cells: int) -> None:
@@ -49,7 +49,7 @@ class Cubics:
         self._end = float(np.nextafter(cells, 0.0))
 
     def at(self, x: FloatArray, out: FloatArray, scratch: Scratch) -> None:
-        """Write the function at x into `out`, both (n,), n <= CHUNK, distinct. Beyond an end, the value at that end."""
+        """Write the function at x into `out`, distinct arrays (n,), n <= CHUNK. Outside [low, high] x is clipped."""
         n = len(x)
         cell, position, term = scratch.cell[:n], scratch.position[:n], scratch.term[:n]
         np.multiply(x, self._per_unit, out=position)

@@ -1,6 +1,6 @@
-"""The refreshes that follow from a multiplier: an object's place on the universal curve, and back from it.
+"""The refreshes of objects at a given Lagrange multiplier, looked up on a curve that all objects share.
 
-Everything works in place on one chunk of objects, as it runs over millions of them several times.
+All functions work in place on one chunk of objects, since they run several times over millions of objects.
 """
 
 import math
@@ -14,38 +14,39 @@ from bestbefore.policies.prefetch.checked import IntArray
 from bestbefore.policies.units import FloatArray
 
 BITS_PER_BIN = 43
-"""Bins are floats that agree but for their last 43 bits: 512 in each octave."""
+"""Floats that differ only in their last 43 bits share a bin: 512 bins in each octave."""
 LEAST_KEY, MOST_KEY = 1e-290, 1e300
-"""Smaller and larger lambda / w count as these, so that none of their quotients overflows."""
+"""The range to which lambda / w is clipped, so that no quotient overflows."""
 LEAST_LOG_R = -690.0
-"""Below, 1/r would overflow."""
+"""The least ln r, below which 1/r would overflow."""
 LEAST_X = -600.0
-"""Where ln L is below, r is below 1e-130 wherever it is below 1: refreshes are then only scaled."""
+"""The least x = ln L of the search. Below it every r < 1 is below 1e-130, where refreshes are all scaled alike."""
 NOTHING_LEFT = float(np.nextafter(-1.0, 0.0))
-"""1 - y is computed as 1 + (y' - y) / y', y' < 1; where that is no more than rounding leaves of it, y >= 1."""
+"""The largest argument of log1p that counts as -1. 1 - y is computed as 1 + (y' - y) / y' with y' < 1; if the quotient
+is no more than this, rounding has left nothing, and y >= 1."""
 
 
 class AllocationCurve(Protocol):
-    """The refreshes by x, the logarithm by which the multiplier is searched for; they fall as x rises."""
+    """The refreshes as a decreasing function of x, a logarithm of the multiplier over which the root is searched."""
 
     slope: float
     """d ln(refreshes) / dx where budgets are large."""
 
     def keys(self, rates: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-        """Write into `out` what decides an object's place on the curve; all (n,)."""
+        """Write the key of each object, its position on the curve, into `out`; all arrays are (n,)."""
 
     def bins(self, keys: FloatArray) -> IntArray:
-        """The number of the bin in which each key lies, rising with the key; of positive rates and weights only."""
+        """The bin number of each key, increasing with the key; rates and weights must be positive."""
 
     def refreshes(self, rates: FloatArray, keys: FloatArray, x: float, out: FloatArray, scratch: Scratch) -> None:
-        """Write f into `out`; all (n,), n <= CHUNK, distinct; `keys` may be written over."""
+        """Write the refreshes f into `out`; distinct arrays (n,), n <= CHUNK; `keys` is overwritten."""
 
 
 class FreshnessCurve:
-    """Key z = lambda / w. With L = s of the object of least z, and d = z / z_least - 1, s = L - ln(1 - d (e^L - 1)).
+    """The curve of freshness, with the key z = lambda / w and x = ln L, where L is s of the object with the least z.
 
-    This is s = -ln(1 - mu z) written so that nothing is lost where mu z is 1.0 in float64 (L > 36), nor where it is
-    tiny; x = ln L.
+    With d = z / z_least - 1, s = L - ln(1 - d (e^L - 1)). This is s = -ln(1 - mu z) in a form that is exact also where
+    mu z rounds to 1.0 in float64 (L > 36) and where mu z is tiny.
     """
 
     slope = -0.5
@@ -61,11 +62,11 @@ class FreshnessCurve:
 
     @staticmethod
     def bins(keys: FloatArray) -> IntArray:
-        """512 in each octave, cut from the bits of the float."""
+        """512 bins in each octave, from the leading bits of the float."""
         return keys.view(np.int64) >> BITS_PER_BIN
 
     def edge_bin(self, x: float) -> int:
-        """The number of the bin in which 1 - mu z = 0."""
+        """The bin number of the key with 1 - mu z = 0, from which on objects get no refresh."""
         edge = self._least * (1.0 + 1.0 / math.expm1(math.exp(x)))
         return int(self.bins(np.array([min(edge, MOST_KEY)]))[0])
 
@@ -74,7 +75,7 @@ class FreshnessCurve:
         surprise = math.exp(x)
         np.subtract(self._least, keys, out=keys)
         np.multiply(keys, math.expm1(surprise) / self._least, out=keys)
-        np.maximum(keys, NOTHING_LEFT, out=keys)  # not -1, whose logarithm is infinite and six times as slow
+        np.maximum(keys, NOTHING_LEFT, out=keys)  # log1p(-1) is infinite, and six times as slow
         some = scratch.flag[:len(keys)]
         np.greater(keys, NOTHING_LEFT, out=some)
         np.log1p(keys, out=keys)
@@ -87,27 +88,30 @@ class FreshnessCurve:
 
 
 class AgeCurve:
-    """Key 2 ln(lambda) - ln(w), x = ln(mu): ln v = x + key, and ln r is a table over ln v. Nothing is given up."""
+    """The curve of age, with the key 2 ln(lambda) - ln(w) and x = ln(mu).
+
+    ln v = x + key, and ln r is a table over ln v. Every object with a rate and a weight gets refreshes.
+    """
 
     slope = -1.0 / 3.0
 
     @staticmethod
     def keys(rates: FloatArray, weights: FloatArray, out: FloatArray) -> None:
-        """2 ln(lambda) - ln(w), which no size of rates and weights overflows."""
+        """2 ln(lambda) - ln(w), which does not overflow for any rates and weights."""
         np.log(rates, out=out)
         np.multiply(out, 2.0, out=out)
         np.subtract(out, np.log(weights), out=out)
 
     @staticmethod
     def bins(keys: FloatArray) -> IntArray:
-        """512 for each doubling of lambda^2 / w."""
+        """512 bins for each doubling of lambda^2 / w."""
         return np.floor(keys * (512.0 / math.log(2.0))).astype(np.int64)
 
     def refreshes(self, rates: FloatArray, keys: FloatArray, x: float, out: FloatArray, scratch: Scratch) -> None:
         """f = lambda / r(v)."""
         np.add(keys, x, out=keys)
         age_curve().at(keys, out, scratch)
-        # "not", as the key of an object with neither rate nor weight is not a number
+        # negated comparisons, as the key of an object with rate and weight 0 is NaN
         if not keys.min() >= LEAST_LOG_V:
             np.add(out, np.minimum(keys - LEAST_LOG_V, 0.0) / 3.0, out=out)
             np.maximum(out, LEAST_LOG_R, out=out)

@@ -1,4 +1,4 @@
-"""A histogram that grows as objects are added: bins in place of millions of objects."""
+"""A histogram of objects over integer bins, which replaces millions of objects by some ten thousand bins."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from bestbefore.policies.units import FloatArray
 
 
 class Histogram:
-    """Objects with nearly equal keys, taken together: the sum of their rates, and the mean of their keys."""
+    """Bins of objects with nearly equal keys: for each bin the sum of the rates and the weighted mean of the keys."""
 
     def __init__(self) -> None:
         self._first = 0
@@ -15,7 +15,7 @@ class Histogram:
         self._moment = np.zeros(0)
 
     def add(self, numbers: IntArray, rates: FloatArray, keys: FloatArray) -> None:
-        """Put objects into the bins `numbers`, any integers; all (n,), n > 0."""
+        """Add objects to the bins `numbers`, any integers; all arrays are (n,), n > 0."""
         low = int(numbers.min())
         within = numbers - low
         mass = np.bincount(within, weights=rates)
@@ -33,6 +33,6 @@ class Histogram:
         self._moment[start:start + len(mass)] += moment
 
     def filled(self) -> tuple[IntArray, FloatArray, FloatArray]:
-        """The numbers, sums of rates and mean keys of the bins that are not empty, by rising key; all (bins,)."""
+        """The numbers, sums of rates and mean keys of the non-empty bins, ascending by number; all (bins,)."""
         filled = np.flatnonzero(self._mass > 0.0)
         return filled + self._first, self._mass[filled], self._moment[filled] / self._mass[filled]

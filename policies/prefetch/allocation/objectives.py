@@ -1,6 +1,6 @@
-"""The value of a refresh rate: the expected freshness, age and delay of an object refreshed at regular intervals.
+"""The objectives of allocation: expected freshness, age and delay of objects that are refreshed at regular intervals.
 
-An object has lambda updates per period as a Poisson process and is refreshed f times per period, every 1/f of it;
+An object has lambda updates per period, a Poisson process, and is refreshed f times per period, at intervals of 1/f;
 r = lambda / f. All arrays are (n,); times are in periods.
 
 Source: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers", section 4.1 (fixed order) and definition
@@ -14,11 +14,11 @@ import numpy as np
 from bestbefore.policies.units import FloatArray
 
 Measure = Callable[[FloatArray, FloatArray], FloatArray]
-"""(rates, refreshes) -> what each object is expected to have; all (n,)."""
+"""(rates, refreshes) -> the expected value of each object; all arrays are (n,)."""
 
 
 def freshness(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
-    """F = (1 - e^-r) / r: the share of time for which the copy is current. Never refreshed: 0; never updated: 1."""
+    """F = (1 - e^-r) / r: the share of time for which the copy is current; 0 if never refreshed, 1 if never updated."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         r = rates / refreshes
         refreshed: FloatArray = np.where(r > 0.0, -np.expm1(-r) / r, 1.0)
@@ -26,9 +26,9 @@ def freshness(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
 
 
 def age(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
-    """A = (r/2 - 1 + (1 - e^-r) / r) / lambda, in periods: for how long a copy has been outdated, averaged over time.
+    """A = (r/2 - 1 + (1 - e^-r) / r) / lambda: the time for which a copy has been outdated, averaged over time.
 
-    Never refreshed: infinite; never updated: 0.
+    In periods; infinite if never refreshed, 0 if never updated.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         r = np.where(rates > 0.0, rates / refreshes, 0.0)
@@ -36,7 +36,7 @@ def age(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
 
 
 def unsynchronised(r: FloatArray) -> FloatArray:
-    """r/2 - 1 + (1 - e^-r) / r for r >= 0, exact also near 0, where it is r^2/6: lambda A, the age in updates."""
+    """lambda A = r/2 - 1 + (1 - e^-r) / r for r >= 0, exact also near 0, where it tends to r^2/6."""
     # sum over k >= 2 of (-r)^k / (k+1)!
     small = np.minimum(r, 0.5)
     term = small * small / 6.0
@@ -49,22 +49,22 @@ def unsynchronised(r: FloatArray) -> FloatArray:
 
 
 def delay(rates: FloatArray, refreshes: FloatArray) -> FloatArray:
-    """D = lambda / (2 f): the delays of an object's postings in a period, added up, in periods (each waits 1/(2f)).
+    """D = lambda / (2 f): the sum of the delays of an object's postings in a period, each 1/(2f) on average.
 
-    Never refreshed: infinite; nothing posted: 0.
+    In periods; infinite if never refreshed, 0 if nothing is posted.
     """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return np.where(rates > 0.0, rates / refreshes / 2.0, 0.0)
 
 
 def weighted_mean(values: FloatArray, weights: FloatArray) -> float:
-    """sum(w v) / sum(w) over the objects that have a weight; infinite if one of these values is.
+    """sum(w v) / sum(w) over the objects with a weight above 0; infinite if one of their values is.
 
-    Raises ValueError if no object has any.
+    Raises ValueError if all weights are 0.
     """
     heaviest = float(weights.max(initial=0.0))
     if not heaviest > 0.0:
         raise ValueError("no object has a weight above 0")
-    shares = weights / heaviest  # lest the sum overflow
+    shares = weights / heaviest  # so that the sum does not overflow
     counted = shares > 0.0
     return float((shares[counted] * values[counted]).sum() / shares.sum())

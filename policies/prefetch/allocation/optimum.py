@@ -1,8 +1,8 @@
-"""The optimal continuous allocation: the one multiplier at which the refreshes of all objects add up to the budget.
+"""The optimal continuous allocation: the multiplier at which the refreshes of all objects add up to the budget.
 
-Cost: O(N), in passes over chunks. The first pass gathers the objects in a histogram of what decides their place on the
-curve; the multiplier that fits its bins (some ten thousand, however many objects) fits the objects almost exactly, and
-one or two passes over them do the rest. Memory: the answer, and nothing else of length N.
+Cost: O(N), in passes over chunks. The first pass builds a histogram of the objects' keys on the curve. The multiplier
+that solves the problem for the bins (some ten thousand for any N) is almost exact for the objects, so that one or two
+more passes are enough. Memory: the result is the only array of length N.
 """
 
 import math
@@ -18,23 +18,23 @@ from bestbefore.policies.prefetch.checked import MOST
 from bestbefore.policies.units import FloatArray
 
 TOLERANCE = 1e-7
-"""Of the budget: how far off refreshes may be that are then scaled to it. The objective errs by its square."""
+"""The relative error of the sum of refreshes before they are scaled to the budget. The objective errs by its square."""
 BINS_TOLERANCE = 1e-10
-"""The same for the bins, which represent the objects to about 1e-7."""
+"""The same for the solution over bins, which represent the objects to about 1e-7."""
 STEP = 1e-3
-"""In x, to either side: over which the slope is taken."""
+"""The step in x, to either side, of the numerical slope."""
 EDGE_BELOW, EDGE_ABOVE = 16, 2
-"""The bins next to that of y = 1 in which objects are looked at one by one: there the curve is too bent for bins."""
+"""The bins below and above that of y = 1 which are split into single objects, as the curve bends too much there."""
 MANY = 1 << 17
-"""That many objects are not looked at one by one before the passes over all."""
+"""Bins with more objects than this in all are not split."""
 FEWEST_UPDATES = 1e-120
-"""For each refresh of the budget. The best objects have r of that or more then, far above `LEAST_X`."""
+"""The least rate that is used, in updates for each refresh of the budget; it keeps the search above `LEAST_X`."""
 CERTAIN_SURPRISE = 37.0
-"""Where the best object has s = r - ln(1+r) above this, that of every other is infinite in float64."""
+"""The largest s = r - ln(1+r) of the best object; above it s of every other object is infinite in float64."""
 
 
 class BudgetedObjects:
-    """The objects among which a budget is divided, and the passes over them."""
+    """The objects among which a budget is divided, their bins, and the passes over both."""
 
     def __init__(self, rates: FloatArray, weights: FloatArray, curve: type[FreshnessCurve | AgeCurve]) -> None:
         self.rates = rates
@@ -57,7 +57,7 @@ class BudgetedObjects:
         self._bin_numbers, self.bin_rates, self.bin_keys = histogram.filled()
 
     def refresh(self, curve: AllocationCurve, x: float, out: FloatArray) -> float:
-        """Write the refreshes of all objects at x into `out`, and give their sum."""
+        """Write the refreshes of all objects at x into `out`, and return their sum."""
         total = 0.0
         for part in chunks(len(self.rates)):
             self._refresh(curve, x, part, out[part])
@@ -65,7 +65,7 @@ class BudgetedObjects:
         return total
 
     def approach(self, curve: AllocationCurve, x: float, out: FloatArray, share: float) -> None:
-        """Move `out` by a share in [0, 1] towards the refreshes at x."""
+        """Move `out` by `share`, in [0, 1], of the difference to the refreshes at x."""
         for part in chunks(len(self.rates)):
             there = self.scratch.second[:len(out[part])]
             self._refresh(curve, x, part, there)
@@ -73,8 +73,8 @@ class BudgetedObjects:
             np.multiply(there, share, out=there)
             np.add(out[part], there, out=out[part])
 
-    def single_out(self, curve: FreshnessCurve, low: int, high: int) -> None:
-        """Put the objects in the bins of numbers [low, high] each into a bin of its own, unless they are `MANY`."""
+    def split_bins(self, curve: FreshnessCurve, low: int, high: int) -> None:
+        """Split the bins with numbers in [low, high] into one bin for each object, for at most `MANY` objects."""
         rates, found_keys, found = [], [], 0
         for part in chunks(len(self.rates)):
             keys = self.scratch.first[:len(self.rates[part])]
@@ -101,7 +101,7 @@ class BudgetedObjects:
         return best
 
     def refresh_bins(self, curve: AllocationCurve, x: float) -> float:
-        """The sum of the refreshes at x, were all objects of a bin in its middle."""
+        """The sum of the refreshes at x, with the mean key of its bin for each object."""
         total = 0.0
         for part in chunks(len(self.bin_rates)):
             out = self.scratch.second[:len(self.bin_rates[part])]
@@ -118,22 +118,22 @@ class BudgetedObjects:
 
 
 def excess(total: float, budget: float) -> float:
-    """ln(total / budget), and a large negative number where nothing is spent."""
+    """ln(total / budget); -700 where the total is 0."""
     return math.log(total / budget) if total > 0.0 else -700.0
 
 
 def solve_bins(objects: BudgetedObjects, curve: AllocationCurve, budget: float, start: float, most: float) -> Root:
-    """The x <= most at which the refreshes of the bins add up to the budget, searched for from `start`."""
+    """Find the x <= `most` at which the refreshes of the bins add up to the budget, from the guess `start`."""
     return falling_root(
         lambda x: excess(objects.refresh_bins(curve, x), budget), start, curve.slope, BINS_TOLERANCE, most
     )
 
 
 def solve(objects: BudgetedObjects, curve: AllocationCurve, budget: float, of_bins: Root, most: float) -> FloatArray:
-    """The refreshes, (n,), that lie on the curve at x <= most and add up to the budget > 0; x is near that of the bins.
+    """The refreshes, (n,), on the curve at x <= `most` that add up to the budget > 0; x is near that of the bins.
 
-    Where neighbouring multipliers in float64 lie on either side of the budget (an object at the edge of being given up
-    has f = lambda / 36 at one and 0 at the next) the answer lies between theirs: all that is between is as good.
+    The refreshes may jump across the budget between neighbouring floats x, since an object at the edge has f =
+    lambda / 36 at one and 0 at the next. The result is then interpolated; all values between are equally good.
     """
     refreshes = np.zeros(len(objects.rates))
     before, after = objects.refresh_bins(curve, of_bins.low - STEP), objects.refresh_bins(curve, of_bins.low + STEP)
@@ -150,11 +150,11 @@ def solve(objects: BudgetedObjects, curve: AllocationCurve, budget: float, of_bi
 
 
 def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArray:
-    """The refreshes that maximise sum w F; all (n,), rates and weights finite and >= 0, budget > 0.
+    """The refreshes that maximise sum w F; all arrays are (n,), rates and weights finite and >= 0, budget > 0.
 
-    A budget below that at which the best objects have s = 37 goes to them alone, in proportion to their rates. Where
-    the best would get 1e130 refreshes for each update, objects with fewer updates than `FEWEST_UPDATES` count as having
-    so many, as others would be given up for them. Nearly all of the budget goes to those others, if there are any.
+    Two extreme cases are solved apart. A small budget, at which the best objects have s > 37, goes to these alone, in
+    proportion to their rates. Where the best objects would get more than 1e130 refreshes per update, rates are raised
+    to `FEWEST_UPDATES` per refresh, so that the other objects, which take nearly all of the budget, get their share.
     """
     with np.errstate(all="ignore"):
         objects = BudgetedObjects(rates, weights, FreshnessCurve)
@@ -173,12 +173,12 @@ def freshest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArra
         most = math.log(CERTAIN_SURPRISE)
         start = solve_bins(objects, curve, budget, 0.0, most).low
         edge = curve.edge_bin(start)
-        objects.single_out(curve, edge - EDGE_BELOW, edge + EDGE_ABOVE)
+        objects.split_bins(curve, edge - EDGE_BELOW, edge + EDGE_ABOVE)
         return solve(objects, curve, budget, solve_bins(objects, curve, budget, start, most), most)
 
 
 def youngest(rates: FloatArray, weights: FloatArray, budget: float) -> FloatArray:
-    """The refreshes that minimise sum w A; all (n,), rates and weights finite and >= 0, budget > 0."""
+    """The refreshes that minimise sum w A; all arrays are (n,), rates and weights finite and >= 0, budget > 0."""
     with np.errstate(all="ignore"):
         objects = BudgetedObjects(rates, weights, AgeCurve)
         if not len(objects.bin_rates):

@@ -1,13 +1,14 @@
-"""The two universal curves of optimal refreshing, turned round: how often an object is refreshed at a given multiplier.
+"""The ratio r = lambda / f of an optimally refreshed object as a function of the multiplier, for freshness and age.
 
-An object with lambda updates per period, refreshed f times at regular intervals, has r = lambda / f. Of all
-allocations of a budget the best gives each object the same weighted gain from one more refresh, the multiplier mu:
+An object has lambda updates per period and is refreshed f times at regular intervals. In the optimal allocation of a
+budget every object gains the same weighted amount from one more refresh, the Lagrange multiplier mu:
 
     freshness   w (1 - (1+r) e^-r) / lambda = mu                  i.e. r - ln(1+r) = -ln(1 - mu lambda / w)
     age         w (r^2/2 - 1 + (1+r) e^-r) / lambda^2 = mu
 
-so that r depends on one number only, and one table each serves all objects (theorems 5.5, 6.3 and 6.4 say the same by
-scaling curves). The freshness gained by the first refresh is finite: an object with mu lambda / w >= 1 gets nothing.
+So r depends on a single number, and one table for each objective serves all objects (theorems 5.5, 6.3 and 6.4 state
+this by scaling curves). The freshness gained by the first refresh is finite: an object with mu lambda / w >= 1 gets no
+refresh.
 
 Source: Cho, Garcia-Molina, "Effective page refresh policies for Web crawlers", sections 5.3, 5.4 and 6.
 """
@@ -20,15 +21,15 @@ from bestbefore.policies.prefetch.allocation.cubics import Cubics
 from bestbefore.policies.units import FloatArray
 
 MOST_SURPRISE = 80.0
-"""The freshness table reaches to s = r - ln(1+r) = 80."""
+"""The largest s = r - ln(1+r) in the freshness table."""
 LEAST_LOG_V, MOST_LOG_V = -72.0, 72.0
-"""The age table reaches from r = 5e-11 to r = 6e15; beyond, ln r is straight to 1e-11."""
+"""The range of ln v in the age table, from r = 5e-11 to r = 6e15; beyond it ln r is linear to 1e-11."""
 SMALL_R = 0.05
-"""Below, differences of nearly equal numbers are replaced by their Taylor series, whose 12 terms are then exact."""
+"""Below this r, differences that would cancel are replaced by 12 terms of their Taylor series, exact in float64."""
 
 
 def surprise(r: FloatArray) -> FloatArray:
-    """s(r) = r - ln(1+r) >= 0 for r >= 0, exact to a few units of the last place also near 0."""
+    """s(r) = r - ln(1+r) >= 0 for r >= 0, exact to a few units in the last place also near 0."""
     power, series = r * r, np.zeros_like(r)
     for k in range(2, 14):
         series += power / k if k % 2 == 0 else -power / k
@@ -38,7 +39,7 @@ def surprise(r: FloatArray) -> FloatArray:
 
 
 def ratio_of_surprise(s: FloatArray) -> FloatArray:
-    """r with r - ln(1+r) = s, for s >= 0 of any size: Newton's method in sqrt(s), in which r is nearly straight."""
+    """r with r - ln(1+r) = s for any s >= 0, by Newton's method in sqrt(s), of which r is a nearly linear function."""
     root = np.sqrt(s)
     r: FloatArray = np.sqrt(2.0) * root + s * (2.0 / 3.0)
     for _ in range(60):
@@ -51,7 +52,7 @@ def ratio_of_surprise(s: FloatArray) -> FloatArray:
 
 @cache
 def freshness_curve() -> Cubics:
-    """q / r over q = sqrt(s): 1/sqrt(2) at q = 0, towards 1/q later; f = lambda (q/r) / q. Relative error 3e-13."""
+    """The table of q / r over q = sqrt(s), from which f = lambda (q/r) / q. Relative error 3e-13."""
 
     def scaled(q: FloatArray) -> FloatArray:
         return q / ratio_of_surprise(q * q)
@@ -71,7 +72,7 @@ def age_gain(r: FloatArray) -> FloatArray:
 
 
 def log_ratio_of_age_gain(log_v: FloatArray) -> FloatArray:
-    """ln r with v(r) = e^log_v, for log_v in [-300, 300], by Newton's method: in logarithms both ends are straight."""
+    """ln r with v(r) = e^log_v for log_v in [-300, 300], by Newton's method in logarithms."""
     log_r: FloatArray = np.where(log_v < 0.0, (log_v + np.log(3.0)) / 3.0, (log_v + np.log(2.0)) / 2.0)
     for _ in range(30):
         r = np.exp(log_r)
@@ -82,5 +83,5 @@ def log_ratio_of_age_gain(log_v: FloatArray) -> FloatArray:
 
 @cache
 def age_curve() -> Cubics:
-    """ln r over ln v. Error 1e-12, and so is the relative error of f = lambda / r."""
+    """The table of ln r over ln v. Its error, and the relative error of f = lambda / r, is 1e-12."""
     return Cubics(log_ratio_of_age_gain, LEAST_LOG_V, MOST_LOG_V, 8192)

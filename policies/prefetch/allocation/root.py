@@ -1,17 +1,17 @@
-"""The root of a falling function of one number, when each evaluation is a pass over millions of objects."""
+"""The root of a decreasing function whose evaluation is a pass over millions of objects."""
 
 import math
 from collections.abc import Callable
 from typing import NamedTuple
 
 EVALUATIONS = 400
-"""More than any bracket needs to shrink to neighbouring floats."""
+"""The most evaluations, more than any bracket needs to shrink to neighbouring floats."""
 
 
 class Root(NamedTuple):
-    """The zero of a falling function: between `low` and `high`, which are equal if it was found within tolerance.
+    """The root of a decreasing function, in [low, high]; both are equal if the tolerance was reached.
 
-    Where they differ no float lies between them; `low_value` > 0 > `high_value` are what the function is there.
+    Otherwise no float lies between them, and the function has the values `low_value` > 0 > `high_value` there.
     """
 
     low: float
@@ -28,9 +28,10 @@ def falling_root(
     most: float = math.inf,
     second_guess: float | None = None,
 ) -> Root:
-    """Secant steps from the guess, or a second one, none of which leaves the bracket; bisection wherever they are slow.
+    """Find the root by the secant method, with bisection where the secant is slow or leaves the bracket.
 
-    `slope` < 0 is that of the first step. The root must not lie above `most`. The last call of `function` is at `high`.
+    The search begins at `guess`, takes the first step with `slope` < 0 or to `second_guess`, and ends at `most` at the
+    latest, above which the root must not lie. The last call of `function` is at `high`.
     """
     low, high = -math.inf, math.inf
     low_value, high_value = math.inf, -math.inf
@@ -63,7 +64,7 @@ def falling_root(
                 x = middle
         elif x == before:  # at `most`
             break
-    if math.isinf(high):  # but for a rounding error the root is there
+    if math.isinf(high):  # the root lies at `most`, up to rounding
         return Root(low, low, low_value, low_value)
     if before != high:
         function(high)

@@ -1,1 +1,1 @@
-"""Numbers of visits: how often each object is visited, in whole numbers."""
+"""Discrete allocation: whole numbers of visits in a period."""

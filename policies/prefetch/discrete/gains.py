@@ -1,4 +1,4 @@
-"""The gain of one more visit to each of many objects: w_i (A_i(x) - A_i(x+1)), which never rises with x."""
+"""The gains of one more visit to each of many objects: w_i (A_i(x) - A_i(x+1)), which do not increase with x."""
 
 from collections.abc import Sequence
 from typing import Protocol, Self
@@ -16,7 +16,7 @@ from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, Pot
 from bestbefore.policies.units import FloatArray
 
 ROUNDING = 1e-9
-"""By how much, against A(0), a table may fail to be convex before it counts as such."""
+"""The deviation from convexity, relative to A(0), that counts as rounding error."""
 
 
 class Gains(Protocol):
@@ -26,17 +26,17 @@ class Gains(Protocol):
         """Return the number n of objects."""
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """(n,) how many visits to each object gain `threshold` > 0 or more, at most `maximum`, (n,)."""
+        """(n,) the number of visits to each object with a gain of `threshold` > 0 or more, at most `maximum`, (n,)."""
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """Return what the visit after `visits` gains, for pairs of an object and a number of visits; all (m,)."""
+        """(m,) the gain of one more visit, for m pairs of an object and the number of its visits so far."""
 
-    def only(self, objects: IntArray) -> Self:
-        """The same of these objects alone, (m,) ascending numbers; the first of them becomes 0."""
+    def subset(self, objects: IntArray) -> Self:
+        """Return the gains of these objects, (m,) ascending numbers, which are renumbered from 0."""
 
 
 class PoissonGains:
-    """Updates at random: with n intervals and r = lambda / n, 1 - A = (1 - e^-r) / r (equation 14).
+    """The gains under Poisson updates: with n intervals and r = lambda / n, 1 - A = (1 - e^-r) / r (equation 14).
 
     `rates` are updates per period.
     """
@@ -45,16 +45,16 @@ class PoissonGains:
         self._rates, self._weights = checked(rates, weights)
         self._boundary: Boundary = boundary
         self._fresh = 1 if boundary == "interval" else 0
-        """How many intervals there are without a visit."""
+        """The number of intervals without any visit."""
 
     def __len__(self) -> int:
         return len(self._rates)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """Count the visits that gain at least the threshold, as `Gains.count` says.
+        """Count the visits that gain at least the threshold; see `Gains.count`.
 
-        The gain of an interval more lies between the derivatives at its ends. So where the derivative is the threshold
-        at n* intervals, all up to floor(n*) gain enough, perhaps one more, and none beyond.
+        The gain of one more interval lies between the derivatives before and after it. If the derivative equals the
+        threshold at n* intervals, all intervals up to floor(n*) gain enough, perhaps one more, and none beyond.
         """
         counts = np.empty(len(self), np.int64)
         scratch = Scratch()
@@ -88,20 +88,20 @@ class PoissonGains:
         np.copyto(out, intervals, casting="unsafe")
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """Return the gains of single visits, as `Gains.of` says."""
+        """Return the gains of single visits; see `Gains.of`."""
         rates = self._rates[objects]
         intervals = visits.astype(np.float64) + self._fresh
         with np.errstate(all="ignore"):
             gained = self._weights[objects] * _fresher(rates, intervals)
         return np.where(rates > 0.0, gained, 0.0)
 
-    def only(self, objects: IntArray) -> Self:
-        """Return the gains of some of the objects, as `Gains.only` says."""
+    def subset(self, objects: IntArray) -> Self:
+        """Return the gains of some of the objects; see `Gains.subset`."""
         return type(self)(self._rates[objects], self._weights[objects], self._boundary)
 
 
 def _fresher(rates: FloatArray, intervals: FloatArray) -> FloatArray:
-    """G(n+1) - G(n), where G(n) = (1 - e^-r) / r, r = lambda / n, G(0) = 0: exact also where the two nearly agree."""
+    """G(n+1) - G(n), where G(n) = (1 - e^-r) / r, r = lambda / n, G(0) = 0; exact also where both are nearly equal."""
     after = rates / (intervals + 1.0)
     lost = np.expm1(-after)
     # e^-(lambda/n) = e^-after e^-(after/n); where n = 0, the last factor is 0
@@ -109,23 +109,23 @@ def _fresher(rates: FloatArray, intervals: FloatArray) -> FloatArray:
 
 
 class TabulatedGains:
-    """The gains of any convex A(x), up to a number of visits beyond which nothing is gained."""
+    """The gains of any convex A(x) as a table, up to a number of visits beyond which the gain is 0."""
 
     def __init__(self, gains: FloatArray) -> None:
-        """`gains` is (n, k): what the first, ..., the k-th visit to each object is worth; no row rises."""
+        """Take `gains` (n, k), the gain of the first, ..., the k-th visit to each object; rows do not increase."""
         self._gains = gains
 
     @classmethod
     def of_table(cls, table: ArrayLike, weights: ArrayLike) -> Self:
         """Make gains from A_i(0) ... A_i(k), (n, k+1), and weights, (n,).
 
-        Raises a `RowError` for the first object whose A rises, is not convex, or not finite.
+        Raises a `RowError` for the first object whose A increases, is not convex, or is not finite.
         """
         values, checked_weights = np.asarray(table, dtype=np.float64), checked_numbers(weights, "the weight")
         if values.ndim != 2 or len(values) != len(checked_weights) or not values.shape[1]:
             raise ValueError(f"a table of shape {values.shape} for {len(checked_weights)} weights, expected as many")
         gained = -np.diff(values, axis=1)
-        # rounding may let a difference rise by next to nothing; here no visit counts for more than the one before it
+        # rounding may raise a gain slightly above the one before it; this is corrected
         falling = np.minimum.accumulate(np.maximum(gained, 0.0), axis=1)
         wrong = ~(np.abs(gained - falling) <= ROUNDING * np.abs(values[:, :1])).all(axis=1)
         if wrong.any():
@@ -141,38 +141,35 @@ class TabulatedGains:
         boundary: Boundary,
         most: int,
     ) -> Self:
-        """Make gains from one law for each object, up to `most` visits in a period.
-
-        The period is in the unit of the laws.
-        """
+        """Make gains from one law for each object, up to `most` visits in a period in the unit of the laws."""
         return cls.of_table(staleness_table(laws, most, period, boundary), weights)
 
     def __len__(self) -> int:
         return len(self._gains)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """Count the visits that gain at least the threshold, as `Gains.count` says."""
+        """Count the visits that gain at least the threshold; see `Gains.count`."""
         return np.minimum((self._gains >= threshold).sum(axis=1, dtype=np.int64), maximum)
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """Return the gains of single visits, as `Gains.of` says."""
+        """Return the gains of single visits; see `Gains.of`."""
         known = visits < self._gains.shape[1]
         gained = np.zeros(len(objects))
         gained[known] = self._gains[objects[known], visits[known]]
         return gained
 
-    def only(self, objects: IntArray) -> Self:
-        """Return the gains of some of the objects, as `Gains.only` says."""
+    def subset(self, objects: IntArray) -> Self:
+        """Return the gains of some of the objects; see `Gains.subset`."""
         return type(self)(self._gains[objects])
 
 
 class MixedGains:
-    """Objects of several kinds: each part is the numbers of its objects, (m,) ascending, and their gains."""
+    """The gains of objects of several kinds; a part has the numbers of its objects, (m,) ascending, and their gains."""
 
     def __init__(self, parts: Sequence[tuple[IntArray, Gains]]) -> None:
-        """Join parts, whose numbers together are 0 ... n-1, each once.
+        """Join parts that together contain each number of 0 ... n-1 once.
 
-        ValueError if they are not, or a part's numbers differ.
+        Raises ValueError if they do not, or if a part has more or fewer numbers than gains.
         """
         self._parts = parts
         together = np.concatenate([objects for objects, _ in parts]) if parts else np.zeros(0, np.int64)
@@ -190,24 +187,24 @@ class MixedGains:
         return len(self._part)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """Count the visits that gain at least the threshold, as `Gains.count` says."""
+        """Count the visits that gain at least the threshold; see `Gains.count`."""
         counts = np.empty(len(self), np.int64)
         for objects, gains in self._parts:
             counts[objects] = gains.count(threshold, maximum[objects])
         return counts
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """Return the gains of single visits, as `Gains.of` says."""
+        """Return the gains of single visits; see `Gains.of`."""
         gained = np.empty(len(objects))
         for number, (_, gains) in enumerate(self._parts):
             here = self._part[objects] == number
             gained[here] = gains.of(self._within[objects[here]], visits[here])
         return gained
 
-    def only(self, objects: IntArray) -> Self:
-        """Return the gains of some of the objects, as `Gains.only` says."""
+    def subset(self, objects: IntArray) -> Self:
+        """Return the gains of some of the objects; see `Gains.subset`."""
         parts = []
         for number, (_, gains) in enumerate(self._parts):
             here = np.flatnonzero(self._part[objects] == number)
-            parts.append((here, gains.only(self._within[objects[here]])))
+            parts.append((here, gains.subset(self._within[objects[here]])))
         return type(self)(parts)

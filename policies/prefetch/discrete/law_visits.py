@@ -1,4 +1,4 @@
-"""The best visits to objects each with a law of its own, however many visits that may be."""
+"""The optimal numbers of visits to objects with one law each, with tables that grow as far as needed."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from bestbefore.policies.prefetch.discrete.gains import Gains, MixedGains, Poiss
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 
 FIRST_WIDTH = 8
-"""So many visits are tabulated at first; four times as many for objects that are visited so often."""
+"""The visits tabulated at first; the table of an object that uses all of them becomes four times as wide."""
 
 
 def best_visits_of_laws(
@@ -24,13 +24,11 @@ def best_visits_of_laws(
     minimum: ArrayLike = 0,
     maximum: ArrayLike = UNBOUNDED,
 ) -> IntArray:
-    """Return the best visits, as `best.best_visits` does, for objects of one law each.
+    """Return the optimal visits, as `best.best_visits`, for objects of one law each; the period is in their unit.
 
-    The period is in the unit of the laws.
-
-    Poisson laws need no table. Of the others A is tabulated as far as it is needed: where an object uses its table up,
-    the table grows and the visits are divided again. What no object uses up cannot change the answer. With as many
-    visits as potential updates, which have the same period, there is nothing left to gain.
+    Poisson laws need no table. For the other laws A is tabulated as far as needed: if an object gets as many visits as
+    its table has, the table is extended and the visits are allocated again. A table that is not used up is long enough.
+    Potential updates, which must have the same period, need no more visits than there are updates.
     """
     checked_weights = checked_numbers(weights, "the weight")
     if len(laws) != len(checked_weights):

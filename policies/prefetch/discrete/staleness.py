@@ -1,8 +1,8 @@
-"""A(x): the share of a period for which a copy is expected to be stale, refreshed x times in it at the best moments.
+"""The expected staleness A(x): the share of a period for which a copy is stale, with x visits at the best moments.
 
-Under a law of update intervals those are spread evenly. `interval` (the paper): the copy is current at time 0 and x
-visits cut the period into x+1 intervals. `periodic`: the plan repeats, and x visits make x intervals; A(0) = 1. For
-pages that are updated at known moments see `quasideterministic`.
+Under a law of update intervals the best moments are evenly spaced. With the boundary `interval` (the paper's) the copy
+is current at time 0 and x visits cut the period into x+1 intervals. With `periodic` the plan repeats, and x visits make
+x intervals; A(0) = 1. For pages that are updated at known moments see `quasideterministic`.
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines", equations 3, 4 and 14, section 2.3.2.
 """
@@ -26,7 +26,7 @@ from bestbefore.policies.units import FloatArray
 
 
 def staleness(law: RenewalLaw, visits: ArrayLike, period: float, boundary: Boundary) -> FloatArray:
-    """A(x) for each number of visits x >= 0, of any shape; the period is in the unit of the law. Convex, falling."""
+    """A(x), convex and decreasing, for `visits` x >= 0 of any shape; the period is in the unit of the law."""
     intervals = np.asarray(visits, dtype=np.float64) + (1.0 if boundary == "interval" else 0.0)
     some = np.maximum(intervals, 1.0)
     return np.where(intervals >= 1.0, some * law.stale_time(period / some) / period, 1.0)
@@ -35,9 +35,9 @@ def staleness(law: RenewalLaw, visits: ArrayLike, period: float, boundary: Bound
 def staleness_table(
     laws: Sequence[RenewalLaw | PotentialUpdates], most: int, period: float, boundary: Boundary
 ) -> FloatArray:
-    """(n, most+1): A(0) ... A(most) of each law, all laws of one kind at once.
+    """(n, most+1): A(0) ... A(most) of each law, computed for all laws of one kind at once.
 
-    Potential updates have the same period; visited at all of them, a copy is never stale.
+    Potential updates must have the same period; A is 0 from as many visits on as there are potential updates.
     """
     table = np.zeros((len(laws), most + 1))
     intervals = np.arange(most + 1) + (1.0 if boundary == "interval" else 0.0)
@@ -59,7 +59,7 @@ def staleness_table(
 
 
 def _stale_times(kind: type[RenewalLaw], laws: Sequence[RenewalLaw], tau: FloatArray) -> FloatArray:
-    """(n, times): that of each law of one kind after each time."""
+    """(n, times): the expected stale time under each law of one kind within each time."""
     if kind is Poisson:
         return poisson_stale_time(_column(laws, "rate"), tau)
     if kind is Weibull:

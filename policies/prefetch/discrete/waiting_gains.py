@@ -1,10 +1,10 @@
-"""The gain of one more visit in age or delay, for each of many objects: gains as in `gains`.
+"""The gains of one more visit in age or in delay, for many objects; the interface is `gains.Gains`.
 
-Both rest on visits at regular intervals and updates at random. n visits make n intervals in a plan that repeats, and
-n + 1 in one that begins with current copies ("interval"). Without an interval both are infinite, so in a plan that
-repeats each object with a rate and a weight must have a visit at least.
+Visits are evenly spaced and updates are Poisson. n visits make n intervals in a plan that repeats (`periodic`), and
+n + 1 in a plan that begins with current copies (`interval`). Without an interval age and delay are infinite, so in a
+periodic plan each object with a rate and a weight gets at least one visit.
 
-Source: the objectives of `objectives`; the rule that is exact for them is that of `best`.
+Source: the measures are those of `objectives`; the algorithm of `best` is exact for them.
 """
 
 from typing import Self
@@ -19,7 +19,7 @@ from bestbefore.policies.units import FloatArray
 
 
 class WaitingGains:
-    """The gains w (m(n) - m(n+1)) of a measure m that is convex and falls in the number n of intervals.
+    """The gains w (m(n) - m(n+1)) of a measure m that is convex and decreasing in the number n of intervals.
 
     `rates` are updates per period. Raises as `checked` does.
     """
@@ -44,10 +44,10 @@ class WaitingGains:
         return len(self._rates)
 
     def count(self, threshold: float, maximum: IntArray) -> IntArray:
-        """Count the visits that gain at least the threshold, as `Gains.count` says.
+        """Count the visits that gain at least the threshold; see `Gains.count`.
 
-        The gain of the interval after n is at most w lambda / (2 n^2) in delay and w / (2 n^2) in age, whose slopes
-        these are or bound; what lies below is halved until the number is found.
+        The derivative of a measure bounds the gain of the interval after n: w lambda / (2 n^2) in delay, w / (2 n^2) in
+        age. Bisection below this bound finds the number.
         """
         steepness = self._weights * (self._rates if self._measure is delay else self._rates > 0.0)
         with np.errstate(over="ignore"):
@@ -62,7 +62,7 @@ class WaitingGains:
         return enough
 
     def of(self, objects: IntArray, visits: IntArray) -> FloatArray:
-        """Return the gains of single visits, as `Gains.of` says; infinite for the first interval."""
+        """Return the gains of single visits; see `Gains.of`. The gain of the first interval is infinite."""
         rates, intervals = self._rates[objects], visits.astype(np.float64) + self._fresh
         live = (rates > 0.0) & (self._weights[objects] > 0.0)
         lessened = np.zeros(len(objects))
@@ -70,6 +70,6 @@ class WaitingGains:
         lessened[live] = self._weights[objects][live] * (fewer - more)
         return lessened
 
-    def only(self, objects: IntArray) -> Self:
-        """Return the gains of some of the objects, as `Gains.only` says."""
+    def subset(self, objects: IntArray) -> Self:
+        """Return the gains of some of the objects; see `Gains.subset`."""
         return type(self)(self._measure, self._rates[objects], self._weights[objects], self._boundary)

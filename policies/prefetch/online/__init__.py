@@ -1,1 +1,1 @@
-"""Online refreshing, without a plan: which object is next."""
+"""Online scheduling without a plan: the choice of the next object to refresh."""

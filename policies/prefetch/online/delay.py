@@ -1,15 +1,14 @@
-"""Online retrieval of feeds for the least delay: at each moment those where a retrieval saves most waiting.
+"""Online retrieval of feeds with the least delay: always retrieve the feeds whose retrieval saves most delay.
 
-A feed with intensity lambda(t) was last retrieved at a, so Lambda = Lambda(a, t) postings are expected to wait. Were it
-retrieved now, then by theorem 3 the gap that follows best is Lambda / lambda(t); without the retrieval each of the
-waiting postings would wait about so much longer. So the index of a feed is what that saves,
+A feed with intensity lambda(t) was last retrieved at a, so Lambda = Lambda(a, t) postings are expected to wait. By
+theorem 3 the best gap after a retrieval at t is Lambda / lambda(t); without this retrieval each waiting posting would
+wait about that much longer. The index of a feed is the delay saved,
 
     w Lambda(a, t)^2 / lambda(t).
 
-At a constant rate it is w lambda (t - a)^2, which theorem 1 makes equal for all feeds at the moments of their
-retrievals. Where the rate falls, at the end of the hours in which a feed posts, the index rises, and where it is about
-to rise, the index is small: retrievals find the best moments of the day without being planned. Rates may be learnt
-again after every retrieval.
+At a constant rate the index is w lambda (t - a)^2, which by theorem 1 has the same value for all feeds when they are
+retrieved. The index increases when the rate drops, at the end of a feed's active hours, and is small while the rate is
+high: so retrievals settle at the best times of the day without a plan. Rates may change after every retrieval.
 
 Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", theorems 1 and 3; the index is ours.
 """
@@ -20,22 +19,22 @@ from numpy.typing import ArrayLike
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 
 LEAST_SHARE = 0.2
-"""lambda(t) counts as no less than this share of the mean over the day, lest a quiet hour outweigh everything. From
-0.05 to 1 the delays on recorded postings differ by some five percent."""
+"""The least lambda(t), as a share of its mean over the day, so that the index stays bounded in quiet hours. Between
+0.05 and 1 the delays on recorded postings differ by some five percent."""
 
 
 class DelayIndex:
-    """Feeds 0 to n-1, each with a mean rate, the hours of the day at which it posts, and its last retrieval.
+    """The index of feeds 0 to n-1, each with a mean rate, a daily profile and its last retrieval.
 
-    `take` costs O(n): call it every few minutes, for as many retrievals as are due by then.
+    `take` costs O(n), so it is meant to be called every few minutes, for all retrievals due by then.
     """
 
     def __init__(self, rates_per_hour: ArrayLike, profiles: FloatArray, retrieved_s: ArrayLike,
                  weights: ArrayLike | None = None) -> None:
         """Start with n feeds.
 
-        Rates and weights (n,), 0 or more; `profiles` (n, 24), the share of each hour of the day (UTC) in the postings;
-        `retrieved_s` (n,) finite. Raises ValueError for other shapes or values.
+        `rates_per_hour` and `weights` are (n,), 0 or more; `profiles` (n, 24) is the share of postings in each hour of
+        the UTC day; `retrieved_s` (n,) is finite. Raises ValueError for other shapes or values.
         """
         self._rates = np.array(rates_per_hour, dtype=np.float64)
         self._weights = np.ones(self._rates.size) if weights is None else np.array(weights, dtype=np.float64)
@@ -57,16 +56,16 @@ class DelayIndex:
             times // DAY_S
             + self._before[hours, feeds] + self._shares[hours, feeds] * (times % HOUR_S / HOUR_S)
         )
-        """At the last retrieval: the days' worth of postings since the beginning of time."""
+        """(n,) the expected postings from the epoch to the last retrieval, in units of a day's postings."""
 
     def index(self, now_s: float) -> FloatArray:
-        """(n,) the index of each feed, in posting hours."""
+        """(n,) the index of each feed, in postings times hours."""
         hour = int(now_s % DAY_S // HOUR_S)
         waiting = self._now(now_s) - self._retrieved
         return np.asarray(self._weights * self._rates * (waiting * BINS) ** 2 / self._relative[hour])
 
     def take(self, now_s: float, number: int) -> IntArray:
-        """The `number` feeds of the largest index, ascending, or all; they are taken as retrieved at `now_s`."""
+        """Return the `number` feeds with the largest index, ascending, or all; they count as retrieved at `now_s`."""
         index = self.index(now_s)
         first = index.size - min(number, index.size)
         taken = np.sort(np.argpartition(index, first)[first:]) if first < index.size else np.empty(0, dtype=np.intp)
@@ -74,7 +73,7 @@ class DelayIndex:
         return taken
 
     def learn(self, feeds: IntArray, rates_per_hour: FloatArray) -> None:
-        """The mean rates of some feeds from now on."""
+        """Set the mean rates of some feeds."""
         self._rates[feeds] = rates_per_hour
 
     def _now(self, now_s: float) -> FloatArray:

@@ -1,1 +1,1 @@
-"""Slots: which crawler makes which contact in which slot."""
+"""The assignment of crawls to slots of crawlers."""

@@ -1,20 +1,20 @@
-"""The assignment of crawls to slots of crawlers, so that the slots lie nearest to the ideal times.
+"""The assignment of crawls to slots of crawlers with the least total distance from the ideal times.
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines" (`crawling`), section 3, a transportation
-problem. The l-th of the S_k slots of crawler k starts at (l - 1) T / S_k (printed (l - 1) / T). A crawl at t instead of
-its ideal time t* costs |t - t*|; one with a release time costs t - t*, and may not start before t*.
+problem. The l-th of the S_k slots of crawler k starts at (l - 1) T / S_k (misprinted as (l - 1) / T). A crawl at t
+instead of its ideal time t* costs |t - t*|; a crawl with a release time t* costs t - t*, and may not start before t*.
 
-Why `assign` is exact without a general solver:
+`assign` is exact without a general solver, for these reasons:
 
-1. Crawls with a release time go first, each in the first free slot from t* on, in the order of t*. For if one of them
-   is in a slot at t and another crawl is in, or nothing uses, a slot at s with t* <= s < t, then exchanging the two
-   saves t - s here and costs at most t - s there. Among themselves their order does not change the sum.
-2. The other crawls take the rest in order: crossed assignments may be uncrossed, |t - t*| being convex. Where all slots
-   are needed, that is sorted matching.
-3. Where there is slack, how many crawls use each start follows from the least-cost flow along the line (`flow`).
+1. Crawls with a release time are placed first, in the order of t*, each in the first free slot from t* on. If such a
+   crawl used a slot at t although a slot at s with t* <= s < t was free or used by another kind of crawl, exchanging
+   the two would save t - s and cost at most t - s. The order among these crawls does not change the sum.
+2. The other crawls take the remaining slots in the order of t*, since |t - t*| is convex and crossed assignments can be
+   uncrossed. Where all slots are needed, this is sorted matching.
+3. Where slots are left over, the least-cost flow along the line gives the number of crawls at each start (`flow`).
 
-Which crawls may use a slot is the same for all of them here. Windows in which a crawler is not available are slots
-that are left out. Slots forbidden to some crawls only: `restricted`.
+Any crawl may use any slot here. Slots in which a crawler is not available are left out. For slots forbidden to some
+crawls see `restricted_slots` among the benches.
 """
 
 from collections.abc import Iterable, Sequence
@@ -31,28 +31,28 @@ from bestbefore.policies.units import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Downtime:
-    """A time in which a crawler is not available: from `start_s` up to, but not at, `end_s`."""
+    """A time in which a crawler is not available: [`start_s`, `end_s`) of the period."""
 
     start_s: float
     end_s: float
     crawler: int | None = None
-    """Its number from 0; None: all."""
+    """The number of the crawler, from 0; None: all crawlers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slots:
-    """The slots of all crawlers, by start, and by crawler where they start together."""
+    """The M slots of all crawlers, ordered by start, then by crawler."""
 
     start_s: FloatArray
-    """(M,) ascending."""
+    """(M,) ascending seconds from the beginning of the period."""
     crawler: IntArray
-    """(M,) from 0."""
+    """(M,) the number of the crawler, from 0."""
 
     @classmethod
     def of(cls, period_s: float, slots_of_crawlers: Sequence[int], closed: Iterable[Downtime] = ()) -> Self:
-        """`slots_of_crawlers[k]` >= 0 equal slots of crawler k in the period, less those that start in a window.
+        """Make `slots_of_crawlers[k]` >= 0 equal slots of each crawler k, without those that start in its downtime.
 
-        Raises ValueError, which names the crawler, for a negative number of slots or a window of none of them.
+        Raises ValueError for a negative number of slots, and for the downtime of an unknown crawler.
         """
         if not (np.isfinite(period_s) and period_s > 0.0):
             raise ValueError(f"a period of {period_s} s: expected more than 0")
@@ -77,20 +77,20 @@ class Assignment:
     """The slot of each of n crawls."""
 
     slot: IntArray
-    """(n,) the number of the slot in `Slots`; none occurs twice."""
+    """(n,) the index of the slot in `Slots`, all different."""
     start_s: FloatArray
-    """(n,) when it starts."""
+    """(n,) the start of the slot."""
     crawler: IntArray
-    """(n,) whose it is."""
+    """(n,) the crawler of the slot."""
 
     @classmethod
     def of(cls, slots: Slots, slot: IntArray) -> Self:
-        """Make an assignment from the number of the slot of each crawl."""
+        """Make an assignment from the index of the slot of each crawl."""
         return cls(slot, slots.start_s[slot], slots.crawler[slot])
 
 
 def checked_crawls(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> None:
-    """Raises a `RowError` for a time that is not finite, and a ValueError for more crawls than slots."""
+    """Raise a `RowError` for a time that is not finite, and a ValueError for more crawls than slots."""
     if ideal_s.ndim != 1 or released.shape != ideal_s.shape:
         raise ValueError(f"{ideal_s.shape} ideal times and {released.shape} marks of a release time")
     if not np.all(np.isfinite(ideal_s)):
@@ -103,11 +103,11 @@ def checked_crawls(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_
 def assign(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> Assignment:
     """Return the assignment of n crawls with the least total cost.
 
-    `ideal_s` (n,): t* of each crawl; `released` (n,): whether t* is a release time. Of equal crawls the first row comes
-    first. Raises ValueError for more crawls than slots, and a `RowError` for a time that is not finite, and for a
-    release time after which too few slots are left.
+    `ideal_s` (n,) is t* of each crawl, `released` (n,) whether t* is a release time. Equal crawls keep their order.
+    Raises ValueError for more crawls than slots, and a `RowError` for a time that is not finite, and for a release time
+    after which too few slots are left.
 
-    O(n log n) for sorting the ideal times, and O(M) where all slots are used; `flow` says what slack costs.
+    Costs O(n log n) for sorting, and O(M) where all slots are used; for the cost with slots left over see `flow`.
     """
     checked_crawls(slots, ideal_s, released)
     first = np.flatnonzero(np.diff(slots.start_s, prepend=-np.inf))
@@ -123,14 +123,14 @@ def assign(slots: Slots, ideal_s: FloatArray, released: NDArray[np.bool_]) -> As
 
 
 def _sorted(rows: IntArray, ideal_s: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return these rows by their ideal times, and the times."""
+    """Return the rows sorted by their ideal times, and these times."""
     times = ideal_s[rows]
     order = np.argsort(times, kind="stable")
     return rows[order], times[order]
 
 
 def _release_counts(at: FloatArray, capacity: IntArray, rows: IntArray, release_s: FloatArray) -> IntArray:
-    """Return how many crawls with a release time each start serves. A `RowError` if not all fit."""
+    """Return the number of crawls with a release time at each start; raise a `RowError` if not all fit."""
     in_time = int(np.searchsorted(release_s, at[-1], side="right")) if at.size else 0
     arriving = np.bincount(np.searchsorted(at, release_s[:in_time]), minlength=at.size)
     served, waiting = first_come_first_served(arriving, capacity)
@@ -141,6 +141,6 @@ def _release_counts(at: FloatArray, capacity: IntArray, rows: IntArray, release_
 
 
 def _slots_in_order(first: IntArray, count: IntArray) -> IntArray:
-    """The numbers of the slots that are used, where `count` slots from `first` on are used at each start."""
+    """Return the indices of the used slots: at each start `count` slots from index `first` on."""
     used = np.repeat(first - (np.cumsum(count) - count), count)
     return used + np.arange(used.size)

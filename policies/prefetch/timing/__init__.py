@@ -1,1 +1,1 @@
-"""The timing of visits within a period."""
+"""The times of visits within a period."""

@@ -1,9 +1,10 @@
 """The least-cost choice of cuts of a line or of a circle, for costs with the Monge property.
 
-A cut at node a followed by one at node b costs w(a, b). With the Monge property,
-w(a, b) + w(a', b') <= w(a, b') + w(a', b) for a <= a' < b <= b', chains that cross may be uncrossed at no loss.
+A cut at node a followed by a cut at node b costs w(a, b). The Monge property is
+w(a, b) + w(a', b') <= w(a, b') + w(a', b) for a <= a' < b <= b'; it implies that chains of cuts that cross can be
+uncrossed at no cost.
 
-Both expected delays (`exact`) and staleness between potential update times (`quasideterministic`) have it.
+Expected delays (`exact`) and the staleness between potential update times (`quasideterministic`) have the property.
 """
 
 import numpy as np
@@ -12,10 +13,10 @@ from bestbefore.policies.units import FloatArray, IntArray
 
 
 def line_cuts(cost: FloatArray, cuts: int) -> tuple[FloatArray, list[IntArray]]:
-    """Least costs from node 0 to the last of N nodes with 0, 1, ..., `cuts` <= N - 2 cuts between, and the cuts.
+    """The least costs from node 0 to node N - 1 with 0, 1, ..., `cuts` <= N - 2 cuts between them, and these cuts.
 
-    `cost` (N, N): w(a, b) for a < b; the rest is not read. O(cuts * N^2). With the Monge property the least costs are
-    convex in the number of cuts.
+    `cost` (N, N) is w(a, b) for a < b; the rest is not read. Costs O(cuts * N^2). With the Monge property the least
+    costs are convex in the number of cuts.
     """
     last = cost.shape[0] - 1
     arriving = _arriving(cost)
@@ -27,15 +28,15 @@ def line_cuts(cost: FloatArray, cuts: int) -> tuple[FloatArray, list[IntArray]]:
         reached = np.take_along_axis(through, best[:, None], axis=1)[:, 0]
         predecessors.append(best)
         least.append(reached[-1])
-    return np.array(least), [_walked_back(predecessors[:k], last) for k in range(cuts + 1)]
+    return np.array(least), [_traced_back(predecessors[:k], last) for k in range(cuts + 1)]
 
 
 def _arriving(cost: FloatArray) -> FloatArray:
-    """Costs by (to, from), infinite unless the one lies after the other."""
+    """The costs by (to, from), infinite unless `to` lies after `from`."""
     return np.where(np.tri(cost.shape[0], k=-1, dtype=np.bool_), cost.T, np.inf)
 
 
-def _walked_back(predecessors: list[IntArray], last: int) -> IntArray:
+def _traced_back(predecessors: list[IntArray], last: int) -> IntArray:
     node, walked = last, []
     for best in reversed(predecessors):
         node = int(best[node])
@@ -46,13 +47,13 @@ def _walked_back(predecessors: list[IntArray], last: int) -> IntArray:
 def circle_cuts(cost: FloatArray, cuts: int) -> IntArray:
     """(cuts,) ascending nodes of the least-cost choice of `cuts` of the G nodes of a circle, 1 <= cuts <= G.
 
-    `cost` (2G+1, 2G+1): w(a, b) for a < b <= a + G on the circle rolled out twice; the rest is not read.
+    `cost` (2G+1, 2G+1) is w(a, b) for a < b <= a + G on the circle unrolled twice; the rest is not read.
 
-    Exact in two steps. A chain that is optimal among those through node 0 is a line problem. Every optimal chain can
-    be uncrossed against it: where it leaves an arc of the first chain early and comes back later, exchanging the tails
-    at both places costs nothing by the Monge property and keeps the number of cuts. So there is an optimal chain with
-    one cut in each arc, and the second step looks, for all starts in the shortest arc, only among those.
-    O(cuts * G^2) for the first step, less for the second.
+    The method is exact and has two steps. The first finds the best chain through node 0, a problem on a line; its cuts
+    divide the circle into arcs. Any optimal chain can be uncrossed against this chain by exchanging tails, at no cost
+    by the Monge property and with the same number of cuts, so some optimal chain has one cut in each arc. The second
+    step searches only such chains, from each start in the shortest arc. Costs O(cuts * G^2) for the first step, less
+    for the second.
     """
     nodes = cost.shape[0] // 2
     if cuts == 1:
@@ -67,7 +68,7 @@ def circle_cuts(cost: FloatArray, cuts: int) -> IntArray:
 def line_cuts_at(cost: FloatArray, cuts: int) -> IntArray:
     """(cuts,) the nodes of the least-cost choice of exactly `cuts` cuts between the first and last of N nodes.
 
-    As `line_cuts`, without the answers for fewer; the k-th cut needs only the nodes that leave room for the others.
+    As `line_cuts` without the results for fewer cuts: the k-th cut is searched only where the others still fit.
     """
     last = cost.shape[0] - 1
     free = last - cuts
@@ -89,10 +90,10 @@ def line_cuts_at(cost: FloatArray, cuts: int) -> IntArray:
 
 
 def _interleaved(cost: FloatArray, arcs: IntArray, nodes: int) -> IntArray:
-    """The least-cost chain with its j-th cut in [arcs[j], arcs[j+1]], which returns to its start after a turn."""
+    """The least-cost closed chain of one turn with its j-th cut in [arcs[j], arcs[j+1]]."""
     starts = np.arange(arcs[0], arcs[1] + 1)
     here = starts
-    # reached[s, i]: from start s to node i of the present arc.
+    # reached[s, i]: the least cost from start s to node i of the current arc.
     reached = np.where(starts[:, None] == starts, 0.0, np.inf)
     predecessors = []
     for j in range(1, arcs.size - 1):

@@ -1,9 +1,9 @@
-"""Retrieval points of least expected delay: exact on a grid, then polished between its points.
+"""Retrieval points with the least expected delay: exact on a grid, then refined between the grid points.
 
-Source: `feeds` theorem 3, whose condition is necessary only. The expected delay is a sum over gaps (a, b) of
-w(a, b) = integral of lambda(t) (b - t), which have the Monge property:
-w(a, b') + w(a', b) - w(a, b) - w(a', b') = (b' - b) * Lambda(a, a') >= 0. So `circle_cuts` finds the optimum among
-all points of a grid, and `polished` goes downhill from it between the grid points.
+Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts" (`feeds`), theorem 3, whose condition is
+necessary but not sufficient. The expected delay is a sum over gaps (a, b) of w(a, b) = integral of lambda(t) (b - t),
+which has the Monge property: w(a, b') + w(a', b) - w(a, b) - w(a', b') = (b' - b) * Lambda(a, a') >= 0. So
+`circle_cuts` finds the optimum among the points of a grid, and `polished` descends from it between the grid points.
 """
 
 import numpy as np
@@ -21,23 +21,22 @@ from bestbefore.policies.prefetch.timing.points import (
 from bestbefore.policies.units import FloatArray, IntArray
 
 MOST_EXACT = 200
-"""Retrievals beyond which the dynamic programme would take seconds and hundreds of megabytes."""
+"""The most retrievals solved exactly; above, the dynamic programme takes seconds and hundreds of megabytes."""
 MAX_STEPS = 100
-"""Steps of `polished`; from an optimum on the grid fewer than twenty are taken."""
+"""The most steps of `polished`; from an optimum on the grid it takes fewer than twenty."""
 SLOPE_TOLERANCE = 1e-9
-"""A slope of the delay below this share of the mass of the period counts as level:
-the delay is then at its bottom but for rounding."""
+"""A slope of the delay below this share of the mass of the period counts as 0."""
 RIDGE = 1e-9
-"""What is added to the curvature at each point, as a share of the highest rate."""
+"""The curvature added at each point, as a share of the highest rate, so that the system is regular."""
 ON_EDGE = 1e-12
-"""A point nearer to an edge than this share of the period lies on it."""
+"""A point within this share of the period of an edge is moved onto the edge."""
 
 
 def retrieval_points(intensity: Intensity, retrievals: int) -> FloatArray:
-    """(m,) ascending hours in [0, period): `retrievals` >= 1 points of least expected delay.
+    """(m,) ascending hours in [0, period): the m = `retrievals` >= 1 points with the least expected delay.
 
-    The optimum on `grid_h`, polished; for more than `MOST_EXACT` retrievals, `dense_points`. Where no postings are
-    expected, every choice costs nothing: uniform spacing.
+    These are the optimum on `grid_h`, polished; for more than `MOST_EXACT` retrievals, `dense_points`. Where no
+    postings are expected, every choice has delay 0, and the points are evenly spaced.
     """
     peak = float(np.max(intensity.rates_per_hour))
     if peak == 0.0:
@@ -49,10 +48,10 @@ def retrieval_points(intensity: Intensity, retrievals: int) -> FloatArray:
 
 
 def dense_points(intensity: Intensity, retrievals: int) -> FloatArray:
-    """Return (m,) points spaced by 1 / sqrt(lambda), which is best in the limit of many.
+    """Return (m,) points with spacing ~ 1 / sqrt(lambda), which is optimal in the limit of many retrievals.
 
-    By calculus of variations, for gaps in which lambda hardly changes. With rough hourly rates 10 to 20 percent above
-    the least delay at 100 a day, some 5 percent at 300, and ever nearer.
+    This follows from the calculus of variations, for gaps in which lambda hardly changes. With hourly rates that vary
+    much, the delay is 10 to 20 percent above the least at 100 retrievals a day, and some 5 percent above it at 300.
     """
     density = np.sqrt(intensity.rates_per_hour) * np.diff(intensity.edges_h)
     until_edge = np.concatenate(([0.0], np.cumsum(density)))
@@ -67,7 +66,7 @@ def points_on_grid(intensity: Intensity, retrievals: int, grid: FloatArray) -> F
     moment_of_period = intensity.moment_to(np.array(period))
     turn = np.repeat((0, 1, 2), (points.size, points.size, 1))
     clock = np.concatenate((points, points, points[:1]))
-    # Time, mass and first moment of the intensity up to each grid point, on the circle rolled out twice.
+    # Time, mass and first moment of the intensity up to each grid point, on the circle unrolled twice.
     t = clock + turn * period
     mass = intensity.mass_to(clock) + turn * total
     moment = (
@@ -80,11 +79,11 @@ def points_on_grid(intensity: Intensity, retrievals: int, grid: FloatArray) -> F
 
 
 def polished(intensity: Intensity, points_h: FloatArray) -> FloatArray:
-    """(m,) points downhill from `points_h` (ascending in [0, period)), with an expected delay that is no greater.
+    """(m,) points with a local minimum of the delay, by descent from `points_h` (ascending in [0, period)).
 
-    While the points stay in their segments the delay is quadratic, so a Newton step leads to the bottom; it ends where
-    the first point reaches an edge of its segment. A point at which the sign of the slope changes (a fall of the rate)
-    stays where it is.
+    While all points stay in their segments of constant rate the delay is quadratic, so a Newton step leads to the
+    minimum; it is cut off where the first point reaches an edge. A point on an edge at which the sign of the slope
+    changes (the rate drops there) is a minimum and stays.
     """
     points = np.asarray(points_h, dtype=np.float64)
     delay = float(expected_delay(intensity, points))
@@ -98,13 +97,13 @@ def polished(intensity: Intensity, points_h: FloatArray) -> FloatArray:
 
 
 def _downhill(intensity: Intensity, points: FloatArray) -> FloatArray:
-    """(m,) hours to move each point, within the segments on whose side the delay falls; 0 for level points."""
+    """(m,) the step of each point in hours, within the segment on the side to which the delay decreases."""
     left, right = delay_slopes(intensity, points)
     level = SLOPE_TOLERANCE * intensity.mass[-1]
     rightwards = (right < -level) & (-right >= left)
     after = np.searchsorted(intensity.edges_h, points, side="right") - 1
     before = np.searchsorted(intensity.edges_h, points, side="left") - 1
-    # Level points within a segment move too, where their neighbours do.
+    # Points with slope 0 within a segment take part in the step, as their neighbours move.
     moving = np.flatnonzero(rightwards | (left > level) | (after == before))
     if not np.any(rightwards | (left > level)):
         return np.zeros(points.size)
@@ -130,7 +129,7 @@ def _downhill(intensity: Intensity, points: FloatArray) -> FloatArray:
 
 
 def _towards_bottom(hessian: FloatArray, slope: FloatArray, least_curvature: float) -> FloatArray:
-    """The Newton step; near a saddle, the one with the sizes of the curvatures, which always leads downhill."""
+    """The Newton step; near a saddle point with the absolute values of the curvatures, which always descends."""
     try:
         np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
@@ -141,7 +140,7 @@ def _towards_bottom(hessian: FloatArray, slope: FloatArray, least_curvature: flo
 
 
 def _on_edge_if_near(intensity: Intensity, points: FloatArray) -> FloatArray:
-    """The points, those that missed an edge by rounding moved onto it."""
+    """Return the points; those that missed an edge by rounding are moved onto it."""
     edges = intensity.edges_h
     k = np.searchsorted(edges, points).clip(1, edges.size - 1)
     nearest = np.where(points - edges[k - 1] < edges[k] - points, edges[k - 1], edges[k])
@@ -155,7 +154,7 @@ def _hessian(rate: FloatArray, ridge: float) -> FloatArray:
     hessian = np.diag(2.0 * rate)
     np.subtract.at(hessian, (j, (j + 1) % m), rate)
     np.subtract.at(hessian, ((j + 1) % m, j), rate)
-    # To move all points together may cost nothing (equal rates): a trace of curvature keeps the system regular.
+    # With equal rates, moving all points together leaves the delay unchanged: the ridge keeps the matrix regular.
     hessian[j, j] += ridge
     return hessian
 
@@ -163,8 +162,8 @@ def _hessian(rate: FloatArray, ridge: float) -> FloatArray:
 def retrieval_points_of_all(rates_per_hour: FloatArray, retrievals: IntArray) -> list[FloatArray]:
     """The `retrieval_points` of n feeds with hourly rates (n, 24), each with its own number of retrievals (n,) a day.
 
-    0 retrievals give no points. Points depend on the shape of the rates only, so feeds of one pattern and one number
-    are solved once. Raises a `RowError` for bad rates and negative numbers.
+    A feed with 0 retrievals has no points. Points depend on the shape of the rates only, so feeds with the same pattern
+    and number are solved once. Raises a `RowError` for invalid rates and negative numbers.
     """
     if rates_per_hour.ndim != 2 or retrievals.shape != rates_per_hour.shape[:1]:
         raise ValueError(f"{rates_per_hour.shape} rates for {retrievals.shape} numbers of retrievals")

@@ -1,13 +1,13 @@
 """The crawl times of a page that may be updated at known moments only (quasi-deterministic updates).
 
-Source: Wolf et al., "Optimal crawling strategies for web search engines" (`crawling`), section 2.3.3. A crawl is best
-made at a potential update, since there is no reason to come later. Equation 18 as printed multiplies the staleness of
-an interval by u_j; the time average needs its length, (u_(j+1) - u_j) / T, with u_(Q+1) = T. The paper's y_0 and k_0 (a
-crawl at time 0) are a potential update at time 0 here.
+Source: Wolf et al., "Optimal crawling strategies for web search engines" (`crawling`), section 2.3.3. An optimal crawl
+is made at a potential update, since waiting gains nothing. Equation 18 as printed multiplies the staleness of an
+interval by u_j; the time average needs the length (u_(j+1) - u_j) / T instead, with u_(Q+1) = T. The paper's y_0 and
+k_0 (a crawl at time 0) are a potential update at time 0 here.
 
-The paper chooses greedily and calls exact methods slow. The staleness of two consecutive crawls and what lies between
-has the Monge property, because with fewer updates since the last crawl a copy is less often stale; so dynamic
-programming over the next crawl is exact in O(x Q^2), and the least staleness is convex in the number of crawls x.
+The paper uses a greedy algorithm and calls exact methods slow. But the staleness between two consecutive crawls has the
+Monge property, since a copy with fewer potential updates since its crawl is less often stale. So dynamic programming
+over the next crawl is exact in O(x Q^2), and the least staleness is convex in the number of crawls x.
 """
 
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ from bestbefore.policies.prefetch.timing.cuts import circle_cuts, line_cuts
 from bestbefore.policies.units import FloatArray, IntArray
 
 Boundary = Literal["interval", "periodic"]
-"""`interval`: the copy is current at time 0, and the plan ends with the period (as in the paper). `periodic`: the plan
-repeats, and the copy is as old at time 0 as the last crawl left it; never crawled, it is always stale."""
+"""`interval` (the paper's): the copy is current at time 0, and the plan ends with the period. `periodic`: the plan
+repeats, so that at time 0 the copy is that of the last crawl; without any crawl it is always stale."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PotentialUpdates:
-    """Q moments in [0, period) at which a page may be updated, and how probably each of them is an update."""
+    """Q moments in [0, period) at which a page may be updated, each with the probability of an update."""
 
     times: FloatArray
     """(Q,) ascending, in the unit of the period."""
@@ -36,7 +36,7 @@ class PotentialUpdates:
 
     @classmethod
     def of(cls, times: ArrayLike, probabilities: ArrayLike, period: float) -> Self:
-        """Checked. Raises ValueError, which names the place, for times that do not ascend and bad probabilities."""
+        """Make checked ones; ValueError for times that do not ascend, and for the first invalid probability."""
         t, p = np.asarray(times, dtype=np.float64), np.asarray(probabilities, dtype=np.float64)
         if t.ndim != 1 or t.shape != p.shape:
             raise ValueError(f"{t.size} potential updates have {p.size} probabilities")
@@ -48,15 +48,15 @@ class PotentialUpdates:
 
 
 def staleness(updates: PotentialUpdates, crawled: IntArray, boundary: Boundary) -> float:
-    """The share of the period for which the copy is expected to be stale (eq. 17 and 18), crawled at these updates.
+    """The share of the period for which a copy crawled at some of the updates is expected to be stale (eq. 17 and 18).
 
-    `crawled` ascends; its numbers are those of the potential updates, from 0.
+    `crawled` are the ascending indices of these potential updates.
     """
     return _staleness(_stale_shares(updates, boundary), crawled, boundary)
 
 
 def optimal_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) -> IntArray:
-    """(crawls,) ascending numbers of the potential updates at which to crawl for the least staleness.
+    """(crawls,) the ascending indices of the potential updates at which to crawl for the least staleness.
 
     Raises ValueError unless 0 <= crawls <= Q.
     """
@@ -67,10 +67,7 @@ def optimal_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) -
 
 
 def greedy_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) -> IntArray:
-    """Return crawl times by the paper's greedy rule: one crawl after the other where it lowers the staleness most.
-
-    Of equals the first.
-    """
+    """Return crawls by the paper's greedy algorithm: always add the crawl that lowers the staleness most."""
     _check(updates, crawls)
     shares = _stale_shares(updates, boundary)
     chosen = np.empty(0, dtype=np.intp)
@@ -96,10 +93,10 @@ def _check(updates: PotentialUpdates, crawls: int) -> None:
 
 
 def _stale_shares(updates: PotentialUpdates, boundary: Boundary) -> FloatArray:
-    """(N, N): the share of the period expected to be stale between a crawl at node a and the next at node b > a.
+    """(N, N): the expected stale time, as a share of the period, between a crawl at node a and the next at node b > a.
 
-    `interval`: N = Q + 2, the ends of the period are the first and the last node. `periodic`: N = 2Q + 1, the
-    potential updates of two periods and the first of a third.
+    With `interval` N = Q + 2, and the ends of the period are the first and the last node. With `periodic` N = 2Q + 1:
+    the potential updates of two periods and the first of a third.
     """
     t, kept = updates.times, 1.0 - updates.probabilities
     if boundary == "interval":
@@ -117,7 +114,7 @@ def _staleness(shares: FloatArray, crawled: IntArray, boundary: Boundary) -> flo
     if boundary == "interval":
         nodes = np.concatenate(([0], crawled + 1, [shares.shape[0] - 1]))
     elif crawled.size == 0:
-        # Never crawled, the copy has been stale since the first update there ever was.
+        # Without any crawl the copy has been stale since the first update.
         return float(np.any(shares > 0.0))
     else:
         nodes = np.append(crawled, crawled[0] + shares.shape[0] // 2)

@@ -1,1 +1,1 @@
-"""Baselines, which rules are compared with: bounds, a policy that knows the future, the rules of programs in use."""
+"""Baselines for comparison: bounds, a policy that knows the future, and the rules of crawlers and feed readers."""

@@ -1,4 +1,4 @@
-"""AIMD: an interval that grows by steps and shrinks by a factor."""
+"""AIMD: an interval with additive increase while unchanged and multiplicative decrease after a change."""
 
 import math
 from dataclasses import dataclass
@@ -15,7 +15,8 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires_k
 class Aimd(Formula):
     """expiry = t + I, where I is the interval of this copy.
 
-    I is `min` at first; found changed, factor * I; found unchanged, I + step; kept between `min` and `max`.
+    I starts at `min`. A contact that finds a change makes it factor * I, any other contact I + step, within `min` and
+    `max`.
 
     Source: feedspool, plugins/poll_schedule_vary.py, with the defaults of conf/feedspool.conf.
     """
@@ -24,6 +25,7 @@ class Aimd(Formula):
     needs: ClassVar[Needs] = Needs.OUTCOME
 
     step_s: float = 1800.0
+    """0 or more, finite."""
     factor: float = 0.5
     """0 to 1."""
     min_s: float = HOUR_S
@@ -34,9 +36,9 @@ class Aimd(Formula):
         check_range("factor", self.factor, most=1.0)
         check_bounds(self.min_s, self.max_s)
 
-    def decide(self, known: Features) -> Decision:
+    def decide(self, features: Features) -> Decision:
         interval_s = self.min_s
-        if not math.isnan(known.state):
-            interval_s = known.state * self.factor if known.changed else known.state + self.step_s
+        if not math.isnan(features.state):
+            interval_s = features.state * self.factor if features.changed else features.state + self.step_s
             interval_s = min(max(interval_s, self.min_s), self.max_s)
-        return expires_keeping(interval_s, known.t + interval_s)
+        return expires_keeping(interval_s, features.t + interval_s)

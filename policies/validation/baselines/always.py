@@ -10,9 +10,9 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class Always(Formula):
-    """expiry = t. The bound of freshness: no hit at all, and as many validations as cached requests."""
+    """expiry = t. The upper bound of freshness: no hits, and as many validations as cached requests."""
 
     name: ClassVar[str] = "always"
 
-    def decide(self, known: Features) -> Decision:
-        return expires(known.t)
+    def decide(self, features: Features) -> Decision:
+        return expires(features.t)

@@ -1,4 +1,4 @@
-"""AutoTTL: poll as often as entries came on average during the last month."""
+"""AutoTTL: an interval equal to the mean gap between the updates of the last month."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,12 +12,12 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class AutoTtl(Formula):
-    """expiry = t + the mean gap between the updates in (t - window, t], between `min` and `max`.
+    """expiry = t + the mean gap between the updates in (t - window, t], within `min` and `max`.
 
-    It is `max` with fewer than two updates, and where the last one is older than twice `max`.
+    The interval is `max` with fewer than two updates, and where the last update is older than twice `max`.
 
     Source: AutoTTL, an extension of FreshRSS (mgnsk/FreshRSS-AutoTTL, README.md), with its defaults; `min` is the
-    interval that FreshRSS has for all feeds. What the extension does about feeds that fail is not the policy's affair.
+    interval that FreshRSS has for all feeds. The extension's treatment of failing feeds is left out.
     """
 
     name: ClassVar[str] = "autottl"
@@ -32,10 +32,10 @@ class AutoTtl(Formula):
         check_range("window", self.window_s, least=1.0)
         check_bounds(self.min_s, self.max_s)
 
-    def decide(self, known: Features) -> Decision:
-        updates = known.updates_within(self.window_s)
-        last_s = known.last_update_s()
-        if updates < 2 or known.t - last_s > 2 * self.max_s:
-            return expires(known.t + self.max_s)
-        gap_s = (last_s - known.oldest_within_s(self.window_s, updates)) / (updates - 1)
-        return expires(known.t + min(max(gap_s, self.min_s), self.max_s))
+    def decide(self, features: Features) -> Decision:
+        updates = features.updates_within(self.window_s)
+        last_s = features.last_update_s()
+        if updates < 2 or features.t - last_s > 2 * self.max_s:
+            return expires(features.t + self.max_s)
+        gap_s = (last_s - features.oldest_within_s(self.window_s, updates)) / (updates - 1)
+        return expires(features.t + min(max(gap_s, self.min_s), self.max_s))

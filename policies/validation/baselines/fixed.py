@@ -1,4 +1,4 @@
-"""Fixed: the same lifetime for every object, as most pollers do."""
+"""Fixed: the same interval for every object, as in most feed readers."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -26,5 +26,5 @@ class Fixed(Formula):
     def __post_init__(self) -> None:
         check_range("interval", self.interval_s)
 
-    def decide(self, known: Features) -> Decision:
-        return expires(known.t + self.interval_s)
+    def decide(self, features: Features) -> Decision:
+        return expires(features.t + self.interval_s)

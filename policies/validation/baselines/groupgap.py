@@ -1,4 +1,4 @@
-"""GroupGap: poll as often as something changes in the group of the object."""
+"""GroupGap: an interval proportional to the median gap between the updates of the object's group."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -13,11 +13,11 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class GroupGap(Formula):
-    """expiry = t + `factor` times the median of the last gaps between updates of the group, between `min` and `max`.
+    """expiry = t + `factor` times the median of the last 32 gaps between updates of the group, within `min` and `max`.
 
-    The last 32 gaps are looked at. Without any, as there are fewer than two updates in the group, it is `max`.
+    The interval is `max` where the group has fewer than two updates.
 
-    Source: our own, the simplest rule that learns of an object what it needs from others: a site that is edited now.
+    Source: our own, the simplest rule that learns from the group alone. It follows a site that is being edited.
     """
 
     name: ClassVar[str] = "groupgap"
@@ -32,9 +32,9 @@ class GroupGap(Formula):
         check_range("factor", self.factor)
         check_bounds(self.min_s, self.max_s)
 
-    def decide(self, known: Features) -> Decision:
-        gaps = known.set_group_gaps()
+    def decide(self, features: Features) -> Decision:
+        gaps = features.set_group_gaps()
         if gaps == 0:
-            return expires(known.t + self.max_s)
-        interval_s = self.factor * median(known.by_bin.gaps_s, gaps)
-        return expires(known.t + min(max(interval_s, self.min_s), self.max_s))
+            return expires(features.t + self.max_s)
+        interval_s = self.factor * median(features.by_bin.gaps_s, gaps)
+        return expires(features.t + min(max(interval_s, self.min_s), self.max_s))

@@ -1,4 +1,4 @@
-"""Miniflux: poll as often as entries came during the last week."""
+"""Miniflux: as many polls a week as there were updates during the last week."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,11 +14,11 @@ WEEK_S = 7 * DAY_S
 
 @dataclass(frozen=True, slots=True)
 class Miniflux(Formula):
-    """expiry = t + 7 days / (n * factor), between `min` and `max`, with n the updates in the last 7 days; n = 0: `max`.
+    """expiry = t + 7 days / (n * factor), within `min` and `max`, for n updates in the last 7 days; n = 0: `max`.
 
     Source: Miniflux, internal/model/feed.go, ScheduleNextCheck with the scheduler `entry_frequency`, and its defaults.
-    Later versions put for n not the entries of the week but a week over their mean distance, which is more for a feed
-    that is new; what the feed or its server asks for (ttl, Retry-After) is not the policy's affair.
+    Later versions take for n a week over the mean distance of the entries, which is more for a new feed. The times that
+    a feed or its server asks for (ttl, Retry-After) are left out.
     """
 
     name: ClassVar[str] = "miniflux"
@@ -33,7 +33,7 @@ class Miniflux(Formula):
         check_range("factor", self.factor)
         check_bounds(self.min_s, self.max_s)
 
-    def decide(self, known: Features) -> Decision:
-        polls = known.updates_within(WEEK_S) * self.factor
+    def decide(self, features: Features) -> Decision:
+        polls = features.updates_within(WEEK_S) * self.factor
         interval_s = max(WEEK_S / polls, self.min_s) if polls > 0.0 else self.max_s
-        return expires(known.t + min(interval_s, self.max_s))
+        return expires(features.t + min(interval_s, self.max_s))

@@ -1,4 +1,4 @@
-"""Never: a copy is served for good."""
+"""Never: a copy is never validated."""
 
 import math
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class Never(Formula):
-    """expiry = infinity. The bound of saving: no validation at all, and as many stale hits as there can be."""
+    """expiry = infinity. The lower bound of contacts: no validations, and the largest possible number of stale hits."""
 
     name: ClassVar[str] = "never"
 
-    def decide(self, known: Features) -> Decision:  # noqa: ARG002
+    def decide(self, features: Features) -> Decision:  # noqa: ARG002
         return expires(math.inf)

@@ -1,4 +1,4 @@
-"""Nutch: an interval for each object that shrinks when it had changed and grows when it had not."""
+"""Nutch: an interval that shrinks by a factor after a change and grows by a factor otherwise."""
 
 import math
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires_k
 class Nutch(Formula):
     """expiry = t + I - sync * d, where I is the interval of this copy and d = t - u_n, or 0 where no update is known.
 
-    I starts at `initial`. Found changed it is multiplied by 1 - decrease, and d is taken to be 0; found unchanged it is
-    multiplied by 1 + increase. If I < d, it becomes d. Last it is kept between `min` and `max`. `sync` moves the next
-    contact towards the time of the last change; with sync = 0 all that concerns d is left out.
+    I starts at `initial`. A contact that finds a change multiplies I by 1 - decrease and sets d to 0; any other contact
+    multiplies I by 1 + increase. If I < d, I is set to d. Then I is bounded by `min` and `max`. `sync` moves the next
+    contact towards the time of the last change; with sync = 0, d is ignored.
 
     Source: Nutch, src/java/org/apache/nutch/crawl/AdaptiveFetchSchedule.java, with the defaults of
-    conf/nutch-default.xml (`db.fetch.schedule.adaptive.*`, `db.fetch.interval.default`). Where d is so large that the
-    expiry would lie before t (its issue NUTCH-1564), it is t.
+    conf/nutch-default.xml (`db.fetch.schedule.adaptive.*`, `db.fetch.interval.default`). An expiry before t, which a
+    large d causes there (NUTCH-1564), is replaced by t.
     """
 
     name: ClassVar[str] = "nutch"
@@ -44,11 +44,11 @@ class Nutch(Formula):
         check_range("sync", self.sync, most=1.0)
         check_bounds(self.min_s, self.max_s)
 
-    def decide(self, known: Features) -> Decision:
-        last_s = known.last_update_s()
-        unchanged_s = 0.0 if known.changed or math.isnan(last_s) or self.sync == 0.0 else known.t - last_s
+    def decide(self, features: Features) -> Decision:
+        last_s = features.last_update_s()
+        unchanged_s = 0.0 if features.changed or math.isnan(last_s) or self.sync == 0.0 else features.t - last_s
         interval_s = self.initial_s
-        if not math.isnan(known.state):
-            interval_s = known.state * (1.0 - self.decrease if known.changed else 1.0 + self.increase)
+        if not math.isnan(features.state):
+            interval_s = features.state * (1.0 - self.decrease if features.changed else 1.0 + self.increase)
         interval_s = min(max(interval_s, unchanged_s, self.min_s), self.max_s)
-        return expires_keeping(interval_s, max(known.t, known.t + interval_s - self.sync * unchanged_s))
+        return expires_keeping(interval_s, max(features.t, features.t + interval_s - self.sync * unchanged_s))

@@ -1,4 +1,4 @@
-"""Oracle: the bound that no policy can pass."""
+"""Oracle: the expiry at the next update, which bounds all policies."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,14 +10,14 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class Oracle(Formula):
-    """expiry = the first update after t; never, if none is to come.
+    """expiry = the first update after t; infinite if there is none.
 
-    It validates exactly when the object has changed: no stale hit, no unnecessary validation. It reads the updates that
-    lie in the history beyond t, so that it can decide only where the whole history is known.
+    A copy is validated exactly when the object has changed: no stale hits and no unnecessary validations. The policy
+    reads updates after t, so it can be used only in a replay with complete histories.
     """
 
     name: ClassVar[str] = "oracle"
     needs: ClassVar[Needs] = Needs.FUTURE
 
-    def decide(self, known: Features) -> Decision:
-        return expires(known.next_update_s())
+    def decide(self, features: Features) -> Decision:
+        return expires(features.next_update_s())

@@ -1,4 +1,4 @@
-"""PID: an interval that a controller moves until a wanted share of contacts finds nothing new."""
+"""PID: an interval controlled so that a given share of contacts is unnecessary."""
 
 import math
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires_k
 class Pid(Formula):
     """expiry = t + I, where I is the interval of this copy.
 
-    I is `initial` at first; after each contact ln I moves by `gain` * (u - share), where u is 1 if the contact found
-    the object unchanged, else 0; kept between `min` and `max`.
+    I starts at `initial`. Each contact adds `gain` * (u - share) to ln I, where u is 1 if the contact found the object
+    unchanged, else 0; I is bounded by `min` and `max`.
 
-    Of many contacts a share `share` then finds nothing new, wherever the bounds allow it: found unchanged more often,
-    the interval grows. It is the integral part of a controller, the only one that is left where the error of a single
-    contact is 1 - share or -share; that the logarithm moves makes it as quick for minutes as for days.
+    In the long run a share `share` of the contacts is unnecessary, as far as the bounds allow. This is the integral
+    term of a PID controller; the proportional and derivative terms are left out, as the error of a single contact is
+    always 1 - share or -share. ln I is controlled so that short and long intervals adapt in as many contacts.
 
-    Source: our own; Aimd, Nutch and StormCrawler fix the steps, and what share they come to depends on them.
+    Source: our own. Aimd, Nutch and StormCrawler fix the steps instead, and the share follows from the steps.
     """
 
     name: ClassVar[str] = "pid"
     needs: ClassVar[Needs] = Needs.OUTCOME
 
     share: float = 0.5
-    """The share of contacts that should find nothing new, 0 to 1."""
+    """The share of contacts that should find the object unchanged, 0 to 1."""
     gain: float = 0.5
     """0 or more."""
     initial_s: float = HOUR_S
@@ -42,10 +42,10 @@ class Pid(Formula):
         check_range("initial", self.initial_s)
         check_bounds(self.min_s, self.max_s)
 
-    def decide(self, known: Features) -> Decision:
+    def decide(self, features: Features) -> Decision:
         interval_s = self.initial_s
-        if not math.isnan(known.state):
-            error = -self.share if known.changed else 1.0 - self.share
-            interval_s = known.state * math.exp(self.gain * error)
+        if not math.isnan(features.state):
+            error = -self.share if features.changed else 1.0 - self.share
+            interval_s = features.state * math.exp(self.gain * error)
         interval_s = min(max(interval_s, self.min_s), self.max_s)
-        return expires_keeping(interval_s, known.t + interval_s)
+        return expires_keeping(interval_s, features.t + interval_s)

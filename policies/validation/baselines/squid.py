@@ -13,12 +13,12 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 @dataclass(frozen=True, slots=True)
 class Squid(Formula):
-    """expiry = t + percent of (t - u_n), at most `max`; where no update is known, or the last one is at t, t + `min`.
+    """expiry = t + percent of (t - u_n), at most `max`; t + `min` where no update is known or the last one is at t.
 
-    `min` does not bound what the percentage gives: Squid looks at it only where there is no Last-Modified to go by.
+    `min` does not bound the percentage: Squid uses it only where there is no Last-Modified.
 
-    Source: Squid, src/refresh.cc, refreshStaleness, and its defaults (0, 20 %, 3 days). The first of its rules, the
-    explicit lifetime that an origin gives, is not the policy's affair.
+    Source: Squid, src/refresh.cc, refreshStaleness, and its defaults (0, 20 %, 3 days). Squid's first rule, an explicit
+    lifetime given by the origin, is left out.
     """
 
     name: ClassVar[str] = "squid"
@@ -32,8 +32,8 @@ class Squid(Formula):
         check_bounds(self.min_s, self.max_s)
         check_range("percent", self.percent)
 
-    def decide(self, known: Features) -> Decision:
-        last_s = known.last_update_s()
-        age_s = 0.0 if math.isnan(last_s) else known.t - last_s
+    def decide(self, features: Features) -> Decision:
+        last_s = features.last_update_s()
+        age_s = 0.0 if math.isnan(last_s) else features.t - last_s
         ttl_s = self.min_s if age_s == 0.0 else self.percent / 100 * age_s
-        return expires(known.t + min(ttl_s, self.max_s))
+        return expires(features.t + min(ttl_s, self.max_s))

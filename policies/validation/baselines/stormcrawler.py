@@ -15,11 +15,11 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires_k
 class StormCrawler(Formula):
     """expiry = t + I, where I is the interval of this copy.
 
-    I is `initial` at first; found changed, the weighted mean (1 - decrease) * I + decrease * min; found unchanged, (1 +
-    increase) * I, at most `max`.
+    I starts at `initial`. A contact that finds a change makes it (1 - decrease) * I + decrease * min, any other contact
+    (1 + increase) * I, at most `max`.
 
     Source: StormCrawler, AdaptiveScheduler.java, and its defaults (`fetchInterval.default`, `scheduler.adaptive.*`).
-    There intervals are whole minutes, cut; here they are not.
+    There intervals are rounded down to whole minutes; here they are not.
     """
 
     name: ClassVar[str] = "stormcrawler"
@@ -39,11 +39,11 @@ class StormCrawler(Formula):
         check_range("decrease", self.decrease, most=1.0)
         check_bounds(self.min_s, self.max_s)
 
-    def decide(self, known: Features) -> Decision:
+    def decide(self, features: Features) -> Decision:
         interval_s = self.initial_s
-        if not math.isnan(known.state):
-            if known.changed:
-                interval_s = (1.0 - self.decrease) * known.state + self.decrease * self.min_s
+        if not math.isnan(features.state):
+            if features.changed:
+                interval_s = (1.0 - self.decrease) * features.state + self.decrease * self.min_s
             else:
-                interval_s = min((1.0 + self.increase) * known.state, self.max_s)
-        return expires_keeping(interval_s, known.t + interval_s)
+                interval_s = min((1.0 + self.increase) * features.state, self.max_s)
+        return expires_keeping(interval_s, features.t + interval_s)

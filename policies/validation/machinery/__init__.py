@@ -1,1 +1,1 @@
-"""The machinery of all policies: features, decisions, bounds, the fallback at the start, and SPEC."""
+"""The parts that all policies share: features, decisions, bounds, the fallback for new objects, and SPEC."""

@@ -1,4 +1,4 @@
-"""The rules around a policy that make it fit for live use: bounds, a window on history, a decision at the start."""
+"""Bounds of a policy for live use: limits of the lifetime, a history window, a fallback for new objects."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ from bestbefore.policies.validation.machinery.ranges import check_range
 from bestbefore.policies.validation.machinery.verdict import MAX_TTL, MIN_TTL, Decision, Verdict
 
 ENOUGH_UPDATES = 3
-"""The counted updates of an object from which on its policy decides alone."""
+"""The least number of counted updates with which the policy decides without fallback."""
 LEAST_EXPOSURE_H = 1.0
-"""Hours for which an hour bin must have been observed to have a rate of its own."""
+"""The least hours of observation with which an hour bin has a rate of its own."""
 
 LIVE_DEFAULTS: Mapping[str, float | Sequence[str]] = {
     "max_ttl": DAY_S,
@@ -33,11 +33,11 @@ LIVE_DEFAULTS: Mapping[str, float | Sequence[str]] = {
     "history_window": 28 * DAY_S,
     "bootstrap": 60.0,
 }
-"""What a policy is given in the live proxy where its configuration says nothing else: keys and values of a SPEC."""
+"""The bounds of a policy in the live proxy unless configured otherwise: keys and values of a SPEC."""
 
 
 class Rule(NamedTuple):
-    """A policy with what bounds it, as the loops of the engines take it."""
+    """A policy and its bounds as numbers, the form in which the loops of the engines use it."""
 
     own: Any
     """The policy; in compiled code, its parameters."""
@@ -47,13 +47,13 @@ class Rule(NamedTuple):
     min_ttl_s: float = -math.inf
     max_ttl_s: float = math.inf
 
-    def decide(self, known: Features) -> Decision:
-        """Return what the policy decides, within its bounds."""
-        return bounded(self.own.decide(known), known.t, self.min_ttl_s, self.max_ttl_s)
+    def decide(self, features: Features) -> Decision:
+        """Return the decision of the policy, within its bounds."""
+        return bounded(self.own.decide(features), features.t, self.min_ttl_s, self.max_ttl_s)
 
 
 class RuleWithFallback(NamedTuple):
-    """The same where another rule may decide in place of the policy."""
+    """A `Rule` with a fallback that decides in place of the policy for objects with few updates."""
 
     own: Any
     keeps_state: bool
@@ -62,25 +62,26 @@ class RuleWithFallback(NamedTuple):
     min_ttl_s: float
     max_ttl_s: float
     first: int
-    """The number of the rule that is tried first while hardly any update is counted."""
+    """The number of the fallback rule that is tried first."""
     second: int
+    """The number of the fallback rule that is tried second."""
     alpha: float
-    """Of the fallback `ttl`."""
+    """The alpha of the fallback `ttl`."""
     theta: float
-    """Of the fallback `group`."""
+    """The theta of the fallback `group`."""
     bootstrap_s: float
 
-    def decide(self, known: Features) -> Decision:
-        """Return what the policy or its fallback decides, within its bounds."""
-        if known.counted_updates() < ENOUGH_UPDATES:
-            decided = fallback_decision(known, self.first, self.second, self.alpha, self.theta, self.bootstrap_s)
+    def decide(self, features: Features) -> Decision:
+        """Return the decision of the policy or its fallback, within the bounds."""
+        if features.counted_updates() < ENOUGH_UPDATES:
+            decided = fallback_decision(features, self.first, self.second, self.alpha, self.theta, self.bootstrap_s)
         else:
-            decided = self.own.decide(known)
-        return bounded(decided, known.t, self.min_ttl_s, self.max_ttl_s)
+            decided = self.own.decide(features)
+        return bounded(decided, features.t, self.min_ttl_s, self.max_ttl_s)
 
 
 def bounded(decided: Decision, t: float, min_ttl_s: float, max_ttl_s: float) -> Decision:
-    """The decision at t with its expiry not sooner than `min_ttl_s` and not later than `max_ttl_s` after it."""
+    """The decision at t, its expiry bounded to [t + `min_ttl_s`, t + `max_ttl_s`]; a bound reached is the reason."""
     expiry_s = bounded_s(decided.expiry_s, t, min_ttl_s, max_ttl_s)
     if expiry_s < decided.expiry_s:
         return Decision(expiry_s, MAX_TTL, decided.state)
@@ -90,7 +91,7 @@ def bounded(decided: Decision, t: float, min_ttl_s: float, max_ttl_s: float) -> 
 
 
 def bounded_s(expiry_s: float, t: float, min_ttl_s: float, max_ttl_s: float) -> float:
-    """The expiry at t, not sooner than `min_ttl_s` and not later than `max_ttl_s` after it."""
+    """The expiry, bounded to [t + `min_ttl_s`, t + `max_ttl_s`]."""
     if expiry_s - t > max_ttl_s:
         return t + max_ttl_s
     if expiry_s - t < min_ttl_s:
@@ -100,15 +101,15 @@ def bounded_s(expiry_s: float, t: float, min_ttl_s: float, max_ttl_s: float) -> 
 
 @dataclass(frozen=True, slots=True)
 class Bounded:
-    """A policy with the rules that live use needs. Without parameters it decides as the policy alone.
+    """A policy with the bounds that live use needs. With the default parameters it decides as the bare policy.
 
-    Counts and rates are those of the updates in (t - history_window, t]; u_n is not bound to the window. While fewer
-    than three updates are counted, the first `fallback` that applies decides, and if none does the copy expires
-    `bootstrap_s` after t; an empty `fallback` leaves the decision to the policy. Last, `min_ttl_s` and `max_ttl_s`
-    bound expiry - t, so that "never" ends after `max_ttl_s`.
+    Counts and rates are those of the updates in (t - history_window, t]; u_n is independent of the window. While fewer
+    than three updates are counted, the first rule of `fallback` that applies decides; if none applies, the copy expires
+    at t + `bootstrap_s`. With an empty `fallback` the policy always decides. Then `min_ttl_s` and `max_ttl_s` bound
+    expiry - t, so that an infinite expiry becomes t + `max_ttl_s`.
 
-    `fallback` also switches the guard: unless it is None, an hour bin observed for less than an hour has the mean rate.
-    A replay has it None where its SPEC does not name the key, so that the bare formulas hold; live it is never None.
+    Unless `fallback` is None, an hour bin observed for less than an hour gets the mean rate. It is None in a replay
+    whose SPEC does not name the key, so that the formulas of the paper hold; in the live proxy it is never None.
     """
 
     policy: Formula
@@ -119,9 +120,9 @@ class Bounded:
     history_window_s: float = math.inf
 
     rule: Rule | RuleWithFallback = field(init=False, repr=False, compare=False)
-    """The same as engines take it."""
+    """The policy and its bounds in the form that engines use."""
 
-    wants_fallback: ClassVar[bool] = False
+    uses_fallback: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         check_range("min_ttl", self.min_ttl_s)
@@ -145,8 +146,8 @@ class Bounded:
     ) -> Verdict:
         rule = self.rule
         state, changed = (math.nan, False) if outcome is None else (outcome.state, outcome.changed)
-        known = HistoryFeatures(history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h)
-        return verdict_of(self.policy, rule.decide(known))
+        features = HistoryFeatures(history, group, t, state, changed, rule.history_window_s, rule.least_exposure_h)
+        return verdict_of(self.policy, rule.decide(features))
 
     def _rule(self) -> Rule | RuleWithFallback:
         rule = Rule(
@@ -157,9 +158,9 @@ class Bounded:
             self.min_ttl_s,
             self.max_ttl_s,
         )
-        if not self.fallback or not self.policy.wants_fallback:
+        if not self.fallback or not self.policy.uses_fallback:
             return rule
-        # A rule that did not apply does not apply when it is named again.
+        # A rule that is named twice is tried once.
         rules = list({rule.number: rule for rule in reversed(self.fallback)}.values())[::-1]
         first, second, *_ = [*(rule.number for rule in rules), NO_RULE]
         alpha = next((rule.alpha for rule in rules if isinstance(rule, LastUpdate)), 0.0)

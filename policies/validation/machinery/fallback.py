@@ -1,4 +1,4 @@
-"""The fallback of a policy while hardly any update of the object is known."""
+"""The fallback of a policy for objects with few known updates."""
 
 import math
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from bestbefore.policies.validation.machinery.verdict import (
 from bestbefore.policies.validation.rules.ttl import ttl_expiry_s
 
 GROUP_LEAST_UPDATES = 10
-"""The updates from which on a group says something about its members."""
+"""The least number of updates with which a group is used as a fallback for its members."""
 NO_RULE, LAST_UPDATE, GROUP_MEMBER = range(3)
-"""The numbers of the rules below, and of none."""
+"""The numbers of the rules below, by which compiled code knows them; 0 is no rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class LastUpdate:
-    """TTL, where an update is known, be it only a Last-Modified from before t_0."""
+    """The policy `ttl`; it applies where an update is known, if only a Last-Modified before t_0."""
 
     name: ClassVar[str] = "ttl"
     number: ClassVar[int] = LAST_UPDATE
@@ -36,51 +36,51 @@ class LastUpdate:
 
 @dataclass(frozen=True, slots=True)
 class GroupMember:
-    """The group's daily pattern at a rate between the object's own and that of a mean member.
+    """The group's daily pattern at a rate between the object's own rate and the mean rate of a member.
 
     lambda_k = (n_o + 1) / (h_o + 1/R) * s_k, where R is the mean rate of a member (the N updates of the group over the
-    sum of its members' hours) and s_k the pattern of the group; only where N >= 10. This is the mean of a Gamma
-    distribution whose prior is one update in the time 1/R.
+    sum of its members' hours) and s_k the pattern of the group; it applies where N >= 10. The rate is the posterior
+    mean under a Gamma prior worth one update in the time 1/R.
     """
 
     name: ClassVar[str] = "group"
     number: ClassVar[int] = GROUP_MEMBER
 
     theta: float
-    """Expected updates that are tolerated, 0 or more."""
+    """The tolerated mass of expected updates, 0 or more."""
 
 
 type Fallback = LastUpdate | GroupMember
-"""A rule that may decide for an object of which little is known, by its name in SPEC and configuration."""
+"""A rule that may decide for an object with few known updates; `name` is its name in SPEC and configuration."""
 
 
 def fallback_decision(
-    known: Features, first: int, second: int, alpha: float, theta: float, bootstrap_s: float
+    features: Features, first: int, second: int, alpha: float, theta: float, bootstrap_s: float
 ) -> Decision:
-    """Decide by the first of two rules that applies, given by their numbers, else by the bootstrap's lifetime."""
+    """Decide by the first of two rules, given by number, that applies; if none does, expire after `bootstrap_s`."""
     for number in (first, second):
-        if number == LAST_UPDATE and not math.isnan(known.last_update_s()):
-            return expires_by(FALLBACK_TTL, ttl_expiry_s(known, alpha))
+        if number == LAST_UPDATE and not math.isnan(features.last_update_s()):
+            return expires_by(FALLBACK_TTL, ttl_expiry_s(features, alpha))
         if number == GROUP_MEMBER:
-            expiry_s = member_expiry_s(known, theta)
+            expiry_s = member_expiry_s(features, theta)
             if not math.isnan(expiry_s):
                 return expires_by(FALLBACK_GROUP, expiry_s)
-    return expires_by(BOOTSTRAP, known.t + bootstrap_s)
+    return expires_by(BOOTSTRAP, features.t + bootstrap_s)
 
 
-def member_expiry_s(known: Features, theta: float) -> float:
-    """Return the expiry of `GroupMember`; NaN where too little is known of the group."""
-    group_updates = known.set_group_counts()
-    if group_updates < GROUP_LEAST_UPDATES or known.group_since_s() >= known.t:
+def member_expiry_s(features: Features, theta: float) -> float:
+    """Return the expiry of `GroupMember`; NaN where the group has too few updates."""
+    group_updates = features.set_group_counts()
+    if group_updates < GROUP_LEAST_UPDATES or features.group_since_s() >= features.t:
         return math.nan
-    set_group_pattern(known, group_updates)
-    hours = (known.t - known.observed_since_s()) / HOUR_S
-    own_per_hour = member_rate_per_hour(known.counted_updates(), hours, group_updates, known.member_hours())
-    return first_passage_s(known.by_bin.group_edges_s, known.by_bin.rates, known.t, theta / own_per_hour)
+    set_group_pattern(features, group_updates)
+    hours = (features.t - features.observed_since_s()) / HOUR_S
+    own_per_hour = member_rate_per_hour(features.counted_updates(), hours, group_updates, features.member_hours())
+    return first_passage_s(features.by_bin.group_edges_s, features.by_bin.rates, features.t, theta / own_per_hour)
 
 
 def member_rate_per_hour(updates: int, hours: float, group_updates: int, member_hours: float) -> float:
-    """(n_o + 1) / (h_o + 1/R): the rate of an object between its own and R, that of a mean member of its group.
+    """(n_o + 1) / (h_o + 1/R): a rate between the object's own rate and R, the mean rate of a member of its group.
 
     The object had `updates` in `hours`; the group had `group_updates` > 0 in `member_hours`, summed over its members.
     """

@@ -1,8 +1,8 @@
 """The features of an object and its group that a policy may use at the moment of a decision.
 
-Each representation of what is known extracts the same features: `history_features` from a record, and two modules of
-the fast engine from the arrays of a packed trace and of observed contacts. A policy asks for those that it needs, and
-no representation knows a policy.
+Each representation of histories provides the same features: `history_features` from a record, and two modules of the
+fast engine from the arrays of a packed trace and of observed contacts. A policy reads the features that it needs; no
+representation depends on a policy.
 """
 
 from collections.abc import MutableSequence, Sequence
@@ -12,51 +12,53 @@ from typing import NamedTuple, Protocol, Self
 from bestbefore.policies.models.intensity import HOURLY_S
 
 RECENT_GAPS = 32
-"""At most so many of the last gaps between updates, of an object or of a group, are features."""
+"""The number of latest gaps between updates, of an object or of a group, that are kept as features."""
 
 
 class Needs(Flag):
-    """The features that a policy asks for beside the moment, t_0 and the last update, which are always known."""
+    """The features that a policy reads beside t, t_0 and the last update, which are always available."""
 
     NONE = 0
     COUNTS = 1
     """Counted updates of the object, in all, within a window or by hour bin, and the gaps between them."""
     GROUP = 2
-    """Anything of the object's group."""
+    """Any feature of the object's group."""
     OUTCOME = 4
     """The state that the policy kept for this copy, and whether the object has changed since."""
     FUTURE = 8
-    """The updates to come, which only a replay knows."""
+    """Updates after t, which only a replay knows."""
 
 
 class ByBin(NamedTuple):
-    """Room for what is counted and estimated by segment of the day, so that a decision need not make lists.
+    """Working arrays for counts and estimates by segment of the day, allocated once for many decisions.
 
-    Lists or arrays. The segments are the 24 hour bins unless said otherwise.
+    The fields are lists or arrays. The segments are the 24 hour bins unless said otherwise.
     """
 
     hourly_s: Sequence[float]
-    """(25,) the edges of the hour bins, which are never written to."""
+    """(25,) the edges of the hour bins, never written to."""
     group_edges_s: Sequence[float]
-    """The edges of the segments by which a group's updates are counted, once they have been: mostly the same."""
+    """The edges of the segments of the group, valid after `set_group_counts`; mostly those of the hour bins."""
     counts: MutableSequence[int]
-    """(24,)"""
+    """(24,) the updates in each segment."""
     hours: MutableSequence[float]
-    """(24,) the hours for which each was observed."""
+    """(24,) the hours for which each segment was observed."""
     rates: MutableSequence[float]
-    """(24,)"""
+    """(24,) updates per hour in each segment, or the group's pattern s_k."""
     segments: MutableSequence[int]
-    """(25,) as `begins` and `worths`: these are written by `set_segments`."""
+    """(25,) the first bins of joined segments, written by `set_segments`."""
     begins: MutableSequence[int]
+    """(25,) a working array of `set_segments`."""
     worths: MutableSequence[float]
+    """(25,) a working array of `set_segments`."""
     edges_s: MutableSequence[float]
     """(25,) the edges of joined segments."""
     gaps_s: MutableSequence[float]
-    """(`RECENT_GAPS`,)"""
+    """(`RECENT_GAPS`,) the latest gaps between updates, the latest first."""
 
     @classmethod
     def of_lists(cls, edges_s: Sequence[float] = HOURLY_S) -> Self:
-        """Empty room for these segments of the day."""
+        """Make zeroed lists for these segments of the day."""
         bins = len(edges_s) - 1
         return cls(
             HOURLY_S, edges_s, [0] * bins, [0.0] * bins, [0.0] * bins, [0] * (bins + 1), [0] * (bins + 1),
@@ -65,9 +67,9 @@ class ByBin(NamedTuple):
 
 
 class Features(Protocol):
-    """The features at the moment t at which a copy is found current. Times are Unix seconds.
+    """The features at the moment t at which a copy is stored or found current. Times are Unix seconds.
 
-    Updates are *counted* where they lie in (t - history_window, t]. A method that says "set" writes into `by_bin`.
+    The *counted* updates are those in (t - history_window, t]. A method named `set_...` writes into `by_bin`.
     """
 
     @property
@@ -87,16 +89,16 @@ class Features(Protocol):
 
     @property
     def least_exposure_h(self) -> float:
-        """An hour bin observed for less than this is given the mean rate (0: each bin has its own)."""
+        """The hours of observation below which an hour bin gets the mean rate; 0: each bin has its own rate."""
         ...
 
     @property
     def by_bin(self) -> ByBin:
-        """Arrays in which methods and estimates store results by hour bin."""
+        """The working arrays into which methods and estimates write their results."""
         ...
 
     def known_since_s(self) -> float:
-        """t_0: from when on the object has been observed."""
+        """t_0: the start of observation of the object."""
         ...
 
     def observed_since_s(self) -> float:
@@ -108,36 +110,36 @@ class Features(Protocol):
         ...
 
     def next_update_s(self) -> float:
-        """The first update after t; infinite if none is to come. Only a replay knows it."""
+        """The first update after t; infinite if there is none. Only a replay knows it."""
         ...
 
     def counted_updates(self) -> int:
-        """n: the counted updates."""
+        """n: the number of counted updates."""
         ...
 
     def updates_within(self, window_s: float) -> int:
-        """The updates in (t - window_s, t], whatever the history window is."""
+        """The number of updates in (t - window_s, t], regardless of the history window."""
         ...
 
     def oldest_within_s(self, window_s: float, within: int) -> float:
-        """The first of them; `within` is their number, 1 or more."""
+        """The first update in (t - window_s, t]; `within` >= 1 is the result of `updates_within`."""
         ...
 
     def set_counts(self) -> int:
-        """Set n_k, the counted updates in each hour bin; returns their sum."""
+        """Set `counts` to n_k, the counted updates in each hour bin, and return their sum n."""
         ...
 
     def set_counts_before(self, window_s: float, within: int) -> None:
-        """Set the counted updates up to t - window_s in each hour bin; `within` is what `updates_within` said.
+        """Set `counts` to the counted updates up to t - window_s in each hour bin.
 
-        t - window_s must lie after `observed_since_s`.
+        t - window_s must lie after `observed_since_s`; `within` is the result of `updates_within`.
         """
         ...
 
     def set_gaps(self) -> int:
         """Set `gaps_s` to the times between the last counted updates, at most `RECENT_GAPS`, the latest first.
 
-        Returns how many there are: one less than the counted updates.
+        Returns the number of gaps, one less than the number of these updates.
         """
         ...
 
@@ -146,13 +148,13 @@ class Features(Protocol):
         ...
 
     def set_group_counts(self) -> int:
-        """Set N_k, the counted updates of all members in each segment; returns N."""
+        """Set `counts` to N_k, the counted updates of all members in each segment, and return their sum N."""
         ...
 
     def member_hours(self) -> float:
-        """The hours for which the members were observed since their updates are counted, summed over the members."""
+        """The hours in (t - history_window, t] for which the members were observed, summed over the members."""
         ...
 
     def set_group_gaps(self) -> int:
-        """The same of the updates of all members of the group; at one instant they are several, with gaps of 0."""
+        """As `set_gaps` for the updates of all members of the group; updates at one instant have gaps of 0."""
         ...

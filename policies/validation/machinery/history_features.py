@@ -1,4 +1,4 @@
-"""The features of an object of which a history and its group are known: a live record, or one of a plain replay."""
+"""The features from the history of an object and its group, as the live proxy and the plain replay engine have them."""
 
 import math
 
@@ -8,7 +8,7 @@ from bestbefore.policies.validation.machinery.features import RECENT_GAPS, ByBin
 
 
 class HistoryFeatures:
-    """The features from a history and a group at t. See `Features`."""
+    """The features at t from a history and a group; `Features` documents the methods."""
 
     __slots__ = ("_after_s", "_by_bin", "_group", "_history", "changed", "least_exposure_h", "state", "t")
 

@@ -14,22 +14,22 @@ NOT_LIVE: Mapping[Needs, str] = {
     Needs.OUTCOME: "the updates so far, and what became of its last verdict",
     Needs.FUTURE: "the updates to come, which only a replay knows",
 }
-"""What the proxy cannot tell a policy while it runs, in words."""
+"""The features that the live proxy does not have, in the words of the error message."""
 _REASONS = tuple(Reason)
 
 
 @dataclass(frozen=True, slots=True)
 class ContactOutcome:
-    """The outcome of a contact after a verdict, known at the next decision for the same copy."""
+    """The outcome of the contact that ended a verdict, an input of the next decision for the same copy."""
 
     state: float
-    """That of the verdict."""
+    """The state that the verdict kept."""
     changed: bool
     """Whether the contact found the object changed."""
 
 
 class Policy(Protocol):
-    """A rule that gives a copy its expiry: a pure function of what is known when the copy is stored or validated."""
+    """A rule that gives a copy its expiry: a pure function of the history up to the time of storing or validation."""
 
     @property
     def name(self) -> str:
@@ -38,68 +38,68 @@ class Policy(Protocol):
 
     @property
     def needs(self) -> Needs:
-        """The features it asks for."""
+        """The features that it reads."""
         ...
 
     def verdict(
         self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
     ) -> Verdict:
-        """The expiry of a copy that is current at t, where t_0 <= t. Updates after t are not looked at.
+        """The verdict for a copy that is current at t >= t_0. Updates after t are not read.
 
-        `group` is the group of the object; None, where no group is known, is a group without updates.
+        `group` is the group of the object; None counts as a group without updates.
 
-        `outcome` is what became of the last verdict for this copy; None for a copy that has just been stored, and for a
-        policy that keeps no state. Only one that needs outcomes looks at it.
+        `outcome` is the outcome of the last verdict for this copy; None for a copy that has just been stored, and for a
+        policy without state. Only a policy that needs outcomes reads it.
         """
         ...
 
 
 class Formula:
-    """A policy that is one scalar function of features and parameters. All of the table are, each in its own file.
+    """A policy defined by one scalar function of features and parameters; every policy of the table is one.
 
-    One is a frozen dataclass whose fields are the parameters, numbers all; those in seconds end in `_s`. SPEC,
-    configuration and help follow from the fields and their defaults. `decide` is compiled as it stands by the fast
-    engine: it may use numbers, the features, and functions of `policies` that do the same.
+    A subclass is a frozen dataclass whose fields are the parameters. All are numbers; the names of those in seconds end
+    in `_s`. SPEC, configuration and help are derived from the fields and their defaults. The fast engine compiles
+    `decide` unchanged, so it may use only numbers, features, and functions of `policies` with the same restriction.
     """
 
     __slots__ = ()
 
     name: ClassVar[str]
-    """Its name in SPEC, configuration and reports."""
+    """The name in SPEC, configuration and reports."""
     needs: ClassVar[Needs] = Needs.NONE
-    """The features it asks for."""
-    wants_fallback: ClassVar[bool] = False
-    """Whether another rule should decide while hardly any update of the object is known (see `bounds`)."""
-    chosen: ClassVar[tuple[str, ...]] = ()
-    """The reasons of the rules among which it chooses; none where it decides by itself."""
+    """The features that it reads."""
+    uses_fallback: ClassVar[bool] = False
+    """Whether a fallback rule decides for objects with few known updates (see `bounds`)."""
+    alternatives: ClassVar[tuple[str, ...]] = ()
+    """The names of the rules among which an adaptive policy chooses; empty for any other policy."""
     reasons: ClassVar[tuple[str, ...]]
-    """The words for what decided, by the number that a decision bears. They follow from the above."""
+    """The reason of a decision by its number: `alternatives`, or the name of the policy."""
     keeps_state: ClassVar[bool]
-    """Whether each decision is made from what was kept at the last one for the same copy. It follows from `needs`."""
+    """Whether a decision depends on the state kept at the last one for the same copy: whether it needs outcomes."""
 
     def __init_subclass__(cls) -> None:
-        cls.reasons = cls.chosen or (cls.name,)
+        cls.reasons = cls.alternatives or (cls.name,)
         cls.keeps_state = Needs.OUTCOME in cls.needs
 
-    def decide(self, known: Features) -> Decision:
-        """The expiry of a copy that is current at t, and what is kept for the next contact.
+    def decide(self, features: Features) -> Decision:
+        """The expiry of a copy that is current at t, and the state to keep until the next contact.
 
-        Compiled, `self` has the fields alone.
+        In compiled code `self` is a tuple of the fields, without methods and class variables.
         """
         raise NotImplementedError
 
     def verdict(
         self, history: History, group: Group | None, t: float, outcome: ContactOutcome | None = None
     ) -> Verdict:
-        """Return the verdict at t, as `Policy.verdict` says."""
+        """Return the verdict at t; see `Policy.verdict`."""
         if outcome is None:
-            known = HistoryFeatures(history, group, t)
+            features = HistoryFeatures(history, group, t)
         else:
-            known = HistoryFeatures(history, group, t, outcome.state, outcome.changed)
-        return verdict_of(self, self.decide(known))
+            features = HistoryFeatures(history, group, t, outcome.state, outcome.changed)
+        return verdict_of(self, self.decide(features))
 
 
 def verdict_of(policy: Formula, decision: Decision) -> Verdict:
-    """A decision of the policy, or of what bounds it, in words."""
+    """Return the verdict with the reason in words for a decision of the policy or its bounds."""
     reason = _REASONS[decision.reason] if decision.reason < 0 else policy.reasons[decision.reason]
     return Verdict(decision.expiry_s, reason, decision.state if policy.keeps_state else None)

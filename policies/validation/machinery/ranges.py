@@ -1,13 +1,13 @@
-"""The ranges of the parameters of policies, and the message for what lies outside."""
+"""Checks of the ranges of policy parameters."""
 
 import math
 
 
 def check_range(key: str, value: float, least: float = 0.0, most: float = math.inf, *,
                 infinite: bool = False) -> None:
-    """Raise ValueError unless least <= value <= most, and value is finite or may be `infinite`.
+    """Raise ValueError unless least <= value <= most, and the value is finite or `infinite` allows infinity.
 
-    `key` is the parameter as the user writes it.
+    `key` is the name of the parameter in a SPEC.
     """
     if least <= value <= most and (infinite or math.isfinite(value)):
         return
@@ -21,7 +21,7 @@ def check_range(key: str, value: float, least: float = 0.0, most: float = math.i
 
 
 def check_bounds(min_s: float, max_s: float) -> None:
-    """Raise ValueError unless 0 <= min <= max, both finite: the keys `min` and `max` of a policy."""
+    """Raise ValueError unless 0 <= min <= max < inf, for the keys `min` and `max` of a policy."""
     check_range("min", min_s)
     check_range("max", max_s)
     if min_s > max_s:

@@ -1,7 +1,7 @@
-"""Policies as text: `name` or `name:key=value,key=value`, and the same from the values of a configuration file.
+"""SPEC, the text form of a policy: `name` or `name:key=value,key=value`. Configuration values are parsed here too.
 
-A policy's keys are the fields of its class, and those of `Bounded` for every policy, less their unit: the field
-`window_s` is the key `window`, whose value is a duration. `fallback` lists rules joined by `+`, or is `none`.
+The keys of a policy are the fields of its class and those of `Bounded`, without the unit: the field `window_s` is the
+key `window`, whose value is a duration. The value of `fallback` is rules joined by `+`, or `none`.
 """
 
 import difflib
@@ -19,7 +19,7 @@ from bestbefore.policies.validation.rules.ttl import Ttl
 from bestbefore.policies.validation.table import POLICIES
 
 Value = str | float | Sequence[str]
-"""A parameter as a user gives it: text, a number (of seconds for a duration), or a list of names."""
+"""The value of a parameter before parsing: text, a number (for a duration, seconds), or a list of names."""
 
 UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": HOUR_S, "d": DAY_S}
 
@@ -27,7 +27,8 @@ UNIT_SECONDS = {"s": 1.0, "m": 60.0, "h": HOUR_S, "d": DAY_S}
 def parse_spec(text: str) -> Formula | Bounded:
     """The policy that a SPEC such as `indttl:theta=0.1,window=1d` describes.
 
-    Without a key of `Bounded` this is the bare policy. Raises ValueError, which names the part and what was expected.
+    Without a key of `Bounded` this is the bare policy. Raises ValueError with the part of the text at fault and the
+    expected form.
     """
     name, colon, rest = text.partition(":")
     params: dict[str, Value] = {}
@@ -80,13 +81,13 @@ def params(policy: Policy) -> dict[str, float | str | list[str]]:
 
 
 def spec_text(name: str, values: Mapping[str, Value]) -> str:
-    """The SPEC of a policy of this name with the values that `params` has, as people write it."""
+    """Return the SPEC of a policy of this name with values as `params` returns them."""
     written = ",".join(f"{key}={value_text(name, key, value)}" for key, value in values.items())
     return f"{name}:{written}" if written else name
 
 
 def value_text(name: str, key: str, value: Value) -> str:
-    """The value of a parameter of a policy of this name as people write it: durations as `1d`, numbers in 12 digits."""
+    """Format the value of a parameter of a policy of this name: durations as `1d`, numbers with 12 digits."""
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence):
@@ -96,7 +97,7 @@ def value_text(name: str, key: str, value: Value) -> str:
 
 
 def duration_text(seconds: float) -> str:
-    """Return a duration as `parse_duration` reads it, in the largest unit of which it is a whole number.
+    """Format a duration for `parse_duration`, in the largest unit of which it is a whole number.
 
     >>> duration_text(172_800), duration_text(5400), duration_text(0.5), duration_text(0), duration_text(math.inf)
     ('2d', '90m', '0.5s', '0s', 'inf')
@@ -110,9 +111,9 @@ def duration_text(seconds: float) -> str:
 
 
 def parse_duration(value: Value) -> float:
-    """Seconds from a number of them, or from text such as `90`, `1.5h`, `7d` or `inf`.
+    """Parse a duration, a number of seconds or text such as `90`, `1.5h`, `7d` or `inf`; return seconds.
 
-    Raises ValueError, which names the value, for anything else and for what is negative.
+    Raises ValueError, which quotes the value, for any other text and for negative durations.
     """
     text = str(value).strip()
     unit_s = UNIT_SECONDS.get(text[-1:])
@@ -123,7 +124,7 @@ def parse_duration(value: Value) -> float:
 
 
 def _fields_by_key(policy_class: type[Any]) -> dict[str, str]:
-    """The names of the fields of a policy's class by the key that a user writes."""
+    """The field names of a policy's class by their keys in a SPEC."""
     own = (field.name for field in fields(policy_class) if field.init and field.name != "policy")
     return {name.removesuffix("_s"): name for name in own}
 
@@ -141,7 +142,7 @@ def _number(key: str, field: str, value: Value) -> float:
 
 
 def _float(text: str) -> float:
-    """Parse a number; NaN for what is none. Unlike `float` it does not take `1_000`."""
+    """Parse a number; NaN for other text. Unlike `float` it refuses `1_000`."""
     try:
         return math.nan if "_" in text else float(text)
     except ValueError:
@@ -149,7 +150,7 @@ def _float(text: str) -> float:
 
 
 def _fallback_rules(value: Value, policy: Formula) -> tuple[Fallback, ...]:
-    """The rules named, with the policy's own theta and alpha where it has them; none for one that wants none."""
+    """The named rules, with the policy's own theta and alpha if it has them; empty if it uses no fallback."""
     if isinstance(value, str):
         value = [] if value == "none" else value.split("+")
     names = [str(name) for name in (value if isinstance(value, Sequence) else [value])]
@@ -160,7 +161,7 @@ def _fallback_rules(value: Value, policy: Formula) -> tuple[Fallback, ...]:
     for name in names:
         if name not in rules:
             raise ValueError(_unknown("fallback", name, rules))
-    return tuple(rules[name] for name in names) if policy.wants_fallback else ()
+    return tuple(rules[name] for name in names) if policy.uses_fallback else ()
 
 
 def _unknown(kind: str, name: str, known: Iterable[str]) -> str:

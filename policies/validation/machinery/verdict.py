@@ -1,4 +1,4 @@
-"""The verdict of a validation policy, and the words for its reason."""
+"""The verdict of a validation policy and its reason."""
 
 import math
 from enum import StrEnum
@@ -6,43 +6,45 @@ from typing import NamedTuple
 
 
 class Reason(StrEnum):
-    """The reason of a decision that was not the policy's own. For that, the policy names reasons: see `Policy.reasons`.
+    """The reason of a decision made by the bounds or the fallback; a policy's own reasons are `Formula.reasons`.
 
-    A reason is log field, metric label, detail of Cache-Status and word of the reports.
+    The same word is the log field, the metric label, the detail of Cache-Status and the entry in reports.
     """
 
     BOOTSTRAP = "bootstrap"
-    """Nothing that could decide is known."""
+    """Few updates are known and no fallback rule applies: the copy expires after the bootstrap time."""
     FALLBACK_TTL = "fallback_ttl"
-    """Too little is known for the policy; the time since the last update decided."""
+    """Few updates are known; the time since the last update decided."""
     FALLBACK_GROUP = "fallback_group"
-    """Too little is known for the policy; the rate of the group decided."""
+    """Few updates are known; the rate of the group decided."""
     MIN_TTL = "min_ttl"
+    """The lifetime was raised to `min_ttl`."""
     MAX_TTL = "max_ttl"
+    """The lifetime was lowered to `max_ttl`."""
 
 
 BOOTSTRAP, FALLBACK_TTL, FALLBACK_GROUP, MIN_TTL, MAX_TTL = range(-5, 0)
-"""The places of these reasons, from the end: what a decision says, as compiled code knows numbers alone."""
+"""The indices of these reasons in `Reason`, counted from its end; compiled code uses the numbers."""
 
 
 class Decision(NamedTuple):
-    """The result of a policy's function: numbers alone, so that it can be compiled."""
+    """The result of `decide`: numbers only, so that it can be compiled."""
 
     expiry_s: float
     """The first moment, in Unix seconds, at which the copy must be validated; infinite: never."""
     reason: int
-    """The place of the word for what decided in the policy's `reasons`, or one of the numbers above."""
+    """The index of the reason in the policy's `reasons`, or one of the negative numbers above."""
     state: float
-    """What the policy is given at the next contact for this copy; NaN if it keeps no state."""
+    """The state passed to the policy at the next contact for this copy; NaN if it keeps no state."""
 
 
 def expires(expiry_s: float) -> Decision:
-    """The decision of a policy that has one reason and keeps no state."""
+    """Return the decision of a policy that has one reason and keeps no state."""
     return Decision(expiry_s, 0, math.nan)
 
 
 def expires_by(reason: int, expiry_s: float) -> Decision:
-    """Return the decision of a policy that chooses among rules, for the reason at this place."""
+    """Return the decision of an adaptive policy, with the index of its reason."""
     return Decision(expiry_s, reason, math.nan)
 
 
@@ -57,6 +59,6 @@ class Verdict(NamedTuple):
     expiry_s: float
     """The first moment, in Unix seconds, at which the copy must be validated; infinite: never."""
     reason: str
-    """The word for what decided: one of the policy's, or a `Reason`."""
+    """One of the policy's reasons, or a `Reason`."""
     state: float | None = None
-    """What the policy needs at the next contact for this copy (`ContactOutcome`); None if it keeps no state."""
+    """The state passed to the policy at the next contact for this copy; None if it keeps no state."""

@@ -1,1 +1,1 @@
-"""The rules that learn from update histories: one file a rule."""
+"""The rules that learn from update histories, one file each."""

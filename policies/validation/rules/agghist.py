@@ -1,4 +1,4 @@
-"""AggHist: as IndHist, with the daily pattern of a group at the object's share of its updates."""
+"""AggHist: as IndHist, with the group's daily pattern scaled to the object's rate."""
 
 import math
 from dataclasses import dataclass
@@ -13,49 +13,49 @@ from bestbefore.policies.validation.machinery.ranges import check_range
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
-def agghist_expiry_s(known: Features, theta: float, segment_penalty: float) -> float:
-    """The first t' with Lambda(t, t') >= theta under the group's pattern at the object's own rate."""
-    hours = (known.t - known.observed_since_s()) / HOUR_S
-    updates = known.counted_updates()
+def agghist_expiry_s(features: Features, theta: float, segment_penalty: float) -> float:
+    """The first t' with Lambda(t, t') >= theta under the group's pattern scaled to the object's rate."""
+    hours = (features.t - features.observed_since_s()) / HOUR_S
+    updates = features.counted_updates()
     if updates == 0 or hours <= 0.0:
         return math.inf
-    group_updates = known.set_group_counts()
-    if group_updates == 0 or known.group_since_s() >= known.t:
+    group_updates = features.set_group_counts()
+    if group_updates == 0 or features.group_since_s() >= features.t:
         return math.inf
     # lambda_k = (n_o / h_o) * s_k has the mass theta when the pattern s_k has the mass theta / (n_o / h_o).
     share = theta / (updates / hours)
     if segment_penalty == 0.0:
-        set_group_pattern(known, group_updates)
-        return first_passage_s(known.by_bin.group_edges_s, known.by_bin.rates, known.t, share)
-    segments = set_joined_group_pattern(known, group_updates, segment_penalty)
-    return first_passage_s(known.by_bin.edges_s, known.by_bin.rates[:segments], known.t, share)
+        set_group_pattern(features, group_updates)
+        return first_passage_s(features.by_bin.group_edges_s, features.by_bin.rates, features.t, share)
+    segments = set_joined_group_pattern(features, group_updates, segment_penalty)
+    return first_passage_s(features.by_bin.edges_s, features.by_bin.rates[:segments], features.t, share)
 
 
 @dataclass(frozen=True, slots=True)
 class AggHist(Formula):
     """expiry = the first t' with Lambda(t, t') >= theta, where lambda_k = (n_o / h_o) * (N_k / E_k) / (N / h_g).
 
-    n_o updates of the object were counted in h_o hours; N of the group in h_g hours, N_k of them in the E_k hours of
-    segment k. With h_o = h_g this is f_o * N_k / E_k, the object's share f_o = n_o / N of the group's intensity.
-    Never, if the object or its group has no update, whatever theta is.
+    The object had n_o counted updates in h_o hours; the group had N in h_g hours, N_k of them in the E_k hours of
+    segment k. With h_o = h_g this is f_o * N_k / E_k, the object's share f_o = n_o / N of the group's intensity. The
+    expiry is infinite if the object or its group has no update, also with theta = 0.
 
-    The segments are those of the group, the 24 hours, or as many of those joined as `segment_penalty` says.
+    The segments are those of the group, mostly the 24 hour bins; with `segment_penalty` > 0 they are joined.
 
-    Source: Bright, Gal, Raschid, sections 3.3.1 and 4.2. Objects observed for different times are ours, and so is the
-    way to find unequal segments (see `segmentation`).
+    Source: Bright, Gal, Raschid, sections 3.3.1 and 4.2. Members observed for different times (h_o and h_g) and the
+    method of joining segments (see `segmentation`) are ours.
     """
 
     name: ClassVar[str] = "agghist"
     needs: ClassVar[Needs] = Needs.COUNTS | Needs.GROUP
 
     theta: float = 0.1
-    """Expected updates that are tolerated, 0 or more."""
+    """The tolerated mass of expected updates, 0 or more."""
     segment_penalty: float = 0.0
-    """The gain in log-likelihood, in units of ln N, that a further segment must be worth; 0: all segments apart."""
+    """The least gain in log-likelihood, in units of ln N, for a further segment; 0: segments are not joined."""
 
     def __post_init__(self) -> None:
         check_range("theta", self.theta)
         check_range("segment_penalty", self.segment_penalty)
 
-    def decide(self, known: Features) -> Decision:
-        return expires(agghist_expiry_s(known, self.theta, self.segment_penalty))
+    def decide(self, features: Features) -> Decision:
+        return expires(agghist_expiry_s(features, self.theta, self.segment_penalty))

@@ -1,4 +1,4 @@
-"""Adaptive IndHist/AggHist: the group's pattern until the object's own updates repeat the hours of their day."""
+"""Adaptive IndHist/AggHist: AggHist until the object's updates repeat in the same hours of the day, then IndHist."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -11,11 +11,11 @@ from bestbefore.policies.validation.rules.agghist import AggHist, agghist_expiry
 from bestbefore.policies.validation.rules.indhist import IndHist, indhist_expiry_s
 
 
-def follows_group(known: Features, threshold: float) -> bool:
-    """Whether an object takes the pattern of its group: n = 0 or (distinct hour bins with an update) / n > T."""
-    updates = known.set_counts()
+def follows_group(features: Features, threshold: float) -> bool:
+    """Whether AggHist decides: n = 0 or (distinct hour bins with an update) / n > T."""
+    updates = features.set_counts()
     bins = 0
-    for count in known.by_bin.counts:
+    for count in features.by_bin.counts:
         bins += count > 0
     return updates == 0 or bins / updates > threshold
 
@@ -30,11 +30,11 @@ class IndAgg(Formula):
 
     name: ClassVar[str] = "indagg"
     needs: ClassVar[Needs] = Needs.COUNTS | Needs.GROUP
-    wants_fallback: ClassVar[bool] = True
-    chosen: ClassVar[tuple[str, ...]] = (AggHist.name, IndHist.name)
+    uses_fallback: ClassVar[bool] = True
+    alternatives: ClassVar[tuple[str, ...]] = (AggHist.name, IndHist.name)
 
     theta: float = 0.1
-    """Expected updates that are tolerated, 0 or more."""
+    """The tolerated mass of expected updates, 0 or more."""
     threshold: float = 0.5
     """T, from 0 to 1."""
 
@@ -42,7 +42,7 @@ class IndAgg(Formula):
         check_range("theta", self.theta)
         check_range("threshold", self.threshold, most=1.0)
 
-    def decide(self, known: Features) -> Decision:
-        if follows_group(known, self.threshold):
-            return expires_by(0, agghist_expiry_s(known, self.theta, 0.0))
-        return expires_by(1, indhist_expiry_s(known, self.theta))
+    def decide(self, features: Features) -> Decision:
+        if follows_group(features, self.threshold):
+            return expires_by(0, agghist_expiry_s(features, self.theta, 0.0))
+        return expires_by(1, indhist_expiry_s(features, self.theta))

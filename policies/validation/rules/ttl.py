@@ -1,4 +1,4 @@
-"""TTL: a copy stays fresh for a share of the time since its object last changed."""
+"""TTL: a copy stays fresh for a fixed share of the time since the last update of its object."""
 
 import math
 from dataclasses import dataclass
@@ -10,19 +10,19 @@ from bestbefore.policies.validation.machinery.ranges import check_range
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 
 
-def ttl_expiry_s(known: Features, alpha: float) -> float:
+def ttl_expiry_s(features: Features, alpha: float) -> float:
     """t + alpha * (t - u_n)."""
-    last_s = known.last_update_s()
+    last_s = features.last_update_s()
     if math.isnan(last_s):
-        last_s = known.known_since_s()
-    return known.t + alpha * (known.t - last_s)
+        last_s = features.known_since_s()
+    return features.t + alpha * (features.t - last_s)
 
 
 @dataclass(frozen=True, slots=True)
 class Ttl(Formula):
-    """expiry = t + alpha * (t - u_n), with the last update u_n, or t_0 if none is known.
+    """expiry = t + alpha * (t - u_n), where u_n is the last update, or t_0 if none is known.
 
-    Source: Bright, Gal, Raschid, section 4.1. The time since t_0 for an object without updates is ours.
+    Source: Bright, Gal, Raschid, section 4.1. The use of t_0 for an object without updates is ours.
     """
 
     name: ClassVar[str] = "ttl"
@@ -33,5 +33,5 @@ class Ttl(Formula):
     def __post_init__(self) -> None:
         check_range("alpha", self.alpha)
 
-    def decide(self, known: Features) -> Decision:
-        return expires(ttl_expiry_s(known, self.alpha))
+    def decide(self, features: Features) -> Decision:
+        return expires(ttl_expiry_s(features, self.alpha))

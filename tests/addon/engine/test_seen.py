@@ -60,7 +60,7 @@ def test_folded_updates_count() -> None:
 
 
 def test_one_contact_shows_nothing() -> None:
-    assert seen_of(record(0.0, contacts=1)).nothing
+    assert seen_of(record(0.0, contacts=1)).is_empty
 
 
 @pytest.mark.parametrize("contacts", [1, 2])

@@ -17,7 +17,7 @@ from bestbefore.addon.store.backend.keeper import Want
 from bestbefore.addon.store.cache.planning import Demand, Planning
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
-from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.models.rates.evidence import Evidence
 
 DAY_S = 86_400.0
 HOUR_S = 3600.0
@@ -31,7 +31,8 @@ def candidate(url: str, *, updates: int = 10, hours: float = 240.0, requests: fl
     if at is not None:
         profile[at] = 100.0
     return Candidate(
-        url, url.split("/")[2], "group", Seen(updates, hours), profile, requests, NOW_S - ago_h * HOUR_S, ("loopback",)
+        url, url.split("/")[2], "group", Evidence(updates, hours), profile, requests, NOW_S - ago_h * HOUR_S,
+        ("loopback",),
     )
 
 

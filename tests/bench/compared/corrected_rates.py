@@ -28,8 +28,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from bestbefore.policies.models.rates.evidence import Estimate, Evidence
 from bestbefore.policies.models.rates.likelihood import FARTHEST, STEPS, LogLikelihood, most_likely
-from bestbefore.policies.models.rates.seen import Estimate, Seen
 from bestbefore.policies.units import HOUR_S, FloatArray
 
 CLOSE = 1e-8
@@ -39,11 +39,11 @@ CLOSE = 1e-8
 def corrected_from_flags(lengths_s: FloatArray, changed: NDArray[np.bool_], confidence: float = 0.95) -> Estimate:
     """The bias-reduced rate where contacts tell only "changed or not"; finite also if all of them found a change.
 
-    Arguments as for `Seen.at_contacts`. The equation may have several roots where lengths differ by orders of
+    Arguments as for `Evidence.at_contacts`. The equation may have several roots where lengths differ by orders of
     magnitude; this is the largest, next to the most likely rate that is being corrected: L* at that rate gives a lower
     one, which has a longer L*, and so on downwards. The interval is that of `most_likely`.
     """
-    seen = Seen.at_contacts(lengths_s, changed)
+    seen = Evidence.at_contacts(lengths_s, changed)
     interval = most_likely(seen, confidence=confidence)
     if not seen.changes:
         return interval
@@ -62,10 +62,10 @@ def corrected_from_latest(
 ) -> Estimate:
     """The bias-reduced rate where each contact that found a change also tells when the latest update was.
 
-    Arguments as for `Seen.at_contacts`, with no NaN where the object changed. C is taken at the most likely rate X / E,
-    which the first order allows. The interval is that of `most_likely`.
+    Arguments as for `Evidence.at_contacts`, with no NaN where the object changed. C is taken at the most likely rate
+    X / E, which the first order allows. The interval is that of `most_likely`.
     """
-    seen = Seen.at_contacts(lengths_s, changed, since_update_s)
+    seen = Evidence.at_contacts(lengths_s, changed, since_update_s)
     if seen.changed_h.size:
         raise ValueError(f"{seen.changed_h.size} of the changes have no known time")
     interval = most_likely(seen, confidence=confidence)

@@ -6,9 +6,9 @@ from compared.online_rates import Polls, after_contact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.rates.posterior import believed
+from bestbefore.policies.models.rates.evidence import Evidence
+from bestbefore.policies.models.rates.posterior import posterior
 from bestbefore.policies.models.rates.prior import GammaRate
-from bestbefore.policies.models.rates.seen import Seen
 
 HOUR = 3600.0
 few = settings(max_examples=100, derandomize=True, deadline=None)
@@ -54,7 +54,7 @@ def test_after_many_contacts_it_agrees_with_the_posterior_that_keeps_them_all() 
         belief = prior
         for length_h, found in zip(hours, changed, strict=True):
             belief = after_contact(belief, length_h * HOUR, bool(found))
-        exact = believed(Seen.at_contacts(hours * HOUR, changed), prior)
+        exact = posterior(Evidence.at_contacts(hours * HOUR, changed), prior)
         assert belief.mean_per_hour == pytest.approx(exact.rate_per_hour, rel=0.1)
 
 

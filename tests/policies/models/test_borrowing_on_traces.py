@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.borrowing import believed_profiles, believed_rates, group_priors
+from bestbefore.policies.models.borrowing import group_priors, posterior_profiles, posterior_rates
 from bestbefore.policies.models.patterns import hourly_counts, profiles
-from bestbefore.policies.models.rates.seen import Seen
+from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.papers.feeds.learning_windows import delays_at_points_s
@@ -43,14 +43,14 @@ def test_a_borrowed_rate_foretells_better_than_the_groups_and_than_ones_own(trac
     now_s, horizon_s, year_s = 1_650_000_000.0, 90 * DAY_S, 365 * DAY_S
     packages = [times for times in postings(traces, "postings_releases.csv.gz", prefix) if times[0] < now_s - year_s]
     known, new = packages[:400:4], packages[2:400:4]
-    seen = [Seen(between(times, now_s - year_s, now_s).size, year_s / HOUR_S) for times in known]
+    seen = [Evidence(between(times, now_s - year_s, now_s).size, year_s / HOUR_S) for times in known]
     priors = group_priors(seen, np.zeros(len(seen), dtype=np.intp))
     for days in (1, 7, 28, 90, 365):
         hours = days * 24.0
         deviance = {"own": 0.0, "group": 0.0, "borrowed": 0.0}
         for times in new:
             counted = between(times, now_s - days * DAY_S, now_s).size
-            (borrowed,) = believed_rates([Seen(counted, hours)], ONE_GROUP, priors)
+            (borrowed,) = posterior_rates([Evidence(counted, hours)], ONE_GROUP, priors)
             rates = {"own": max(counted, 0.5) / hours, "group": priors[0].mean_per_hour, "borrowed": borrowed}
             came = between(times, now_s, now_s + horizon_s).size
             for name, rate in rates.items():
@@ -71,7 +71,7 @@ def test_borrowed_hours_serve_a_new_feed_better_than_its_own_few_or_none(traces:
         for i, times in enumerate(feeds):
             own = hourly_counts(between(times, now_s - hours * HOUR_S, now_s))
             counts = np.stack([own, *(row for j, row in enumerate(known) if j != i)])
-            borrowed = believed_profiles(counts, np.zeros(len(counts), dtype=np.intp))[0]
+            borrowed = posterior_profiles(counts, np.zeros(len(counts), dtype=np.intp))[0]
             shapes = np.stack([borrowed, profiles(own[None, :])[0], np.full(24, 1 / 24)])
             to_come = between(times, now_s, now_s + 7 * DAY_S)
             for name, points in zip(delays, retrieval_points_of_all(shapes, np.ones(3, dtype=np.intp)), strict=True):

@@ -14,8 +14,8 @@ from bestbefore.policies.prefetch.visits import (
     ObjectEstimates,
     VisitConstraints,
     plan_visits,
-    saved,
     spread,
+    visit_gain,
     visits_per_day,
 )
 from bestbefore.policies.units import DAY_S, HOUR_S
@@ -180,8 +180,8 @@ def test_what_a_visit_saves_is_the_integral_of_what_it_prevents():
     before_s, at_s, after_s, rate, requests = 0.0, 3 * HOUR_S, 10 * HOUR_S, 0.3, 5.0
     u = np.linspace(3.0, 10.0, 100_001)
     outdated = (1 - np.exp(-rate * u)) - (1 - np.exp(-rate * (u - 3.0)))
-    assert saved(rate, requests, before_s, at_s, after_s) == pytest.approx(requests * np.trapezoid(outdated, u))
-    assert saved(0.0, requests, before_s, at_s, after_s) == 0.0
+    assert visit_gain(rate, requests, before_s, at_s, after_s) == pytest.approx(requests * np.trapezoid(outdated, u))
+    assert visit_gain(0.0, requests, before_s, at_s, after_s) == 0.0
 
 
 @given(st.lists(st.floats(0.0, 100.0)), st.floats(0.0, 10.0))
@@ -203,17 +203,17 @@ def test_every_plan_keeps_its_terms(data):
     owner = data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
     some = objects(numbers(0.0, 50.0), profile, numbers(0.0, 10.0), numbers(0.0, 100.0), owner)
     interval_s = data.draw(st.sampled_from([30.0, 250.0, 7200.0]))
-    terms = VisitConstraints(
+    constraints = VisitConstraints(
         data.draw(st.floats(0.1, 1000.0)), data.draw(st.sampled_from(list(ALLOCATIONS))), interval_s
     )
-    visits = plan_visits(some, terms, NOW_S, NOW_S + DAY_S)
-    assert float(visits.per_day.sum()) <= terms.budget_per_day * (1 + 1e-9)
+    visits = plan_visits(some, constraints, NOW_S, NOW_S + DAY_S)
+    assert float(visits.per_day.sum()) <= constraints.budget_per_day * (1 + 1e-9)
     assert np.all(np.bincount(owner, visits.per_day) <= DAY_S / interval_s * (1 + 1e-9))
     # What was missed is done beside what is due, and rare visits round up: one more of each object at most.
-    assert visits.number.size <= terms.budget_per_day + 2 * n
+    assert visits.number.size <= constraints.budget_per_day + 2 * n
     assert np.all((visits.due_s >= NOW_S) & (visits.due_s <= NOW_S + DAY_S))
     assert np.all(np.diff(visits.due_s) >= 0.0)
     assert np.all(visits.gain >= 0.0)
     for one in set(owner):
         mine = visits.due_s[np.array(owner)[visits.number] == one]
-        assert np.all(np.diff(mine) >= terms.interval_s - 1e-6)
+        assert np.all(np.diff(mine) >= constraints.interval_s - 1e-6)

@@ -97,8 +97,8 @@ class Wordy(Formula):
 
     name: ClassVar[str] = "wordy"
 
-    def decide(self, known: Features) -> Decision:
-        return expires(known.t + float(json.loads("15.0")))
+    def decide(self, features: Features) -> Decision:
+        return expires(features.t + float(json.loads("15.0")))
 
 
 def test_what_cannot_be_compiled_runs_as_it_stands_where_that_is_fast_enough(monkeypatch: pytest.MonkeyPatch) -> None:

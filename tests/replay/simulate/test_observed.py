@@ -127,7 +127,7 @@ def test_a_request_at_the_test_start_is_no_contact_before_it() -> None:
     assert known.records == {}
 
 
-class Seen:
+class Evidence:
     """The same once more: what is known of one object, by the words of the definition."""
 
     def __init__(self) -> None:
@@ -156,7 +156,7 @@ def test_any_sequence_of_contacts_teaches_what_the_definition_says(
 ) -> None:
     real = {name: sorted({t for object_, t in updates if object_ == name}) for name in "ab"}
     known = ObservedHistories(truth(**real))
-    seen = {"a": Seen(), "b": Seen()}
+    seen = {"a": Evidence(), "b": Evidence()}
     for t, name in contacts:
         history, group = known.contact(name, t)
         seen[name].contact(real[name], t)

@@ -5,30 +5,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.likelihood import LogLikelihood, most_likely
-from bestbefore.policies.models.rates.seen import Seen
 
 HOUR = 3600.0
 few = settings(max_examples=100, derandomize=True, deadline=None)
 
 
-def flags(hours: list[float], changed: list[bool]) -> Seen:
-    return Seen.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
+def flags(hours: list[float], changed: list[bool]) -> Evidence:
+    return Evidence.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
 
 
 seen_anyhow = st.builds(
-    lambda updates, open_h, changed_h: Seen(updates, open_h, np.array(changed_h), 1.0),
+    lambda updates, open_h, changed_h: Evidence(updates, open_h, np.array(changed_h), 1.0),
     st.integers(0, 50), st.floats(0.01, 1e5), st.lists(st.floats(0.01, 1e5), max_size=8),
 )
 
 
 def test_of_a_complete_history_it_is_the_number_over_the_time() -> None:
-    assert most_likely(Seen(6, 24.0)).rate_per_hour == pytest.approx(0.25)
+    assert most_likely(Evidence(6, 24.0)).rate_per_hour == pytest.approx(0.25)
 
 
 def test_where_the_latest_updates_are_known_it_is_their_number_over_the_hours_since() -> None:
     quiet_s = np.array([0.5, math.nan, 1.5]) * HOUR
-    seen = Seen.at_contacts(np.full(3, 2 * HOUR), np.array([True, False, True]), quiet_s)
+    seen = Evidence.at_contacts(np.full(3, 2 * HOUR), np.array([True, False, True]), quiet_s)
     assert most_likely(seen).rate_per_hour == pytest.approx(2 / 4)
 
 
@@ -43,7 +43,7 @@ def test_of_two_intervals_it_is_the_root_one_finds_on_paper() -> None:
 
 @few
 @given(seen_anyhow)
-def test_it_is_where_the_likelihood_is_largest(seen: Seen) -> None:
+def test_it_is_where_the_likelihood_is_largest(seen: Evidence) -> None:
     likelihood = LogLikelihood.of(seen)
     u = likelihood.maximum()
     if u == -math.inf:
@@ -56,7 +56,7 @@ def test_it_is_where_the_likelihood_is_largest(seen: Seen) -> None:
 
 @few
 @given(seen_anyhow)
-def test_slope_and_curvature_are_those_of_the_likelihood(seen: Seen) -> None:
+def test_slope_and_curvature_are_those_of_the_likelihood(seen: Evidence) -> None:
     likelihood = LogLikelihood.of(seen)
     for u in (-9.0, -2.0, 0.5):
         step = 1e-4
@@ -69,7 +69,7 @@ def test_slope_and_curvature_are_those_of_the_likelihood(seen: Seen) -> None:
 
 @few
 @given(seen_anyhow, st.sampled_from([0.5, 0.9, 0.999]))
-def test_the_interval_ends_where_the_likelihood_has_fallen_far_enough(seen: Seen, confidence: float) -> None:
+def test_the_interval_ends_where_the_likelihood_has_fallen_far_enough(seen: Evidence, confidence: float) -> None:
     estimate = most_likely(seen, confidence=confidence)
     likelihood = LogLikelihood.of(seen)
     if not seen.changes:
@@ -100,7 +100,7 @@ def test_the_low_end_of_an_object_that_always_changed_is_found_at_any_scale(n: i
 
 
 def test_of_nothing_seen_nothing_is_known() -> None:
-    estimate = most_likely(Seen())
+    estimate = most_likely(Evidence())
     assert (estimate.rate_per_hour, estimate.low_per_hour, estimate.high_per_hour) == (0.0, 0.0, math.inf)
 
 
@@ -113,7 +113,7 @@ def test_smoothed_regular_polls_are_half_a_changed_and_half_an_unchanged_one_mor
 
 
 def test_a_smoothed_complete_history_has_half_an_update_more() -> None:
-    assert most_likely(Seen(0, 10.0), smoothing=0.5).rate_per_hour == pytest.approx(0.05)
+    assert most_likely(Evidence(0, 10.0), smoothing=0.5).rate_per_hour == pytest.approx(0.05)
 
 
 def test_the_95_percent_interval_holds_the_rate_95_times_in_a_hundred_at_irregular_polls() -> None:
@@ -121,6 +121,6 @@ def test_the_95_percent_interval_holds_the_rate_95_times_in_a_hundred_at_irregul
     held = 0
     for _ in range(600):
         hours = random.exponential(1.0, 50)
-        estimate = most_likely(Seen.at_contacts(hours * HOUR, random.random(50) < -np.expm1(-0.7 * hours)))
+        estimate = most_likely(Evidence.at_contacts(hours * HOUR, random.random(50) < -np.expm1(-0.7 * hours)))
         held += estimate.low_per_hour <= 0.7 <= estimate.high_per_hour
     assert 0.925 < held / 600 < 0.975

@@ -3,19 +3,19 @@ import math
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.rates.posterior import believed
+from bestbefore.policies.models.rates.evidence import Evidence
+from bestbefore.policies.models.rates.posterior import posterior
 from bestbefore.policies.models.rates.prior import GammaRate
-from bestbefore.policies.models.rates.seen import Seen
 
 HOUR = 3600.0
 
 
-def flags(hours: list[float], changed: list[bool]) -> Seen:
-    return Seen.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
+def flags(hours: list[float], changed: list[bool]) -> Evidence:
+    return Evidence.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
 
 
 def test_of_nothing_seen_the_prior_is_believed() -> None:
-    estimate = believed(Seen(), GammaRate(1.0, 4.0))  # exponential: quantiles in closed form
+    estimate = posterior(Evidence(), GammaRate(1.0, 4.0))  # exponential: quantiles in closed form
     assert estimate.rate_per_hour == pytest.approx(0.25, rel=1e-6)
     assert estimate.low_per_hour == pytest.approx(-math.log(0.975) / 4, rel=2e-3)
     assert estimate.high_per_hour == pytest.approx(-math.log(0.025) / 4, rel=2e-3)
@@ -23,13 +23,13 @@ def test_of_nothing_seen_the_prior_is_believed() -> None:
 
 @pytest.mark.parametrize("shape", [0.05, 1.0, 100.0, 1e4])
 def test_known_updates_add_to_the_shape_and_open_hours_to_the_hours(shape: float) -> None:
-    assert believed(Seen(), GammaRate(shape, 7.0)).rate_per_hour == pytest.approx(shape / 7, rel=1e-6)
-    assert believed(Seen(3, 5.0), GammaRate(shape, 7.0)).rate_per_hour == pytest.approx((shape + 3) / 12, rel=1e-6)
+    assert posterior(Evidence(), GammaRate(shape, 7.0)).rate_per_hour == pytest.approx(shape / 7, rel=1e-6)
+    assert posterior(Evidence(3, 5.0), GammaRate(shape, 7.0)).rate_per_hour == pytest.approx((shape + 3) / 12, rel=1e-6)
 
 
 def test_one_interval_with_an_update_has_the_mean_one_finds_on_paper() -> None:
     # Prior e^-x, times 1 - e^-x: mean (1 - 1/4) / (1 - 1/2).
-    assert believed(flags([1.0], [True]), GammaRate(1.0, 1.0)).rate_per_hour == pytest.approx(1.5, rel=1e-6)
+    assert posterior(flags([1.0], [True]), GammaRate(1.0, 1.0)).rate_per_hour == pytest.approx(1.5, rel=1e-6)
 
 
 def test_many_intervals_have_the_mean_of_the_sum_over_all_ways_to_multiply_out() -> None:
@@ -41,12 +41,12 @@ def test_many_intervals_have_the_mean_of_the_sum_over_all_ways_to_multiply_out()
         bottom += sign * rate**-2.5
         top += sign * 2.5 * rate**-3.5
     seen = flags([*hours, 4.0], [True] * 4 + [False])
-    assert believed(seen, prior).rate_per_hour == pytest.approx(top / bottom, rel=1e-6)
+    assert posterior(seen, prior).rate_per_hour == pytest.approx(top / bottom, rel=1e-6)
 
 
 def test_objects_that_never_or_always_changed_have_finite_rates_between_those_of_their_group_and_their_own() -> None:
     prior = GammaRate(2.0, 4.0)
-    never, always = believed(flags([1.0] * 20, [False] * 20), prior), believed(flags([1.0] * 20, [True] * 20), prior)
+    never, always = posterior(flags([1.0] * 20, [False] * 20), prior), posterior(flags([1.0] * 20, [True] * 20), prior)
     assert 0.0 < never.low_per_hour < never.rate_per_hour < 0.5 < always.rate_per_hour < always.high_per_hour < 10
 
 
@@ -55,7 +55,7 @@ def test_the_90_percent_interval_holds_rates_of_the_group_90_times_in_a_hundred(
     held = 0
     for rate in random.gamma(1.5, 0.5, 500):
         hours = random.exponential(1.0, 12)
-        seen = Seen.at_contacts(hours * HOUR, random.random(12) < -np.expm1(-rate * hours))
-        estimate = believed(seen, GammaRate(1.5, 2.0), confidence=0.9)
+        seen = Evidence.at_contacts(hours * HOUR, random.random(12) < -np.expm1(-rate * hours))
+        estimate = posterior(seen, GammaRate(1.5, 2.0), confidence=0.9)
         held += estimate.low_per_hour <= rate <= estimate.high_per_hour
     assert 0.87 < held / 500 < 0.93

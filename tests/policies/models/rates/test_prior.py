@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
+from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.prior import MOST_SHAPE, GammaRate, _digamma, fitted_prior
-from bestbefore.policies.models.rates.seen import Seen
 
 HOUR = 3600.0
 
@@ -32,7 +32,7 @@ def test_it_finds_the_distribution_that_the_members_rates_were_drawn_from(shape:
     members = []
     for rate in random.gamma(shape, 1 / hours, 600):
         lengths_h = random.exponential(2.0, 20)
-        members.append(Seen.at_contacts(lengths_h * HOUR, random.random(20) < -np.expm1(-rate * lengths_h)))
+        members.append(Evidence.at_contacts(lengths_h * HOUR, random.random(20) < -np.expm1(-rate * lengths_h)))
     prior = fitted_prior(members)
     assert prior.mean_per_hour == pytest.approx(shape / hours, rel=0.1)
     assert prior.shape == pytest.approx(shape, rel=0.25)
@@ -41,7 +41,7 @@ def test_it_finds_the_distribution_that_the_members_rates_were_drawn_from(shape:
 def test_complete_histories_give_the_maximum_of_the_negative_binomial() -> None:
     # Counts in equal times: integrated over lambda, n is negative binomial, whose mean is the mean count.
     counts = [0, 1, 1, 2, 4, 7, 0, 3]
-    prior = fitted_prior([Seen(n, 10.0) for n in counts])
+    prior = fitted_prior([Evidence(n, 10.0) for n in counts])
     assert prior.mean_per_hour == pytest.approx(np.mean(counts) / 10, rel=1e-3)
 
     def log_likelihood(shape: float) -> float:
@@ -57,24 +57,24 @@ def test_complete_histories_give_the_maximum_of_the_negative_binomial() -> None:
 
 
 def test_equal_members_are_believed_no_more_than_the_bound() -> None:
-    prior = fitted_prior([Seen(50, 25.0)] * 8)
+    prior = fitted_prior([Evidence(50, 25.0)] * 8)
     assert prior.shape == pytest.approx(MOST_SHAPE)
     assert prior.mean_per_hour == pytest.approx(2.0, rel=1e-3)
 
 
 def test_members_of_which_nothing_was_seen_change_nothing() -> None:
-    members = [Seen(3, 4.0), Seen(1, 9.0), Seen(0, 5.0)]
-    assert fitted_prior([Seen(), *members, Seen()]) == fitted_prior(members)
+    members = [Evidence(3, 4.0), Evidence(1, 9.0), Evidence(0, 5.0)]
+    assert fitted_prior([Evidence(), *members, Evidence()]) == fitted_prior(members)
 
 
-@pytest.mark.parametrize("members", [[], [Seen()], [Seen(0, 5.0)], [Seen(0, 0.0, np.array([1.0]), 1.0)]])
-def test_a_group_that_shows_no_mean_rate_is_refused(members: list[Seen]) -> None:
+@pytest.mark.parametrize("members", [[], [Evidence()], [Evidence(0, 5.0)], [Evidence(0, 0.0, np.array([1.0]), 1.0)]])
+def test_a_group_that_shows_no_mean_rate_is_refused(members: list[Evidence]) -> None:
     with pytest.raises(ValueError, match="no mean rate"):
         fitted_prior(members)
 
 
 def test_members_whose_rates_differ_by_orders_of_magnitude_have_a_prior_that_is_wide() -> None:
-    members = [Seen(1000, 1e-6), Seen(2, 1e4), Seen(0, 1e5), Seen(0, 0.0, np.array([1e-7]), 1e-7)]
+    members = [Evidence(1000, 1e-6), Evidence(2, 1e4), Evidence(0, 1e5), Evidence(0, 0.0, np.array([1e-7]), 1e-7)]
     prior = fitted_prior(members)
     assert prior.shape < 0.1
     assert 1e6 < prior.mean_per_hour < 1e10

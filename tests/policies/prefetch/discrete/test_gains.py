@@ -84,7 +84,7 @@ def test_objects_of_several_kinds_keep_their_numbers() -> None:
     for threshold in (0.01, 0.1, 0.5):
         expected = [int(one.count(threshold, np.array([9]))[0]) for one in alone]
         assert together.count(threshold, np.full(4, 9)).tolist() == expected
-        assert together.only(np.array([0, 3])).count(threshold, np.full(2, 9)).tolist() == [expected[0], expected[3]]
+        assert together.subset(np.array([0, 3])).count(threshold, np.full(2, 9)).tolist() == [expected[0], expected[3]]
     objects, visits = np.array([3, 0, 1, 2, 1]), np.array([0, 1, 2, 3, 4])
     expected_gains = [float(alone[i].of(np.array([0]), np.array([x]))[0]) for i, x in zip(objects, visits, strict=True)]
     assert_allclose(together.of(objects, visits), expected_gains, rtol=1e-9)

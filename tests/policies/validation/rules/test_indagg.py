@@ -37,7 +37,7 @@ def test_with_threshold_0_it_is_agghist_and_with_1_indhist() -> None:
 
 def test_hours_beyond_a_window_are_not_counted() -> None:
     decided = IndAgg(0.1, 0.5).decide(HistoryFeatures(SCATTERED, GROUP, T, window_s=T - 1.5 * DAY))
-    assert IndAgg.chosen[decided.reason] == "indhist"
+    assert IndAgg.alternatives[decided.reason] == "indhist"
 
 
 def test_folded_hours_are_counted() -> None:

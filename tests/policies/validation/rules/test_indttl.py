@@ -19,7 +19,7 @@ def history(*in_window_h: float, before: list[float] = CALM) -> History:
 
 
 def reason(known: History, t: float = T, window_s: float = math.inf, **params: float) -> str:
-    return IndTtl.chosen[IndTtl(**params).decide(HistoryFeatures(known, None, t, window_s=window_s)).reason]
+    return IndTtl.alternatives[IndTtl(**params).decide(HistoryFeatures(known, None, t, window_s=window_s)).reason]
 
 
 def test_case_a_twice_the_updates_expected_are_a_burst() -> None:

@@ -1,16 +1,16 @@
-"""The evidence on an object's rate of change from contacts with the origin, and estimates of the rate.
+"""The evidence on an object's rate of change from contacts with the origin, and the estimate made from it.
 
-The model is a Poisson process: updates come at a rate lambda, independent of each other. A poller sees them in one of
-three ways, and each contributes one factor to the likelihood, which is why they can be mixed:
+The model is a Poisson process of updates at a rate lambda. There are three kinds of observation; each contributes one
+factor to the likelihood, so that kinds can be mixed:
 
-(a) completely: n updates in h hours, lambda^n exp(-lambda h);
-(b) at a contact that shows when the latest update was: looking back from the contact, the process was seen until its
-    first update, a hours ago, lambda exp(-lambda a), or unchanged over the whole interval of L hours, exp(-lambda L);
-(c) at a contact that shows only that the object changed since the last one: 1 - exp(-lambda L).
+(a) complete: n updates in h hours, lambda^n exp(-lambda h);
+(b) a contact that shows when the latest update was, e.g. by a Last-Modified: the process is known back from the contact
+    to that update, a hours ago, lambda exp(-lambda a), or unchanged over the interval of L hours, exp(-lambda L);
+(c) a contact that shows only that the object changed since the contact before: 1 - exp(-lambda L).
 
-So all that has to be kept is n, the hours in which no update was hidden, and the lengths of the intervals of (c).
+The sufficient statistics are n, the hours of complete observation, and the lengths of the intervals of kind (c).
 
-Source of the three ways: Cho, Garcia-Molina, "Estimating frequency of change" (ACM TOIT 3, 2003); the common
+Source of the three kinds: Cho, Garcia-Molina, "Estimating frequency of change" (ACM TOIT 3, 2003); the common
 likelihood is ours.
 """
 
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from bestbefore.policies.units import HOUR_S, FloatArray
 
 LEAST_QUIET_S = 0.5
-"""Half of what a Last-Modified can resolve: an update "now" may be this long ago."""
+"""Half the resolution of a Last-Modified: the least time since an update that a contact can show."""
 
 
 def _no_intervals() -> FloatArray:
@@ -32,17 +32,17 @@ def _no_intervals() -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
-    """The evidence on one object: the sufficient statistics of its rate."""
+class Evidence:
+    """The evidence on one object's rate: its sufficient statistics."""
 
     updates: int = 0
-    """n: updates whose time is known."""
+    """n: the number of updates whose time is known."""
     open_h: float = 0.0
-    """The hours in which every update would have been among those `updates`; 0 or more, above 0 if there are any."""
+    """The hours of complete observation, in which every update is counted in `updates`; above 0 if there are any."""
     changed_h: FloatArray = field(default_factory=_no_intervals)
-    """(m,) hours, above 0: the intervals of which only is known that there was at least one update."""
+    """(m,) hours, above 0: the lengths of intervals with at least one update, at unknown times."""
     contact_h: float = 0.0
-    """The mean length of the intervals between contacts; 0 for a complete history, which has none."""
+    """The mean length of the intervals between contacts, hours; 0 for a complete history, which has none."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.open_h) and self.open_h >= 0.0):
@@ -56,11 +56,11 @@ class Seen:
     def at_contacts(
         cls, lengths_s: FloatArray, changed: NDArray[np.bool_], since_update_s: FloatArray | None = None
     ) -> Self:
-        """Make the evidence of contacts at any distances, each with whether it found a change.
+        """Make the evidence of n contacts at any distances.
 
-        All are (n,): the time since the contact before, above 0; whether the object had changed since then; and how
-        long before the contact the latest update was, NaN where that is not known. It counts only where the object
-        changed, and must lie in the interval; other updates of that interval stay unseen.
+        All arrays are (n,): the time since the contact before, above 0; whether the object had changed since then; and
+        the time from the latest update to the contact, NaN where unknown. The last is read only where the object
+        changed, and must not exceed the interval; earlier updates of the interval remain unknown.
         """
         changed = np.asarray(changed, dtype=np.bool_)
         lengths_h, quiet_h = _checked(lengths_s, changed, since_update_s)
@@ -71,21 +71,21 @@ class Seen:
 
     @property
     def changes(self) -> int:
-        """How often the object was found changed; in a complete history, its updates."""
+        """The number of contacts that found a change; in a complete history, the number of updates."""
         return self.updates + self.changed_h.size
 
     @property
-    def nothing(self) -> bool:
-        """Whether no time at all was observed."""
+    def is_empty(self) -> bool:
+        """Whether no time was observed."""
         return not self.open_h and not self.changed_h.size
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A rate of change with an interval that holds the true one with the confidence asked for."""
+    """An estimated rate of change with its confidence interval."""
 
     rate_per_hour: float
-    """0 or more; infinite where every contact found a change, and nothing speaks against any high rate."""
+    """0 or more; infinite where every contact found a change, so that no high rate can be excluded."""
     low_per_hour: float
     high_per_hour: float
 
@@ -93,7 +93,7 @@ class Estimate:
 def _checked(
     lengths_s: FloatArray, changed: NDArray[np.bool_], since_update_s: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """The lengths, and the times since the latest updates, in hours."""
+    """Return the lengths, and the times since the latest updates, in hours; ValueError for impossible ones."""
     lengths = np.asarray(lengths_s, dtype=np.float64)
     quiet = np.full(lengths.shape, np.nan) if since_update_s is None else np.asarray(since_update_s, dtype=np.float64)
     if lengths.ndim != 1 or not lengths.shape == changed.shape == quiet.shape:

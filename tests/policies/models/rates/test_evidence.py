@@ -1,15 +1,15 @@
 import numpy as np
 import pytest
 
-from bestbefore.policies.models.rates.seen import LEAST_QUIET_S, Seen
+from bestbefore.policies.models.rates.evidence import LEAST_QUIET_S, Evidence
 
 HOUR = 3600.0
 NAN = float("nan")
 
 
-def at_contacts(hours: list[float], changed: list[bool], quiet_h: list[float] | None = None) -> Seen:
+def at_contacts(hours: list[float], changed: list[bool], quiet_h: list[float] | None = None) -> Evidence:
     quiet = None if quiet_h is None else np.array(quiet_h) * HOUR
-    return Seen.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool), quiet)
+    return Evidence.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool), quiet)
 
 
 def test_a_contact_that_only_flags_a_change_leaves_an_interval() -> None:
@@ -35,9 +35,9 @@ def test_an_update_dated_now_was_half_a_second_ago_and_one_dated_at_the_contact_
 
 
 def test_only_without_contacts_nothing_was_seen() -> None:
-    assert at_contacts([], []).nothing
-    assert not at_contacts([1.0], [True]).nothing
-    assert not at_contacts([1.0], [False]).nothing
+    assert at_contacts([], []).is_empty
+    assert not at_contacts([1.0], [True]).is_empty
+    assert not at_contacts([1.0], [False]).is_empty
 
 
 @pytest.mark.parametrize(
@@ -59,9 +59,9 @@ def test_what_cannot_have_been_is_refused(hours: list[float], quiet_h: list[floa
 @pytest.mark.parametrize("seen", [(1, 0.0), (-1, 1.0), (0, -1.0), (0, NAN)])
 def test_updates_without_time_and_negative_figures_are_refused(seen: tuple[int, float]) -> None:
     with pytest.raises(ValueError, match="hours"):
-        Seen(*seen)
+        Evidence(*seen)
 
 
 def test_an_interval_of_no_length_is_refused() -> None:
     with pytest.raises(ValueError, match="changed_h"):
-        Seen(0, 1.0, np.array([1.0, 0.0]))
+        Evidence(0, 1.0, np.array([1.0, 0.0]))
