@@ -19,7 +19,6 @@ TESTED_BY = {
     "tests/addon/config/test_load.py": (
         "addon/config/domain_sections addon/config/prefetch_section addon/config/problems addon/config/proxy_section"
     ),
-    "tests/addon/prefetcher/test_fetching.py": "addon/admin/prefetch_metrics",
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": (
         "addon/proxy/exchange/expiry_evaluator addon/proxy/exchange/joining addon/proxy/exchange/relaying"

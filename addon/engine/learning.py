@@ -308,7 +308,7 @@ def _merge(
 ) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
     """Add updates to those known; one reported that may be a known one narrows it.
 
-    `others` are surely none of the known.
+    All but the last reported are exact. `others` are surely none of the known.
 
     Also the points gained and lost.
     """
@@ -331,8 +331,6 @@ def _merge(
         if updates[twin].exact:
             exact_s.add(updates[twin].by_s)
             vague = [i for i in vague if i != twin]
-        elif twin not in vague:
-            vague.append(twin)
     updates += [u for u in others if not (u.exact and u.by_s in exact_s)]
     before, after = {u.point_s for u in known}, {u.point_s for u in updates}
     updates.sort(key=lambda u: u.point_s)

@@ -1,6 +1,7 @@
 """A feed document: its items, and the hints on how often to poll it."""
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -59,9 +60,9 @@ class Document:
         if len(self.items) <= ITEMS_AT_MOST:
             return self.items
 
-        def rank(place: int) -> tuple[bool, float]:
+        def rank(place: int) -> float:
             time_s = self.items[place].time_s
-            return time_s is None, -(time_s or 0.0)
+            return math.inf if time_s is None else -time_s
 
         kept = sorted(sorted(range(len(self.items)), key=rank)[:ITEMS_AT_MOST])
         return tuple(self.items[place] for place in kept)

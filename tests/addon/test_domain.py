@@ -14,6 +14,8 @@ from bestbefore.addon.domain import registrable_domain
         ("alice.github.io", "alice.github.io"),
         ("www.city.kawasaki.jp", "city.kawasaki.jp"),
         ("a.b.unknown-tld", "b.unknown-tld"),
+        ("LOCALHOST.", "localhost"),
+        ("192.0.2.1.", "192.0.2.1"),
         ("www.xn--85x722f.xn--55qx5d.cn", "xn--85x722f.xn--55qx5d.cn"),
     ],
 )

@@ -36,7 +36,8 @@ def test_a_span_is_told_in_the_unit_that_suits_it(seconds: float, text: str) -> 
 @pytest.mark.parametrize(
     ("n_bytes", "text"),
     [(0, "0B"), (999, "999B"), (1000, "1kB"), (999_400, "999kB"), (999_500, "1MB"), (999_600, "1MB"),
-     (8_388_608, "8.4MB"), (5e9, "5GB"), (2.5e12, "2.5TB"), (-1234, "-1.2kB")],
+     (8_388_608, "8.4MB"), (999_499_999, "999MB"), (999_500_000, "1GB"),
+     (5e9, "5GB"), (2.5e12, "2.5TB"), (-1234, "-1.2kB")],
 )
 def test_a_size_is_told_in_powers_of_1000(n_bytes: float, text: str) -> None:
     assert size(n_bytes) == text

@@ -22,6 +22,11 @@ def test_values_of_several_magnitudes_have_a_logarithmic_axis() -> None:
     assert axis.break_px is None
 
 
+def test_values_that_differ_by_a_factor_of_10_have_a_logarithmic_axis() -> None:
+    assert Axis.of([2.0, 20.0], 0.0, 100.0).logarithmic
+    assert not Axis.of([2.0, 19.9], 0.0, 100.0).logarithmic
+
+
 def test_0_has_a_place_of_its_own_on_a_logarithmic_axis() -> None:
     axis = Axis.of([0.0, 1.0, 100.0], 0.0, 600.0)
     assert axis.break_px is not None

@@ -57,3 +57,15 @@ def test_without_room_there_is_no_label(text: str) -> None:
     for y in range(0, 100, 5):
         full.block_line([(0.0, float(y)), (100.0, float(y))])
     assert full.place(50.0, 50.0, text) is None
+
+
+def test_where_the_chart_is_narrow_a_label_is_centred_above_or_below_its_point() -> None:
+    narrow = Labels(0.0, 0.0, 20.0, 100.0, 10.0)
+    places = [narrow.place(10.0, 50.0, "ttl") for _ in range(3)]
+    assert places == [(1.0, pytest.approx(41.6)), (1.0, pytest.approx(65.4)), None]
+
+
+def test_at_the_upper_edge_it_stands_below() -> None:
+    place = labels().place(20.0, 5.0, "ttl")
+    assert place is not None
+    assert place[1] > 5.0

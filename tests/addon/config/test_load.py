@@ -301,6 +301,10 @@ alpha = "much"
             "c.toml:3: [[domain]] min_ttl (172800 s) must not exceed max_ttl (86400 s)",
         ),
         (
+            '[default]\nmin_ttl = "2d"\nmax_ttl = "1d"',
+            "c.toml:2: [default] min_ttl (172800 s) must not exceed max_ttl (86400 s)",
+        ),
+        (
             '[default]\nmax_ttl = "inf"',
             'c.toml:2: [default] max_ttl = "inf": expected a duration, such as "90s", "15m", "6h", "7d" or a number of '
             "seconds",
@@ -355,6 +359,16 @@ def test_a_key_or_value_with_line_breaks_stays_on_one_line(problems: Problems) -
 def test_what_is_not_toml_is_refused_in_one_line(problems: Problems, content: bytes, message: str) -> None:
     (found,) = problems(content)
     assert found.startswith(message)
+
+
+def test_the_line_of_a_byte_that_is_not_utf_8_counts_from_the_first(problems: Problems) -> None:
+    assert problems(b"\n# \xff") == ["c.toml:2: byte 0xff is not UTF-8"]
+
+
+def test_a_file_may_have_one_mebibyte_and_no_more(load: Load, problems: Problems) -> None:
+    largest = b"#" * (1 << 20)
+    assert load(largest).settings == load("").settings
+    assert problems(largest + b"#") == ["c.toml: larger than 1 MiB: not a configuration file"]
 
 
 def test_a_byte_order_mark_does_not_matter(load: Load) -> None:

@@ -111,6 +111,16 @@ def test_what_is_too_large_is_not_stored_and_still_teaches(
     assert relay.draft is not None
 
 
+@pytest.mark.parametrize("vary", [(), (("Vary", "Accept-Language"),)])
+def test_variants_are_told_apart_by_what_selects_them_alone(
+    vary: tuple[tuple[str, str], ...], request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule
+) -> None:
+    asked = [request_for(("Accept-Language", language)) for language in ("en", "de")]
+    seen = [observed(request, copy_with(ETAG, *vary, request=request), "d", rule, None) for request in asked]
+    assert len({one.variant for one in seen}) == (2 if vary else 1)
+    assert all(bool(one.variant) == bool(vary) for one in seen)
+
+
 def test_what_has_become_too_large_makes_the_old_copy_useless(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:

@@ -131,6 +131,12 @@ def test_a_document_that_is_too_large_or_too_dense_is_not_read() -> None:
     assert extract(JSON.replace(b"[{", b"[" + b"[]," * MARKS_AT_MOST + b"{")) is None
 
 
+def test_a_document_may_have_eight_mebibytes_and_no_more() -> None:
+    largest = JSON.ljust(8 << 20)
+    assert extract(largest) is not None
+    assert extract(largest + b" ") is None
+
+
 def test_fifty_thousand_items_are_read() -> None:
     item = b"<item><guid>%d</guid><pubDate>Fri, 20 Nov 2026 08:00:00 GMT</pubDate></item>"
     document = extract(b"<rss><channel>" + b"".join(item % n for n in range(50_000)) + b"</channel></rss>")

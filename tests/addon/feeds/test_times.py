@@ -37,6 +37,15 @@ def test_a_date_alone_is_its_midnight() -> None:
     assert parse_time("20 Nov 2026") == AT_S - 8 * 3600
 
 
+@pytest.mark.parametrize(
+    ("zone", "hours"),
+    [("AST", -4), ("ADT", -3), ("EST", -5), ("EDT", -4), ("CST", -6), ("CDT", -5), ("MST", -7), ("MDT", -6),
+     ("PST", -8), ("PDT", -7), ("CET", 1), ("CEST", 2), ("UT", 0), ("GMT", 0), ("Z", 0), ("XYZ", 0)],
+)
+def test_the_names_of_zones_are_known(zone: str, hours: int) -> None:
+    assert parse_time(f"Fri, 20 Nov 2026 08:00:00 {zone}") == AT_S - 3600 * hours
+
+
 def test_two_digits_of_a_year_lie_between_1990_and_2089() -> None:
     assert parse_time("1 Jan 99 00:00 GMT") == 915_148_800.0
     assert parse_time("1 Jan 01 00:00 GMT") == 978_307_200.0
@@ -60,6 +69,14 @@ def test_two_digits_of_a_year_lie_between_1990_and_2089() -> None:
 )
 def test_what_names_no_moment_is_no_date(text: str) -> None:
     assert parse_time(text) is None
+
+
+def test_a_date_has_80_characters_at_most() -> None:
+    def spaced(length: int) -> str:
+        return "Fri, 20 Nov 2026 08:00:00".ljust(length - 3) + "GMT"
+
+    assert parse_time(spaced(80)) == AT_S
+    assert parse_time(spaced(81)) is None
 
 
 @settings(max_examples=150, derandomize=True)

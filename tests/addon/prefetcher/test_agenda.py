@@ -48,6 +48,12 @@ def test_what_is_put_back_does_not_take_the_place_of_a_later_one() -> None:
     assert some.take("a").due_s == 2.0
 
 
+def test_of_two_for_one_moment_the_first_stays() -> None:
+    some = agenda()
+    assert [some.put(job("a1", 1.0, gain)) for gain in (1.0, 2.0)] == [False, True]
+    assert some.take("a").gain == 1.0
+
+
 def test_another_plan_replaces_all() -> None:
     some = agenda(job("a1", 1.0), job("a2", 9.0))
     some.collect(5.0)

@@ -92,6 +92,11 @@ def test_only_what_was_asked_for_twice_is_wanted_and_the_most_wanted_first() -> 
     ]
 
 
+def test_of_urls_that_are_wanted_alike_the_first_by_name_come_first() -> None:
+    wanted = Demand(Counter({Want(f"http://a.org/{name}", ""): 2 for name in "bca"}), NOW_S)
+    assert [url[-1] for url, _, _ in requested_urls(wanted, ())] == ["a", "b", "c"]
+
+
 @pytest.fixture
 async def store() -> AsyncIterator[tuple[Store, ManualClock]]:
     clock = ManualClock(NOW_S + 10 * HOUR_S)

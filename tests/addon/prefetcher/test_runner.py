@@ -123,6 +123,27 @@ async def test_never_more_than_the_budget(clock: FastClock, store: Store) -> Non
     assert len(fetch.done) == 3
 
 
+async def test_sixteen_fetches_are_under_way_at_once_and_no_more(clock: FastClock, store: Store) -> None:
+    begun: list[str] = []
+    sixteen = asyncio.Event()
+
+    async def hangs(some: Job) -> Done:
+        begun.append(some.url)
+        if len(begun) >= 16:
+            sixteen.set()
+        await asyncio.Event().wait()
+        return Done("never")
+
+    await put(store, *(job(f"{n}.org/", 1.0) for n in range(20)))
+    task = running(clock, store, Fetches(clock, hangs))
+    async with asyncio.timeout(PATIENCE_S):
+        await sixteen.wait()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    await ended(task)
+    assert len(begun) == 16
+
+
 async def test_what_was_done_is_not_done_again_after_a_restart_and_the_rest_is(clock: FastClock, store: Store) -> None:
     async def ends_only_for_a(some: Job) -> Done:
         if "b.org" in some.url:
@@ -140,7 +161,10 @@ async def test_what_was_done_is_not_done_again_after_a_restart_and_the_rest_is(c
     assert [url for url, _ in first.done + second.done] == ["http://a.org/", "http://b.org/"]
 
 
-async def test_a_job_that_is_interrupted_is_given_back(clock: FastClock, store: Store) -> None:
+async def test_a_job_that_is_interrupted_is_given_back(
+    clock: FastClock, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner_module, "LEASE_S", 600.0)  # so that another one has it only if it is given back
     begun, second = asyncio.Event(), Fetches(clock)
 
     async def hangs(_: Job) -> Done:
