@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent
 
 VALUES = """
 addon/admin/event addon/admin/status addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
-addon/proxy/companion addon/proxy/exchange/answer addon/proxy/exchange/context addon/proxy/limits
+addon/proxy/companion addon/proxy/exchange/context
 addon/proxy/mitm/gateway addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface
 addon/store/backend/keeper addon/store/plan addon/store/status replay/commands/scenario_options replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/watching replay/traces/errors

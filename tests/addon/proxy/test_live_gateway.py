@@ -79,3 +79,13 @@ def test_tunnels_and_upgrades_are_mitmproxys(
 ) -> None:
     request = tflow.treq(method=method, headers=fields)
     assert service.gateway.handles(request, tflow.tclient_conn(), has_content=has_content) is takes
+
+
+async def test_a_request_that_has_passed_this_proxy_already_is_refused_with_its_status(service: Service) -> None:
+    client = tflow.tclient_conn()
+    client.peername = ("127.0.0.1", 1)
+    looped = Request("POST", URL, Fields([("Via", f"1.1 {service._exchanges.site.name}")]))
+    pending = service.gateway.decide(looped, client)
+    assert isinstance(pending, Pending)
+    answer = await service.gateway.answer(pending)
+    assert (answer.head.status, answer.head.fields.get("cache-status")) == (508, "bestbefore; detail=not-allowed")

@@ -1,7 +1,10 @@
 """What the running proxy lets go of when it is forgotten."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import RealClock
@@ -25,3 +28,21 @@ async def test_what_is_forgotten_leaves_the_traffic_log(tmp_path: Path) -> None:
     await service.stop()
     files = TrafficFiles(tmp_path / "state")
     assert [request.url for path in files.days() for request in files.read(path)] == ["http://example.net/"]
+
+
+async def test_nothing_goes_on_once_it_is_stopped(tmp_path: Path) -> None:
+    before = asyncio.all_tasks()
+    service = Service(ConfigWatch(None, {"state": str(tmp_path), "admin": "off"}), RealClock())
+    await service.start()
+    await service.stop()
+    assert asyncio.all_tasks() == before
+
+
+def test_in_a_stock_mitmproxy_other_addons_are_shown_each_exchange(tmp_path: Path) -> None:
+    assert Service.from_options({"state": str(tmp_path), "config": None}).announce
+    assert not Service(ConfigWatch(None, {"state": str(tmp_path)}), RealClock()).announce
+
+
+def test_options_of_a_stock_mitmproxy_that_are_wrong_are_said() -> None:
+    with pytest.raises(ValueError, match="admin"):
+        Service.from_options({"admin": "nonsense"})

@@ -3,10 +3,12 @@
 import asyncio
 
 import pytest
+from mitmproxy.test import tflow
 
 from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.content import PIECE_BYTES
+from bestbefore.addon.proxy.mitm import transports
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 
@@ -50,3 +52,16 @@ def test_connections_that_mitmproxy_opens_are_bounded() -> None:
     admission.closed()
     admission.closed()
     assert admission.opens()
+
+
+@pytest.mark.parametrize(("more", "refused"), [(0, False), (1, True)])
+def test_as_many_clients_are_connected_as_there_are_descriptors_for(
+    monkeypatch: pytest.MonkeyPatch, more: int, refused: bool
+) -> None:
+    admission = make()
+    sent: list[bytes] = []
+    monkeypatch.setattr(transports, "connected", lambda: admission.descriptors.clients + more)
+    monkeypatch.setattr(transports, "close_idle", lambda: False)
+    monkeypatch.setattr(transports, "say", lambda _, data: sent.append(data))
+    assert admission.refuses(tflow.tclient_conn()) is refused
+    assert [data.split(b" ")[1] for data in sent] == [b"503"] * refused

@@ -1,5 +1,6 @@
 """Who is let in for as long as a connection lasts."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,9 +8,12 @@ from mitmproxy.test import tflow
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
+from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.mitm.hooks import BestBefore
 from bestbefore.addon.proxy.service import Service
-from bestbefore.addon.rfc9111.message import Fields
+from bestbefore.addon.rfc9111.message import Fields, Request, Target
+
+SITE = Site("bestbefore-1", b"salt", 1000)
 
 
 @pytest.fixture
@@ -34,3 +38,35 @@ def test_a_tunnel_admits_its_connection_until_that_ends(service: Service) -> Non
     hooks.client_disconnected(client)
     hooks.client_disconnected(other)
     assert not service.gate._tunnels, "nothing is kept of connections that have ended"
+
+
+@pytest.mark.parametrize(
+    ("method", "url", "fields", "status"),
+    [
+        ("PURGE", "http://example.org/", (), 400),
+        ("GET", "http://example.org/", (("Content-Length", "1"), ("Content-Length", "2")), 400),
+        ("POST", "http://127.0.0.1:8080/", (), 403),
+        ("POST", "http://bestbefore.test/", (), 403),
+        ("POST", "http://example.org/", (("Via", "1.1 bestbefore-1"),), 508),
+        ("CONNECT", "http://bestbefore.test/", (), None),
+        ("POST", "http://example.org/", (), None),
+    ],
+)
+def test_what_mitmproxy_would_forward_is_refused_with_a_status(
+    service: Service, method: str, url: str, fields: tuple[tuple[str, str], ...], status: int | None
+) -> None:
+    service.gate.own_ports = frozenset({8080})
+    client = tflow.tclient_conn()
+    client.peername = ("127.0.0.1", 1)
+    refusal = service.gate.refusal(Request(method, Target.parse(url), Fields(fields)), client, SITE)
+    assert (None if refusal is None else refusal[0]) == status
+
+
+def test_an_offline_proxy_forwards_nothing(service: Service) -> None:
+    client = tflow.tclient_conn()
+    client.peername = ("127.0.0.1", 1)
+    refusal = service.gate.refusal(
+        Request("POST", Target.parse("http://example.org/"), Fields()), client, replace(SITE, offline=True)
+    )
+    assert refusal is not None
+    assert refusal[0] == 504

@@ -57,3 +57,19 @@ def test_processes_have_a_part_each() -> None:
 @pytest.mark.parametrize(("connections", "share"), [(0, MIB), (1, MIB), (100, 64 * MIB // 4 // 100), (5000, 65_536)])
 def test_what_may_wait_on_a_connection_depends_on_how_many_there_are(connections: int, share: int) -> None:
     assert Budget(64 * MIB).share_bytes(connections, 65_536, MIB) == share
+
+
+def test_what_was_written_since_the_disk_was_measured_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[str] = []
+
+    def measure(folder: Path) -> SimpleNamespace:
+        measured.append(str(folder))
+        return SimpleNamespace(free=RESERVE_BYTES + MIB)
+
+    monkeypatch.setattr(shutil, "disk_usage", measure)
+    budget = Budget(MIB, tmp_path)
+    assert budget.take_file(MIB // 2)
+    assert budget.take_file(MIB // 2)
+    assert len(measured) == 1
+    assert budget.take_file(1), "the disk has room again"
+    assert len(measured) == 2

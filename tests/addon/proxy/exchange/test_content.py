@@ -87,6 +87,17 @@ async def test_a_file_that_may_not_become_so_large_is_not_kept(tmp_path: Path) -
     assert await read(content) == bytes(30)
 
 
+async def test_what_was_written_of_a_move_that_fails_is_given_back(tmp_path: Path) -> None:
+    budget = Budget(30, tmp_path)  # 960 bytes in files
+    content = Content(budget)
+    for _ in range(3):
+        assert await content.add(bytes(10))
+    assert budget.take_file(945)
+    assert not await content.add(b"x")
+    assert budget.file_bytes == 945
+    assert await read(content) == bytes(30)
+
+
 async def test_large_pieces_are_cut() -> None:
     content = Content(Budget())
     await content.add(bytes(10 * PIECE_BYTES))
