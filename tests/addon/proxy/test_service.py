@@ -10,6 +10,7 @@ from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.traffic.files import TrafficFiles
 
@@ -38,11 +39,15 @@ async def test_nothing_goes_on_once_it_is_stopped(tmp_path: Path) -> None:
     assert asyncio.all_tasks() == before
 
 
+def no_companion(_: Service) -> Companion:
+    return Companion()
+
+
 def test_in_a_stock_mitmproxy_other_addons_are_shown_each_exchange(tmp_path: Path) -> None:
-    assert Service.from_options({"state": str(tmp_path), "config": None}).announce
-    assert not Service(ConfigWatch(None, {"state": str(tmp_path)}), RealClock()).announce
+    assert Service.from_options({"state": str(tmp_path), "config": None}, no_companion).uses_hooks
+    assert not Service(ConfigWatch(None, {"state": str(tmp_path)}), RealClock()).uses_hooks
 
 
 def test_options_of_a_stock_mitmproxy_that_are_wrong_are_said() -> None:
     with pytest.raises(ValueError, match="admin"):
-        Service.from_options({"admin": "nonsense"})
+        Service.from_options({"admin": "nonsense"}, no_companion)

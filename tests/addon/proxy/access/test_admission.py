@@ -60,8 +60,8 @@ def test_as_many_clients_are_connected_as_there_are_descriptors_for(
 ) -> None:
     admission = make()
     sent: list[bytes] = []
-    monkeypatch.setattr(transports, "connected", lambda: admission.descriptors.clients + more)
+    monkeypatch.setattr(transports, "client_count", lambda: admission.descriptors.clients + more)
     monkeypatch.setattr(transports, "close_idle", lambda: False)
-    monkeypatch.setattr(transports, "say", lambda _, data: sent.append(data))
+    monkeypatch.setattr(transports, "send", lambda _, data: sent.append(data))
     assert admission.refuses(tflow.tclient_conn()) is refused
     assert [data.split(b" ")[1] for data in sent] == [b"503"] * refused
