@@ -2,6 +2,7 @@
 
 import ast
 import random
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -39,6 +40,8 @@ class Mutant:
     end: int
     old: str
     new: str
+    code: str
+    """The line on which it begins."""
 
     def __str__(self) -> str:
         return f"{self.path}:{self.line}: `{_short(self.old)}` to `{_short(self.new)}`"
@@ -77,7 +80,9 @@ def mutants(root: Path, path: Path) -> Iterator[Mutant]:
     source, name = text.encode(), str(path.relative_to(root))
 
     def make(line: int, start: int, end: int, new: str) -> Mutant:
-        return Mutant(name, line, start, end, source[start:end].decode(), new)
+        at = bisect_right(starts, start)
+        code = source[starts[at - 1] : starts[at]].decode().strip()
+        return Mutant(name, line, start, end, source[start:end].decode(), new, code)
 
     def span(node: ast.expr | ast.stmt) -> tuple[int, int]:
         assert node.end_lineno is not None

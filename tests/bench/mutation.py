@@ -3,6 +3,7 @@
 Each mutant (`mutants`) is written into a copy of the tree and the tests that concern its module run there, the nearest
 first: those of its name, those of its folder, those that import it. It is killed when one of them fails. Those that
 survive are listed, as are those that tests/data/equivalent_mutants.txt says no test can notice, with the reason.
+`--again FILE` takes the mutants, and what was killed, from the log of an earlier run, and runs those that survived it.
 `--out FILE` writes the page docs/results/mutation.md. Nothing is asserted.
 """
 
@@ -10,6 +11,7 @@ import argparse
 import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -22,7 +24,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from queue import SimpleQueue
 
-from mutants import Mutant, drawn
+from mutants import Mutant, drawn, mutants
 from results_page import write_page
 
 ROOT = Path(__file__).parent.parent.parent
@@ -34,11 +36,17 @@ SECONDS = itertools.count(1)
 """By how much each mutant is younger than the module, so that no two are taken for each other."""
 IMPORTERS_AT_MOST = 10
 """The nearest of the tests that import a module."""
+_LOGGED = re.compile(r"^\d+/\d+ \d+ s (\w+): (.+?):(\d+): (.*)$", re.MULTILINE)
 EXPLANATION = """Small changes to the code, drawn at random over the folders: a comparison at its boundary or turned
 round, `and` for `or`, an operator of arithmetic, a constant plus one, a statement left out. A mutant is *killed* when a
 test fails; *equivalent* where no test could notice it, which was judged by reading. The tests run are those of the
 module's name, then those of its folder, then those that import it, tests on real processes among them; not the whole
 suite."""
+
+AGAIN = """
+
+The mutants are those of an earlier run, as far as the code still has them. What was killed then counts as killed; what
+survived was run again with the tests of today."""
 
 
 def tests_of(mutant: Mutant, tested_by: dict[str, str]) -> Iterator[list[str]]:
@@ -122,7 +130,18 @@ def equivalents() -> dict[str, str]:
 
 
 def without_line(mutant: Mutant) -> str:
-    return f"{mutant.path}: {str(mutant).partition(': ')[2]}"
+    return f"{mutant.path}: {str(mutant).partition(': ')[2]} in `{mutant.code}`"
+
+
+def earlier(log: Path) -> list[tuple[Mutant, str]]:
+    """The mutants of an earlier run that the code still has, and what became of them; of like ones the nearest line."""
+    out: dict[Mutant, str] = {}
+    for became, path, line, change in _LOGGED.findall(log.read_text()):
+        found = [*mutants(ROOT, ROOT / path)] if (ROOT / path).is_file() else []
+        like = [mutant for mutant in found if str(mutant).endswith(f": {change}") and mutant not in out]
+        if like:
+            out[min(like, key=lambda mutant: abs(mutant.line - int(line)))] = became
+    return [*out.items()]
 
 
 def main() -> None:
@@ -131,6 +150,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folders", nargs="+", default=["addon", "policies"])
+    parser.add_argument("--again", type=Path, metavar="FILE", help="the errors of an earlier run")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     spec = spec_from_file_location("mirror", ROOT / "tests/test_mirror.py")
@@ -138,7 +158,8 @@ def main() -> None:
     assert spec.loader is not None
     mirror = module_from_spec(spec)
     spec.loader.exec_module(mirror)
-    found = drawn(ROOT, given.folders, given.mutants, given.seed)
+    before = {} if given.again is None else dict(earlier(given.again))
+    found = [*before] or drawn(ROOT, given.folders, given.mutants, given.seed)
     known, began = equivalents(), time.monotonic()
     with tempfile.TemporaryDirectory(prefix="mutation-") as folder:
         copies: SimpleQueue[Copy] = SimpleQueue()
@@ -148,6 +169,8 @@ def main() -> None:
         def judged(mutant: Mutant) -> str:
             if without_line(mutant) in known:
                 return "equivalent"
+            if before.get(mutant, "survived") not in ("survived", "equivalent"):
+                return before[mutant]
             copy = copies.get()
             try:
                 return outcome(copy, mutant, mirror.TESTED_BY)
@@ -165,7 +188,8 @@ def main() -> None:
     text = page(found, outcomes, known)
     print(text)
     if given.out is not None:
-        write_page(given.out, "Which changes to the code the tests notice", EXPLANATION, text, preformatted=False)
+        explanation = EXPLANATION + (AGAIN if before else "")
+        write_page(given.out, "Which changes to the code the tests notice", explanation, text, preformatted=False)
 
 
 def page(found: Sequence[Mutant], outcomes: Sequence[str], known: dict[str, str]) -> str:
