@@ -38,7 +38,7 @@ def write_ca_bundle(state: Path, ca_pem: bytes) -> Path:
             written.chmod(0o644)
             written.replace(path)
         except OSError:
-            written.unlink(missing_ok=True)
+            written.unlink()
             raise
     return path
 

@@ -85,6 +85,24 @@ def test_an_hour_without_postings_does_not_rule_a_cluster_out():
     assert most_likely_cluster(counts, found).tolist() == [0]
 
 
+def test_it_weighs_as_much_as_one_feed_that_posts_at_any_hour():
+    """Two postings in an hour in which no feed of the first cluster posted speak for the other, and one does not."""
+    night = np.zeros(24)
+    night[0] = 1.0
+    found = Clusters(np.array([night, np.full(24, 1 / 24)]), np.array([10, 10]), np.empty(0, dtype=np.intp))
+    counts = np.zeros((2, 24), dtype=np.intp)
+    counts[:, 0], counts[:, 1] = 1, (1, 2)
+    assert most_likely_cluster(counts, found).tolist() == [0, 1]
+
+
+def test_a_large_cluster_is_not_favoured_more_the_more_is_posted():
+    """log(10) + 2 log(.91) for those that post in the first hour, log(1000) + 2 log(1/24) for all the others."""
+    night = np.zeros(24)
+    night[0] = 1.0
+    found = Clusters(np.array([night, np.full(24, 1 / 24)]), np.array([10, 1000]), np.empty(0, dtype=np.intp))
+    assert most_likely_cluster(2 * np.eye(24, dtype=np.intp)[:2], found).tolist() == [0, 1]
+
+
 @pytest.mark.parametrize(("feeds", "number"), [(0, 3), (3, 0)])
 def test_clusters_of_nothing_are_refused(feeds, number):
     with pytest.raises(ValueError, match="expected 1 or more of each"):

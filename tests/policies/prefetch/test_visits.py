@@ -135,6 +135,19 @@ def test_of_what_does_not_fit_the_least_valuable_is_left_out():
     assert sorted(visits.number.tolist()) == [1, 3, 4]
 
 
+def test_a_site_that_allows_less_than_one_visit_a_day_gets_no_more():
+    shares = visits_per_day(objects([1.0, 1.0], owner=[0, 0]), VisitConstraints(0.8, "uniform", 2.0 * DAY_S))
+    assert shares == pytest.approx([0.25, 0.25])
+
+
+def test_exactly_as_many_visits_fit_as_there_are_intervals():
+    """At 0, 100 and 200 s, in the order in which they were due and not in that of their gains."""
+    many = objects([1.0] * 4, weights=[1.0, 5.0, 2.0, 4.0], last_h_ago=[103.0, 101.0, 102.0, 100.0], owner=[0] * 4)
+    visits = plan_visits(many, VisitConstraints(100.0, "delay", 100.0), NOW_S, NOW_S + 200.0)
+    assert sorted(visits.number.tolist()) == [1, 2, 3]
+    assert visits.due_s - NOW_S == pytest.approx([0.0, 100.0, 200.0])
+
+
 def test_the_allocation_is_that_of_the_objective():
     some = objects([1.0, 2.0, 9.0], weights=[3.0, 1.0, 2.0])
     for objective in ("freshness", "age", "delay", "uniform", "proportional"):

@@ -59,6 +59,11 @@ def test_only_what_was_asked_for_is_switched_to(status: int, upgrade: str, under
     assert can_be_forwarded(forwarded(*UPGRADE).request, Head(status, fields)) is understood
 
 
+def test_an_answer_that_switches_says_to_what() -> None:
+    head = upgrade_response_head(forwarded(*UPGRADE), Head(101, Fields(UPGRADE)), 0.0, SITE)
+    assert (head.fields.get("connection"), head.fields.get("upgrade")) == ("Upgrade", "websocket")
+
+
 @pytest.mark.parametrize(
     ("codings", "understood"),
     [(("chunked",), True), (("Chunked",), True), (("identity",), False), (("gzip, chunked",), False),

@@ -61,6 +61,7 @@ def test_trailer_fields_are_dropped_and_what_follows_is_kept(server: StrictHttp1
         b"GET / HTTP/1.1\r\nX : 1\r\n\r\n",
         b"GET / HTTP/1.1\r\nX:\x0b1\r\n\r\n", b"GET / HTTP/1.1\r\nX: \x00\r\n\r\n",
         b"GET / HTTP/1.1\r\nX: 1\rY: 2\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.1\r\nX: Host: a\r\n\r\n",
         b"GET  / HTTP/1.1\r\n\r\n", b"GET / HTTP/1.2\r\n\r\n", b"GET / HTTP/2.0\r\n\r\n", b"GET /\r\n\r\n",
         b"GET / x HTTP/1.1\r\n\r\n",
         b"head / HTTP/1.1\r\nHost: a\r\n\r\n", b"Connect a:1 HTTP/1.1\r\nHost: a\r\n\r\n",

@@ -169,6 +169,7 @@ async def test_an_origin_is_read_no_faster_than_its_content_is_taken() -> None:
         await asyncio.sleep(0.2)
         assert one.held_bytes <= 2 * HELD_BYTES
         assert len(await content_of(one)) == size
+        assert one.held_bytes == 0
 
 
 async def test_an_answer_before_the_request_is_complete_is_the_last_on_its_connection() -> None:
@@ -246,3 +247,11 @@ async def test_after_content_and_a_whole_answer_the_connection_may_be_used_again
         upload.fail("the client broke off")
         await asyncio.sleep(0)
         assert connection.is_open
+
+
+async def test_nothing_is_sent_where_there_is_no_connection_any_more() -> None:
+    OriginConnection(tls=False).write(HEAD)
+    async with connected(answering(OK)) as connection:
+        connection.abort()
+        connection.write(HEAD)
+        assert not connection.is_open

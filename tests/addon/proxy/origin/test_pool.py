@@ -7,12 +7,14 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.proxy.access.reach import EVERYWHERE
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin import pool as pool_module
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.origin.contact import OriginError
-from bestbefore.addon.proxy.origin.pool import QUIET_S
+from bestbefore.addon.proxy.origin.pool import QUIET_S, Pool, PoolKey
 from bestbefore.addon.rfc9111.message import Request, Target
+from tests.addon.proxy.origin.test_connection import answering, connected
 
 
 class Server:
@@ -165,3 +167,13 @@ async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytes
             await get(server, origin, method="POST")
         await asyncio.sleep(0.05)
         assert origin.open_connections == 2
+
+
+async def test_a_connection_is_given_to_one_exchange_until_it_is_put_back() -> None:
+    async with connected(answering(b"")) as connection:
+        pool, key = Pool(), PoolKey(EVERYWHERE, "http", "127.0.0.1", 80)
+        connection.quiet_since_s = -QUIET_S
+        pool.put(key, connection)
+        assert [pool.take(key), pool.take(key)] == [connection, None]
+        pool.put(key, connection)
+        assert pool.take(key) is connection

@@ -107,3 +107,12 @@ def test_no_bytes_make_it_fail_otherwise(pieces: list[bytes]) -> None:
             reader.feed(piece)
     except MalformedError:
         pass
+
+
+@pytest.mark.parametrize("answer", ANSWERS)
+def test_at_the_end_of_an_answer_the_reader_has_ended(answer: bytes) -> None:
+    reader = AnswerReader("GET")
+    reader.feed(answer[:-1])
+    assert not reader.ended
+    reader.feed(answer[-1:])
+    assert reader.ended

@@ -65,6 +65,7 @@ def test_what_a_client_accepts_is_one_of_three(fields: Having, accepts: list[str
         (["Accept-Language: en, de"], ["Accept-Language:  eN ,  De"], True),
         (["Accept-Language: en, de;q=0.5"], ["Accept-Language: de; q=0.500, EN;q=1.0"], True),
         (["Accept-Language: en;q=0, de;q=0.5"], ["Accept-Language: de;q=0.5, en;q=0.0"], True),
+        (["Accept-Language: de;q=0, en"], ["Accept-Language: en, de;q=0"], True),
         (["Accept-Language: en, de"], ["Accept-Language: de, en"], False),
         (["Accept-Language: en;x=1"], ["Accept-Language: en;x=2"], False),
         (["Cookie: a=1, 2"], ["Cookie: a=1,2"], False),

@@ -48,3 +48,11 @@ async def test_the_records_used_least_lately_leave(monkeypatch):
         await backend.records(["http://a/0"])
     known = [found.record is not None for found in await backend.records([f"http://a/{i}" for i in range(5)])]
     assert known == [True, False, False, True, True]
+
+
+async def test_one_that_becomes_too_large_leaves(copy_of):
+    """Else the one before it would be taken for the latest."""
+    _, backend = made()
+    for size in (5_000, 200_000):
+        await backend.put([Put(copy_of("http://a/", bytes(size)), 1000.0, bytes(size))])
+    assert await backend.copies("http://a/") == []

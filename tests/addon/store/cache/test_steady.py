@@ -24,6 +24,16 @@ def test_a_clock_that_has_run_for_a_week_is_trusted():
     assert steadiness.is_trusted()
 
 
+@pytest.mark.parametrize(("leap_s", "trusted"), [(DAY_S, True), (2.5 * DAY_S, False), (-2.5 * DAY_S, False)])
+def test_policy_time_may_run_ahead_of_real_time_by_two_days(leap_s, trusted):
+    clock = ManualClock(1e9)
+    steadiness = Steadiness(clock)
+    kept = run(steadiness, clock, 30)
+    clock.set(clock.now() + leap_s)
+    steadiness.look(kept)
+    assert steadiness.is_trusted() is trusted
+
+
 @pytest.mark.parametrize("leap_s", [200 * DAY_S, -200 * DAY_S, SLACK_S + DAY_S])
 def test_a_leap_begins_the_week_anew_and_so_does_the_way_back(leap_s):
     clock = ManualClock(1e9)

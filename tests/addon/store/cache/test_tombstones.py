@@ -8,7 +8,14 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.backend.interface import Tombstone, Versioned
 from bestbefore.addon.store.cache import tombstones
 from bestbefore.addon.store.cache.faults import Faults
-from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, Tombstones, matcher, matcher_of, names_one
+from bestbefore.addon.store.cache.tombstones import (
+    TOMBSTONES_KEPT_S,
+    Tombstones,
+    forgets,
+    matcher,
+    matcher_of,
+    names_one,
+)
 
 URL = "http://www.example.org/a"
 
@@ -172,3 +179,43 @@ def test_only_so_many_are_known(monkeypatch):
     for name in "abac":
         known.add(Tombstone(10.0, f"http://{name}/", exact=True))
     assert [known.is_invalidated(f"http://{name}/", 5.0) for name in "abc"] == [True, False, True]
+
+
+def test_what_was_written_up_to_a_tombstone_is_forgotten_whatever_the_clocks_say():
+    forgotten = Tombstone(60.0, URL, exact=True, histories=True, number=7)
+    written = [Versioned(b"1", Record(URL, 10.0, 99.0), at=at) for at in (6, 7, 8)]
+    assert [forgets(forgotten, found) for found in written] == [True, True, False]
+
+
+def test_one_of_our_own_is_known_by_its_number():
+    known = Tombstones(Faults(time.monotonic))
+    for time_s, pattern, exact, number in (
+        (1.0, "*.example.org", False, 7), (2.0, "*.example.org", False, 9), (5.0, URL, True, 11),
+    ):
+        known.add(Tombstone(time_s, pattern, exact=exact, number=number))
+    assert known.numbered(Tombstone(1.0, "*.example.org", exact=False)).number == 7
+    assert known.numbered(Tombstone(2.0, "*.example.org", exact=False)).number == 9
+    assert known.numbered(Tombstone(3.0, "*.example.org", exact=False)).number == 0
+    assert known.numbered(Tombstone(5.0, URL, exact=True)).number == 11
+    assert known.numbered(Tombstone(4.0, URL, exact=True)).number == 0
+
+
+@pytest.mark.parametrize(
+    ("applied", "found", "last", "broken"),
+    [
+        (0, [(3, 2)], 9, False),
+        (5, [(6, 5), (8, 6)], 8, False),
+        (5, [(8, 6), (6, 5), (4, 3)], 8, False),
+        (5, [(6, 5), (8, 7)], 8, True),
+        (5, [(6, 5)], 7, True),
+        (5, [], 5, False),
+        (5, [], 6, True),
+        (5, [], 3, True),
+    ],
+    ids=["none applied yet", "in turn", "in any order", "a gap", "the last is missing", "none", "one gone", "reset"],
+)
+def test_a_gap_in_the_numbers_is_a_tombstone_that_was_missed(applied, found, last, broken):
+    known = Tombstones(Faults(time.monotonic))
+    known.applied_number = applied
+    tombstones = [Tombstone(1.0, URL, exact=True, number=number, after=after) for number, after in found]
+    assert known.is_broken(tombstones, last) is broken

@@ -259,3 +259,10 @@ def test_the_ends_of_float64_are_survived(rates: list[float], weights: list[floa
         shares = solve(np.array(rates), np.array(weights), budget)
         assert (shares >= 0.0).all()
         assert shares.sum() == pytest.approx(budget, rel=1e-12)
+
+
+@pytest.mark.parametrize("budget", [1e-9, 1.0, 1e9, 1e15])
+def test_what_never_changes_is_never_refreshed(budget: float) -> None:
+    for solve in (freshest, youngest):
+        found = solve(np.array([1.0, 0.0]), np.ones(2), budget)
+        assert found.tolist() == pytest.approx([budget, 0.0])

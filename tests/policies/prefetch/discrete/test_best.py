@@ -147,3 +147,11 @@ def test_a_budget_below_the_minimums_is_refused() -> None:
 def test_a_minimum_above_its_maximum_is_refused_by_its_row() -> None:
     with pytest.raises(RowError, match="row 1: the least number of visits, 3, exceeds the largest, 2"):
         best_visits(PoissonGains([1.0, 1.0], None, "interval"), 9, [0, 3], [9, 2])
+
+
+def test_of_many_equal_gains_the_first_are_made_and_no_more_than_the_budget() -> None:
+    """Each visit to one of these gains the same until the last, so that no threshold lies between any two."""
+    objects, moments = 100, 2 * FEW // 100
+    table = np.tile(np.arange(float(moments), -1.0, -1.0), (objects, 1))
+    found = best_visits(TabulatedGains.of_table(table, np.ones(objects)), 10 * moments)
+    assert found.tolist() == [moments] * 10 + [0] * 90

@@ -116,3 +116,17 @@ def test_a_frequency_that_is_none_is_refused(frequency: float) -> None:
         DueDates([1.0, frequency], 0.0)
     with pytest.raises(ValueError, match="refreshes per hour"):
         DueDates([1.0], 0.0).set_frequency(0, frequency, 0.0)
+
+
+def test_the_first_due_dates_lie_evenly_however_many_there_are() -> None:
+    for n in range(2, 200):
+        first_h = np.sort(DueDates([1.0] * n, 0.0)._due_s) / HOUR
+        gaps_h = np.diff(first_h, append=first_h[0] + 1.0)
+        assert gaps_h.max() < 2.0 / n, n
+
+
+def test_a_due_date_missed_by_exactly_an_interval_is_skipped() -> None:
+    due = DueDates([1.0], 0.0)
+    now_s = due._due_s[0] + HOUR
+    assert due.take(now_s) == 0
+    assert due._due_s[0] == now_s + HOUR
