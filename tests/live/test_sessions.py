@@ -22,6 +22,8 @@ pytestmark = [pytest.mark.live, pytest.mark.skipif(shutil.which("curl") is None,
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 90.0
+CACHES = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+"""Of the user who runs the tests: kernels take seconds to compile."""
 START_S = 1_795_000_000.0
 FACTOR = 5
 """Policy time runs so many times as fast, and what sleeps in a session sleeps as much less."""
@@ -99,7 +101,7 @@ class Terminal:
     def __init__(self, home: Path, start_proxy: Callable[..., Any], config: str | None = None) -> None:
         self.home = home
         state = home / ".local" / "state" / "bestbefore"
-        self.env = {"HOME": str(home), "XDG_STATE_HOME": "", "XDG_CACHE_HOME": ""}
+        self.env = {"HOME": str(home), "XDG_STATE_HOME": "", "XDG_CACHE_HOME": CACHES}
         options = []
         if config is not None:
             (home / "proxy.toml").write_text(config)
