@@ -1,7 +1,6 @@
-"""Replays: what would have happened, from recorded traces through the functions that the proxy calls live.
+"""Replays of recorded traces through the functions that the live proxy calls.
 
-`traces` reads what a `scenario` is made of; `engines` chooses what replays it: `plain`, the readable reference, the
-`fast` ones or `through_addon`. `counts` is what is counted, and `report` shows it. `sweep` compares many policies,
-`recommend` chooses one for each domain, `refresh` and `polling` replay contacts without requests, and `planning` plans
-them. `papers` reproduces the papers' tables and figures.
+`traces` reads traces. `simulate` replays a scenario under a policy with one of its engines, and counts the outcomes.
+`sweeps` compares many policies over several processes, `report` shows the counts, and `recommend` chooses a policy for
+each domain. `planning` plans contacts without requests. `papers` reproduces the papers' tables and figures.
 """

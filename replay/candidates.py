@@ -1,4 +1,4 @@
-"""The policies that a recommendation chooses from, unless others are named."""
+"""The policies that a recommendation chooses from by default."""
 
 _SHARES = (0.001, 0.0015, 0.0022, 0.0033, 0.0047, 0.0068, 0.01, 0.015, 0.022, 0.033, 0.047, 0.068, 0.1, 0.15, 0.22,
            0.33, 0.47, 0.68, 1.0)
@@ -10,4 +10,4 @@ CANDIDATES: tuple[str, ...] = (
     *(f"indttl:theta={step},alpha={alpha}" for alpha in (0.05, 0.2) for step in _SHARES),
     *(f"fixed:interval={interval}" for interval in _INTERVALS),
 )
-"""The policies that learn, and the simplest that does not, from cautious to bold."""
+"""SPECs of the learning policies and of `fixed`, each from short to long lifetimes."""

@@ -1,4 +1,4 @@
-"""The domains of objects: what a rule of a configuration can match."""
+"""The domains of objects, which domain rules of a configuration match."""
 
 import re
 
@@ -7,11 +7,10 @@ _HOST_PORT = re.compile(r"\[([^\]]*)\](?::[0-9]*)?|([^:]*):[0-9]*")
 
 
 def domain_of(object_: str) -> str:
-    """The host of an object.
+    """The host of a URL, or the part of any other name before the first `/`, without a port.
 
-    Of a URL it is the host, of any other name the part before the first `/` or, where there is none, the whole name;
-    both without a port. So `http://Example.org:8080/a`, `example.org/b` and `example.org` are of one domain. Case and
-    a final dot do not matter. A path alone, as in a log that does not name its host, has the domain "".
+    So `http://Example.org:8080/a`, `example.org/b` and `example.org` have the same domain. Case and a final dot are
+    ignored. A path alone, as in the log of a single host, has the domain "".
     """
     url = _URL.match(object_)
     host = url[1] if url else object_.partition("/")[0]

@@ -1,4 +1,4 @@
-"""A trace in two parts of time: one to choose policies on, and one to see what the choice is worth."""
+"""The split of a trace in time: policies are chosen on the first part and tested on the second."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,21 +9,22 @@ from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 FIRST_PART = 2 / 3
-"""The share of the time that the first part has."""
+"""The length of the first part, as a share of the time between the first and the last request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """Two replays of one trace. The caches are empty at the beginning of each; histories continue from the first."""
+    """The scenarios of two parts of one trace. Each begins with empty caches; histories continue in the second."""
 
     first: Scenario
     then: Scenario
+    """The scenario of the second part."""
     start_s: float
-    """When the first request came."""
+    """The time of the first request."""
     split_s: float
-    """When the second part begins."""
+    """The beginning of the second part."""
     end_s: float
-    """When the last request came."""
+    """The time of the last request."""
 
     @classmethod
     def of(
@@ -38,9 +39,9 @@ class Parts:
         warm: Warm | None,
         warn: Callable[[str], None],
     ) -> "Parts":
-        """Make the parts as `Scenario.of` does. The time is that from the first request to the last.
+        """Make the parts; the arguments are those of `Scenario.of`.
 
-        Raises ValueError as that does, and if there are no requests in one of the parts.
+        Raises ValueError as `Scenario.of` does, and if one of the parts has no requests.
         """
         replayed = requests if test_start_s is None else requests.since(test_start_s)
         if not len(replayed):

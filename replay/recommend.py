@@ -1,4 +1,4 @@
-"""The recommendation of a policy for each domain of a trace, for as few validations as possible at a stale rate."""
+"""The recommendation of policies: for each domain of a trace the fewest validations at a given stale rate."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,40 +16,40 @@ from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.sweeps.grid import Point
 
 LEAST_CACHED = 300
-"""Requests with a copy, in the first part, from which on a domain may have a rule of its own.
+"""The least number of requests with a copy in the first part for a domain to get its own rule.
 
-If a hundredth of them were stale, one would nearly always be among 300: the chance of none is 1 in 20.
+If 1 percent of the hits were stale, 300 hits would show at least one with a probability of 95 percent.
 """
 LEAST_CHANGES = 30
-"""Changes that requests met, in the first part, from which on a domain may have a rule of its own.
+"""The least number of changes found by requests in the first part for a domain to get its own rule.
 
-Stale hits come in runs, one for each change, so that it is changes on which the choice is made. On a real trace, rules
-that rested on fewer than 15 of them had several times the stale rate later that they were chosen for.
+Stale hits come in runs, one for each change, so the evidence for a choice is the number of changes. On a recorded
+trace, rules chosen on fewer than 15 changes later had several times the stale rate that they were chosen for.
 """
 LONGEST_HOST = 253
-"""Letters of the longest name that a host can have: RFC 1035, section 2.3.4, without the final dot."""
+"""The most characters of a host name, without the final dot (RFC 1035, section 2.3.4)."""
 
 type Evaluate = Callable[[Callable[[Policy], PartCounts], Sequence[Policy]], list[PartCounts]]
-"""Applies a function to each policy: here, or over several processes."""
+"""Applies a function to each policy, in this process or over several."""
 type PartCounts = Mapping[str, Counts]
-"""The counts of each domain that may have a rule, and under `OTHERS` those of all other objects together."""
+"""The counts of each domain with its own rule, and under `OTHERS` those of all other objects together."""
 
 OTHERS = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A policy, and what it would have done."""
+    """The policy chosen for a domain, and its counts."""
 
     point: Point
     first: Counts
-    """In the part of the time in which it was chosen."""
+    """The counts in the first part of the trace, on which it was chosen."""
     then: Counts
-    """In the rest."""
+    """The counts in the second part."""
     bound: Counts
-    """In the rest, of who knows the future: no policy can be better."""
+    """The counts of the oracle in the second part, which bound all policies."""
     reached: bool
-    """Whether its stale rate in the first part is the one asked for, or less."""
+    """Whether its stale rate in the first part is no larger than the requested one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,34 +57,34 @@ class Recommendation:
     """A recommended configuration, and its expected results."""
 
     largest_stale_rate: float
-    """The largest share of stale hits among the requests that find a copy, as it was asked for."""
+    """The requested bound: the largest share of stale hits among the requests that find a copy."""
     default: Choice
-    """Chosen and counted on all domains together."""
+    """The choice for all domains together."""
     domains: Mapping[str, Choice]
-    """Those with enough data, by the host pattern that matches them, the most requested first."""
+    """The choices for domains with enough data, by the host pattern of the rule, the most requested first."""
     others: Sequence[str]
-    """The domains of the first part without a choice of their own: too little data, or no host."""
+    """The domains of the first part without their own choice: too little data, or not a host."""
     changes: int
-    """Changes that requests met in the first part, all domains together."""
+    """The changes found by requests in the first part, over all domains."""
     followed: Counts
-    """What would have come of it in the rest of the time, all domains together."""
+    """The counts in the second part under this recommendation, over all domains."""
     unconfigured: Counts
-    """The same of the proxy without a configuration."""
+    """The counts in the second part of the proxy without a configuration."""
 
     @property
     def is_founded(self) -> bool:
-        """Whether the default rests on as much as a rule for a domain must."""
+        """Whether the default is chosen on at least as much data as the rule for a domain needs."""
         return _is_enough(self.default.first.cached, self.changes)
 
     @property
     def is_better_unconfigured(self) -> bool:
-        """Whether the proxy without it would have had fewer stale hits or validations, and of neither more."""
+        """Whether without the recommendation stale hits or validations are fewer, and neither are more."""
         with_it, without = ((counts.stale_hits, counts.validations) for counts in (self.followed, self.unconfigured))
         return without != with_it and all(fewer <= more for fewer, more in zip(without, with_it, strict=True))
 
 
 def live(point: Point) -> Policy:
-    """The policy as the proxy runs it where its configuration says what the SPEC does, and nothing else."""
+    """The policy as the live proxy runs it: with the live defaults for keys that the SPEC does not name."""
     return make_policy(point.policy.name, {**LIVE_DEFAULTS, **point.written})
 
 
@@ -100,15 +100,15 @@ def recommend(
     largest_stale_rate: float,
     evaluate: Evaluate,
 ) -> Recommendation:
-    """Recommend for each domain and for all together the candidate that `nearest` finds in the first part of a trace.
+    """Choose for each domain, and for all together, the candidate that `nearest` selects on the first part of a trace.
 
-    `first` and `then` replay the two parts; the second is not looked at before everything is chosen. `candidates`, one
-    or more, are compared as the proxy would run them. A domain has a choice of its own if it is a host for which, in
-    the first part, at least `LEAST_CACHED` requests found a copy and `LEAST_CHANGES` of them met a change.
+    `first` and `then` replay the two parts; the second part has no influence on the choice. `candidates`, one or more,
+    are compared with the live defaults. A domain gets its own choice if it is a host, and in the first part at least
+    `LEAST_CACHED` of its requests found a copy and `LEAST_CHANGES` of these found a change.
     """
     by_domain = Breakdown.by_domain([*first.scenario.objects, *then.scenario.objects])
     sizes = _most_requested_first(by_domain.count(first.replay_objects(Oracle())))
-    # The oracle validates once for each change that is met.
+    # The oracle validates once for each change that a request finds.
     enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
     own = set(filter(is_host, enough))
     parts = Breakdown(
@@ -154,10 +154,10 @@ def recommend(
 
 
 def nearest(counts: Sequence[Counts], largest_stale_rate: float) -> int:
-    """The place of the counts with the fewest validations among those with this stale rate at most.
+    """The index of the counts with the fewest validations among those with at most this stale rate.
 
-    If there are none, of those with the least stale rate. Among equals it is the one with the least stale hits, then
-    the first.
+    If no counts reach the rate, those with the least stale rate are taken. Among equals the one with the fewest stale
+    hits wins, then the first.
     """
 
     def order(place: int) -> tuple[float, int, int]:
@@ -168,7 +168,7 @@ def nearest(counts: Sequence[Counts], largest_stale_rate: float) -> int:
 
 
 def is_host(domain: str) -> bool:
-    """Whether a rule can match this domain."""
+    """Whether the host pattern of a domain rule can match this domain."""
     try:
         return len(domain) <= LONGEST_HOST and "*" not in HostPattern.parse(domain).text
     except ValueError:
@@ -182,7 +182,7 @@ def _most_requested_first(domains: Mapping[str, Counts]) -> dict[str, Counts]:
 
 
 def _is_enough(cached: int, changes: int) -> bool:
-    """Whether a choice can be made on so many requests that found a copy and so many changes that they met."""
+    """Whether these requests with a copy, and the changes that they found, are enough for a choice."""
     return cached >= LEAST_CACHED and changes >= LEAST_CHANGES
 
 

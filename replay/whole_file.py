@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and errors of writing that name the file."""
+"""Atomic writing of files: the new content replaces the old one when it is complete."""
 
 import os
 import tempfile
@@ -10,10 +10,10 @@ from typing import BinaryIO
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[BinaryIO]:
-    """A file to be written within, which has another name beside `path` until it is complete.
+    """Open a temporary file beside `path` for writing, and move it to `path` when the context ends without an error.
 
-    If it cannot be completed, what was there before stays. A link stays one, and a file keeps its permissions. A device
-    or a pipe is written as it is. Raises OSError, which names `path`.
+    On an error the old file stays. A symbolic link is followed, and a file keeps its permissions. A device or a pipe is
+    written directly. Raises OSError with the name `path`.
     """
     with naming(path):
         if path.exists() and not path.is_file():
@@ -46,7 +46,7 @@ def _mode_of_new_files() -> int:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Let an OSError that names no file, as that of a full disk, name this one."""
+    """Add this file name to an OSError without one, such as that of a full disk."""
     try:
         yield
     except OSError as error:

@@ -11,7 +11,7 @@ addon/admin/event addon/admin/status addon/engine/observation addon/engine/outco
 addon/proxy/companion addon/proxy/exchange/context
 addon/proxy/mitm/gateway addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface
 addon/store/backend/keeper addon/store/plan addon/store/status replay/commands/scenario_options replay/played/errors
-replay/report/measure replay/simulate/history_source replay/sweeps/watching replay/traces/errors
+replay/report/measure replay/simulate/history_source replay/sweeps/progress replay/traces/errors
 """
 """Records, protocols and errors without behaviour of their own."""
 
@@ -47,7 +47,7 @@ TESTED_BY = {
         " replay/papers/feeds/windows"
     ),
     "tests/replay/report/test_html.py": "replay/report/html_tables",
-    "tests/replay/simulate/test_through_addon.py": "replay/played/ending",
+    "tests/replay/simulate/test_through_addon.py": "replay/played/cleanup",
     "tests/replay/traces/columns/test_files.py": "replay/traces/formats/npz replay/traces/formats/parquet",
 }
 """What is tested with its only user, or on real processes."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from bestbefore.addon.config.problems import shown
-from bestbefore.replay.sweeps.finished import Row
+from bestbefore.replay.sweeps.finished_points import Row
 
 Line = tuple[Sequence[str], Row]
 """The words that a line of a table begins with, and its counts."""

@@ -20,11 +20,11 @@ from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
 from bestbefore.replay.planning.object_file import read_objects
 from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan
+from bestbefore.replay.planning.plan_files import Write, json_parts, write_csv, write_json, write_slots, write_whole
 from bestbefore.replay.planning.slotted import Slotted, slotted
 from bestbefore.replay.planning.summary import summary
 from bestbefore.replay.planning.trace_objects import learnt
-from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
-from bestbefore.replay.sweeps.watching import no_bar
+from bestbefore.replay.sweeps.progress import no_bar
 from bestbefore.replay.traces.columns.files import read_updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.summary import counted

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from bestbefore.replay.sweeps.watching import Watch
+from bestbefore.replay.sweeps.progress import Watch
 
 
 @contextmanager

@@ -21,13 +21,13 @@ from bestbefore.replay.parts import Parts
 from bestbefore.replay.recommend import PartCounts, Recommendation, recommend
 from bestbefore.replay.report.configuration import WRITTEN, summary, toml, unfounded
 from bestbefore.replay.report.facts import facts
-from bestbefore.replay.report.words import percent
+from bestbefore.replay.report.formatting import percent
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache
-from bestbefore.replay.sweeps.cores import evaluating
 from bestbefore.replay.sweeps.grid import Point, points_of
+from bestbefore.replay.sweeps.parallel import parallel_map
 from bestbefore.replay.whole_file import whole_file
 
 IMPLAUSIBLE = 0.5
@@ -95,7 +95,7 @@ def command(
         raise InputError(str(error)) from None
 
     def evaluate(count: Callable[[Policy], PartCounts], policies: Sequence[Policy]) -> list[PartCounts]:
-        return in_order(evaluating(count, policies, jobs), len(policies), "policies")
+        return in_order(parallel_map(count, policies, jobs), len(policies), "policies")
 
     found = recommend(
         Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate

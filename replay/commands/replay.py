@@ -25,7 +25,7 @@ from bestbefore.replay.report.folder import FINISHED, write_report
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.runs import Run
 from bestbefore.replay.simulate.scenario import Cache
-from bestbefore.replay.sweeps.finished import Finished, Row, Rows
+from bestbefore.replay.sweeps.finished_points import FinishedPoints, Row, Rows
 from bestbefore.replay.sweeps.grid import Point, points_of
 from bestbefore.replay.sweeps.sweep import Result, sweeping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
@@ -58,7 +58,7 @@ def command(
     """
     options.check()
     points = [point for spec in specs for point in _points(spec)]
-    asked_for = len(points)
+    is_requested = len(points)
     if folder is not None and not any(point.policy.name == BOUND for point in points):
         points += points_of(BOUND)
     if options.refresh:
@@ -67,9 +67,9 @@ def command(
     try:
         runs = _runs(options, updates, requests, scenario)
         if options.through is not None:
-            _refuse_obstacles(runs, points[:asked_for], options.through)
+            _refuse_obstacles(runs, points[:is_requested], options.through)
         else:
-            _say_obstacles(runs, points[:asked_for])
+            _say_obstacles(runs, points[:is_requested])
         folders = [folder if folder is None or len(runs) == 1 else folder / run.history for run in runs]
         results = [_results(run, points, jobs, into) for run, into in zip(runs, folders, strict=True)]
     except ValueError as error:
@@ -80,7 +80,7 @@ def command(
             _write(into, run, points, rows_of_points, sources)
     shown = [
         (run, point, rows_of_points[place])
-        for place, point in enumerate(points[:asked_for])
+        for place, point in enumerate(points[:is_requested])
         for run, rows_of_points in zip(runs, results, strict=True)
     ]
     if as_json:
@@ -148,7 +148,7 @@ def _results(run: Run, points: Sequence[Point], jobs: int, folder: Path | None) 
     finished = None
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        finished = Finished(folder / FINISHED, run.identity())
+        finished = FinishedPoints(folder / FINISHED, run.identity())
     try:
         return in_order(sweeping(points, run.rows, jobs, finished), len(points), "policies")
     except KeyboardInterrupt:
@@ -187,7 +187,7 @@ def _engines(run: Run, points: Sequence[Point]) -> str:
     """Return which engine replayed which policies."""
     policies: dict[str, list[str]] = {}
     for point in points:
-        names = policies.setdefault(str(run.way(point.policy)["through"]), [])
+        names = policies.setdefault(str(run.conditions(point.policy)["through"]), [])
         if point.policy.name not in names:
             names.append(point.policy.name)
     return "; ".join(f"{through} for {', '.join(names)}" for through, names in policies.items())
@@ -195,7 +195,7 @@ def _engines(run: Run, points: Sequence[Point]) -> str:
 
 def _json_rows(run: Run, point: Point, rows: Rows) -> list[dict[str, object]]:
     """Return what is printed and kept of a policy, as JSON: of the whole trace, and of its parts."""
-    policy = {"policy": point.policy.name, "params": params(point.policy), **run.way(point.policy)}
+    policy = {"policy": point.policy.name, "params": params(point.policy), **run.conditions(point.policy)}
     return [{**policy, **row} for row in rows]
 
 
@@ -204,6 +204,6 @@ def _text(shown: Sequence[tuple[Run, Point, Rows]]) -> str:
     heads = ["policy", "history", "through"] if several else ["policy", "through"]
     lines = []
     for run, point, rows in shown:
-        named = {"policy": point.spec, "history": run.history, **run.way(point.policy)}
+        named = {"policy": point.spec, "history": run.history, **run.conditions(point.policy)}
         lines += [([str(named[head]) for head in heads], row) for row in rows]
     return tables(heads, lines, [breakdown.key for breakdown in shown[0][0].breakdowns])

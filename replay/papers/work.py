@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bestbefore.replay.sweeps.cores import evaluating
-from bestbefore.replay.sweeps.watching import Bar, no_bar
+from bestbefore.replay.sweeps.parallel import parallel_map
+from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.traces.errors import TraceError
 
 
@@ -35,6 +35,6 @@ class Work:
 
         The function goes to other processes, so that it is one of a module, perhaps with `partial`.
         """
-        with evaluating(function, arguments, self.jobs) as values, self.bar(what, len(arguments)) as watch:
+        with parallel_map(function, arguments, self.jobs) as values, self.bar(what, len(arguments)) as watch:
             found = dict(watch(values))
         return [found[place] for place in range(len(arguments))]

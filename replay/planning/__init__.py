@@ -1,1 +1,1 @@
-"""A plan of refreshes: what is known of the objects, how often and when each is contacted, and what that gives."""
+"""Plans of contacts: the objects, the contacts of each per period and their times, and the expected results."""

@@ -1,29 +1,29 @@
-"""A plan as a drawing: how often each object is contacted against how often it changes."""
+"""The chart of a plan: the contacts of each object against its updates, per period."""
 
 import numpy as np
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.planning.plan import RIVALS, ContactPlan, rival_frequencies
+from bestbefore.replay.planning.plan import BASELINES, ContactPlan, baseline_frequencies
 from bestbefore.replay.planning.summary import period_shown
 
 MOST_POINTS = 400
-"""Objects that are drawn, evenly among all by their rates."""
+"""The most objects that are drawn, selected evenly by their rates."""
 BELOW = 3.0
-"""Objects without a contact are drawn by this factor below the least number of contacts."""
+"""Objects without a contact are drawn below the least number of contacts, at this ratio."""
 REACH, LEAST = 1e-30, 1e-290
-"""Numbers below this share of the largest, or below the least, are drawn there, so that ratios stay within float64."""
+"""The least value drawn, as a share of the largest and absolutely, so that ratios stay within float64."""
 
 
 def drawing(plan: ContactPlan) -> str:
-    """An SVG file; objects that never change are left out. Rivals are in real numbers, as whole ones would jump."""
+    """The chart as SVG, without objects that never change. Baselines are drawn in real numbers, as smooth curves."""
     rates = plan.objects.rates
     rows = np.flatnonzero(rates > 0.0)
     rows = rows[np.argsort(rates[rows], kind="stable")]
     if rows.size > MOST_POINTS:
         rows = rows[np.linspace(0, rows.size - 1, MOST_POINTS).astype(np.intp)]
     own, shown = _in_reach(plan.contacts[rows]), _in_reach(rates[rows])
-    others = {name: _in_reach(rival_frequencies(name, plan)[rows]) for name in RIVALS}
+    others = {name: _in_reach(baseline_frequencies(name, plan)[rows]) for name in BASELINES}
     positive = np.concatenate([values[values > 0.0] for values in (own, *others.values())])
     at_floor = np.full(own.size, float(positive.min(initial=BELOW)) / BELOW)
     lines = [Line(name, _points(shown, values, values > 0.0)) for name, values in others.items()]
@@ -44,7 +44,7 @@ def drawing(plan: ContactPlan) -> str:
 
 
 def _in_reach(values: FloatArray) -> FloatArray:
-    """The values, none of them negative; 0 stays 0."""
+    """Raise positive values to the least value drawn; 0 stays 0."""
     least = max(float(values.max(initial=0.0)) * REACH, LEAST)
     raised: FloatArray = np.where(values > 0.0, np.maximum(values, least), 0.0)
     return raised

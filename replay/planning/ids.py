@@ -1,4 +1,4 @@
-"""The names of millions of objects, held as few long texts: a Python string each would be several times as large."""
+"""The names of millions of objects, joined into long strings to save the memory of a Python string for each."""
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,15 +10,16 @@ from numpy.typing import NDArray
 from bestbefore.replay.traces.skipped import shortened
 
 BETWEEN = "\0"
-"""Stands between two names; no name contains it."""
+"""The separator of names, which no name contains."""
 PART = 1 << 16
+"""The number of names joined into one string."""
 
 
 class Ids:
-    """Names by their rows, from 0 on. Reading them one after the other is quick; a single one takes a while."""
+    """Names by row, from 0. Iteration by `parts` is fast; access to a single name splits a whole part."""
 
     def __init__(self, parts: Sequence[str], sizes: Sequence[int]) -> None:
-        """Make names of parts: each part has as many names as its size says, with `BETWEEN` between them."""
+        """Take parts, each of as many names as `sizes` says, joined by `BETWEEN`."""
         self._parts = parts
         self._ends = np.cumsum(sizes, dtype=np.int64).tolist()
 
@@ -47,14 +48,14 @@ class Ids:
         return len(self._parts)
 
     def parts(self) -> Iterator[tuple[slice, list[str]]]:
-        """Consecutive rows and their names, some ten thousand at a time."""
+        """Yield slices of consecutive rows and their names, some ten thousand at a time."""
         start = 0
         for part, end in zip(self._parts, self._ends, strict=True):
             yield slice(start, end), part.split(BETWEEN)
             start = end
 
     def first_repeated(self) -> tuple[int, int] | None:
-        """The first row whose name an earlier row has, after that row; None if each name occurs once."""
+        """Return (earlier row, row) for the first row that repeats a name; None if each name occurs once."""
         hashes = np.empty(len(self), np.int64)
         for rows, names in self.parts():
             hashes[rows] = np.fromiter(map(hash, names), np.int64, len(names))

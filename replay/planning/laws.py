@@ -1,4 +1,4 @@
-"""The update models by the name that a row of a file gives. A new one is a function, a line in the table and a test.
+"""The table of update models by name, as in an object file. A new model is a function, a line here and a test.
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines", section 2.1.
 """
@@ -14,26 +14,26 @@ from bestbefore.policies.prefetch.timing.quasideterministic import PotentialUpda
 from bestbefore.replay.planning.objects import Law
 
 LEAST_WEIBULL = 0.01
-"""Below, mean and median are hundreds of orders of magnitude apart."""
+"""The least shape of a Weibull law; below it, mean and median are hundreds of orders of magnitude apart."""
 MOST_MOMENTS = 96
-"""Potential updates in a period: the staleness of many takes seconds to tabulate for each object."""
+"""The most potential updates in a period; tabulating the staleness of more takes seconds for each object."""
 
 
 def poisson(_rate: float, shape: float) -> None:
-    """Updates at random: the rate says everything."""
+    """A Poisson process, which has no shape."""
     if not math.isnan(shape):
         raise ValueError("nothing, or another model")
 
 
 def weibull(rate: float, shape: float) -> Weibull:
-    """Intervals with the mean 1 / rate and the shape k: below 1 bursts, above 1 regular updates."""
+    """A Weibull law with the mean 1 / rate and this shape: bursts below 1, regular updates above 1."""
     if not LEAST_WEIBULL <= shape < math.inf:
         raise ValueError(f"a number from {LEAST_WEIBULL} up")
     return Weibull.of_mean(shape, 1.0 / rate)
 
 
 def pareto(rate: float, shape: float) -> Pareto:
-    """Intervals with the mean 1 / rate and the shape > 1: the nearer to 1, the heavier the tail."""
+    """A Pareto law with the mean 1 / rate and this shape > 1: the closer to 1, the heavier the tail."""
     if not 1.0 < shape < math.inf:
         raise ValueError("a number above 1, else there is no mean interval")
     return Pareto.of_mean(shape, 1.0 / rate)
@@ -41,9 +41,9 @@ def pareto(rate: float, shape: float) -> Pareto:
 
 @cache
 def quasi_deterministic(rate: float, shape: float) -> PotentialUpdates:
-    """`shape` moments, evenly over the period from its start on, each an update with the probability rate / shape.
+    """`shape` evenly spaced moments from the start of the period, each an update with the probability rate / shape.
 
-    Equal ones are one, as each is tabulated.
+    The result is cached, so that equal laws share one table of staleness.
     """
     if not (1.0 <= shape <= MOST_MOMENTS and shape == int(shape) and rate <= shape):
         raise ValueError(
@@ -60,21 +60,21 @@ MODELS: Mapping[str, Callable[[float, float], Law | None]] = {
     "pareto": pareto,
     "quasi-deterministic": quasi_deterministic,
 }
-"""(rate > 0 in updates per period, shape; NaN if none is given) -> the law, None for Poisson updates.
+"""(rate > 0 in updates per period, shape or NaN) -> the law; None for Poisson updates.
 
-Raises ValueError with the shape that is expected.
+A ValueError has the expected shape as its text.
 """
 
 
 def name_of(law: Law | None) -> str:
-    """Return the name of a law in a file; `empirical` for intervals as they were seen."""
+    """Return the name of a law in a file; `empirical` for observed intervals."""
     if law is None:
         return "poisson"
     return "quasi-deterministic" if isinstance(law, PotentialUpdates) else type(law).__name__.lower()
 
 
 def shape_of(law: Law | None) -> float:
-    """Return the shape of a law as in a file; NaN where the law has none."""
+    """Return the shape of a law as in a file; NaN for a law without one."""
     match law:
         case Weibull() | Pareto():
             return law.shape

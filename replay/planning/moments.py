@@ -1,4 +1,4 @@
-"""The times within the period at which each object is contacted."""
+"""The times of contacts within the period of a plan."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -12,45 +12,46 @@ from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, optimal_crawls
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.plan import ContactPlan
-from bestbefore.replay.sweeps.watching import Bar, no_bar
+from bestbefore.replay.sweeps.progress import Bar, no_bar
 
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
-"""Multiples of the golden section, less their whole parts, spread more evenly than random numbers, however many."""
+"""The golden ratio: the fractional parts of its multiples are evenly spread in (0, 1) for any number of objects."""
 STRENGTH = 50.0
-"""As so many updates counts the pattern of all objects for each of them: on days that were not learnt from, fewer were
-worse (`tests/bench/held_out.py`), as contacts wait for the few hours that were seen."""
+"""The weight, in updates, of the common pattern in the pattern of each object. With less weight, delays were longer on
+days outside the training data (`tests/bench/held_out.py`)."""
 AT_ONCE = 64
+"""The number of objects solved between two steps of the progress bar."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Crawls:
-    """The m contacts of one period, by object and time."""
+    """The m contacts of one period, ordered by object and time."""
 
     rows: NDArray[np.intp]
-    """(m,) the object of each, ascending."""
+    """(m,) the row of the object, ascending."""
     at_s: FloatArray
-    """(m,) its best moment from the start of the period on, ascending within an object."""
+    """(m,) the ideal time, seconds from the start of the period, ascending for each object."""
     released: NDArray[np.bool_]
-    """(m,) whether it is of no use earlier: of potential updates."""
+    """(m,) whether the ideal time is a release time, as for contacts at potential updates."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """The first two contacts of each object from the start of the plan on, in seconds; NaN where there is none."""
+    """The first two contacts of each object, (n,) seconds from the start of the plan; NaN where there is none."""
 
     first_s: FloatArray
     next_s: FloatArray
 
     @classmethod
     def spaced(cls, plan: ContactPlan) -> Self:
-        """Return contacts at regular intervals, whose phases are spread so that the contacts of all objects are."""
+        """Return contacts at regular intervals, with phases that spread the contacts of all objects evenly."""
         interval_s = np.where(plan.contacts > 0.0, plan.interval_s, np.nan)
         first_s = interval_s * phases(len(interval_s))
         return cls(first_s, first_s + interval_s)
 
     @classmethod
     def of(cls, crawls: Crawls, at_s: FloatArray, objects: int, period_s: float) -> Self:
-        """Make the moments from the contacts of a period that repeats; `at_s` (m,) is when each is made."""
+        """Make the moments from the contacts of a repeating period, made at `at_s` (m,)."""
         first_s, next_s = np.full(objects, np.nan), np.full(objects, np.nan)
         order = np.lexsort((at_s, crawls.rows))
         rows, times_s = crawls.rows[order], at_s[order]
@@ -64,22 +65,23 @@ class Moments:
 
 @dataclass(frozen=True, slots=True)
 class Punctuality:
-    """The gain of contacts at the hours at which objects are updated: mean delays of an update, in hours."""
+    """The mean delay of an update, in hours, with and without regard to the daily patterns of updates."""
 
     evenly_h: float
-    """At even spacing."""
+    """With evenly spaced contacts."""
     at_points_h: float
+    """With contacts at the best hours of the day."""
 
 
 def phases(n: int) -> FloatArray:
-    """(n,) in [0, 1)."""
+    """(n,) evenly spread phases in [0, 1)."""
     return np.asarray(np.arange(1, n + 1) * GOLDEN % 1.0, dtype=np.float64)
 
 
 def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Crawls:
     """Return contacts at regular intervals.
 
-    `interval`: visits cut the period; `periodic`: each object has its own phase.
+    With `interval`, n visits cut the period into n + 1 parts; with `periodic`, each object has its own phase.
     """
     rows = np.repeat(np.arange(visits.size), visits)
     number = np.arange(rows.size) - np.repeat(np.cumsum(visits) - visits, visits)
@@ -88,9 +90,10 @@ def evenly(visits: NDArray[np.int64], period_s: float, boundary: Boundary) -> Cr
 
 
 def crawls_of(plan: ContactPlan, bar: Bar = no_bar) -> tuple[Crawls, Punctuality | None]:
-    """The contacts of a discrete plan, and what the hours of updates gain, if they are known and used.
+    """The contacts of a discrete plan, and their mean delays if daily patterns are used.
 
-    They are used in a plan that repeats each day. Quasi-deterministic objects are contacted at their potential updates.
+    Daily patterns are used if they are known and the plan repeats each day. Quasi-deterministic objects are contacted
+    at their potential updates.
     """
     aim, objects = plan.aim, plan.objects
     visits = plan.contacts.astype(np.int64)

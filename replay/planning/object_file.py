@@ -1,9 +1,8 @@
-"""Objects from a CSV file: `id,rate`, and perhaps `weight,min,max,model,shape`.
+"""The reader of objects from a CSV file with the columns `id,rate` and optionally `weight,min,max,model,shape`.
 
-The first line is a header; columns may stand in any order, and others beside them are ignored. Ids are any UTF-8
-text. An optional value may be left out in a row. Rows are read some thousand at a time (so many stay in the cache of a
-core), and column by column; where that does not succeed, those rows are read again one by one, to fill in what is left
-out or name what is wrong.
+The first line is a header; columns may be in any order, and other columns are ignored. Ids are any UTF-8 text. An
+optional value may be empty. For speed, some thousand rows at a time are parsed column by column; if that fails, these
+rows are parsed again one by one, to insert default values or to report the error.
 """
 
 import csv
@@ -26,14 +25,14 @@ from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.csv import check_utf8
-from bestbefore.replay.traces.opening import Open, open_plainly, opened
+from bestbefore.replay.traces.opening import Open, open_plainly, open_trace
 from bestbefore.replay.traces.skipped import shortened
 
 REQUIRED = ("id", "rate")
 OPTIONAL = ("weight", "min", "max", "model", "shape")
 ROWS_AT_ONCE = 1 << 12
 WITHOUT = {"weight": 1.0, "min": 0.0, "max": math.inf, "shape": math.nan}
-"""What a value is that is left out."""
+"""The default values of optional columns."""
 POISSON = "poisson"
 
 Row = Sequence[str]
@@ -52,21 +51,24 @@ class _Reader(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Part:
-    """A part of a file: some consecutive rows, as columns."""
+    """Some consecutive rows of a file, as columns."""
 
     names: str
+    """The ids, joined by `BETWEEN`."""
     lines: NDArray[np.int32]
+    """The line number of each row."""
     numbers: dict[str, FloatArray]
+    """The numeric columns by name."""
     laws: dict[int, Law]
-    """By the place in the part."""
+    """The laws by the index of the row in this part."""
 
 
 def read_objects(path: Path, open_: Open = open_plainly) -> PlannedObjects:
-    """The objects of a file, plain or gzip.
+    """Read the objects of a file, plain or gzip.
 
-    Raises TraceError, with the line, for a missing column, a value that no plan can use, and an id that occurs twice.
+    Raises TraceError, with the line, for a missing column, an invalid value, and an id that occurs twice.
     """
-    with opened(path, open_) as source, TextIOWrapper(
+    with open_trace(path, open_) as source, TextIOWrapper(
         source.file, encoding="utf-8-sig", errors="surrogateescape", newline=""
     ) as text:
         reader = csv.reader(text, strict=True)
@@ -80,7 +82,7 @@ def read_objects(path: Path, open_: Open = open_plainly) -> PlannedObjects:
 
 @contextmanager
 def _named(path: Path, reader: _Reader) -> Iterator[None]:
-    """Turn errors of csv, and of the header, into a TraceError that names the line."""
+    """Turn errors of csv and of the header into a TraceError with the line number."""
     try:
         yield
     except csv.Error as error:
@@ -90,7 +92,7 @@ def _named(path: Path, reader: _Reader) -> Iterator[None]:
 
 
 def _columns(header: Row) -> dict[str, int]:
-    """Return the position of each column that is read, and how many there are under the name ''."""
+    """Return the index of each column that is read; under the name '' the number of columns."""
     given = [column.strip() for column in header]
     expected = f"expected {','.join(REQUIRED)} and perhaps {','.join(OPTIONAL)}"
     if not any(given):
@@ -120,7 +122,7 @@ def _parts(path: Path, reader: _Reader, columns: dict[str, int]) -> Iterator[_Pa
 
 
 def _column_by_column(rows: list[list[str]], before: int, after: int, columns: dict[str, int]) -> _Part | None:
-    """The rows, read quickly; None if anything in them is unusual."""
+    """Parse rows fast; None if any value is missing, invalid or not ASCII."""
     if after - before != len(rows) or {"model", "shape"} & columns.keys() or set(map(len, rows)) != {columns[""]}:
         return None
     fields = list(zip(*rows, strict=True))
@@ -136,7 +138,7 @@ def _column_by_column(rows: list[list[str]], before: int, after: int, columns: d
             values = np.array(array("d", map(float, fields[at])))
         except ValueError:
             return None
-        # min and max pass a NaN on
+        # min and max propagate NaN
         if not (values.min() >= 0.0 and values.max() < math.inf) or "_" in "".join(fields[at]):
             return None
         numbers[column] = values
@@ -176,7 +178,7 @@ def _line_ends(field: str) -> int:
 
 
 def _read_row(row: Row, columns: dict[str, int]) -> tuple[str, dict[str, float], Law | None]:
-    """The id, the numbers by column, and the law, None for Poisson. Raises ValueError, with what was expected."""
+    """Return the id, the numbers by column, and the law, None for Poisson. A ValueError says what was expected."""
     if len(row) != columns[""]:
         raise ValueError(f"{len(row)} fields, {shortened(','.join(row))!r}: expected {columns['']} as in the header")
     name = row[columns["id"]]
@@ -195,7 +197,7 @@ def _number(column: str, text: str) -> float:
     if column in WITHOUT and not text.strip():
         return WITHOUT[column]
     try:
-        value = math.nan if "_" in text else float(text)  # which takes 1_000 for a number
+        value = math.nan if "_" in text else float(text)  # float accepts 1_000
     except ValueError:
         value = math.nan
     if not 0.0 <= value < math.inf:

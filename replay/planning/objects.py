@@ -1,4 +1,4 @@
-"""The objects that a plan is made for: columns, with a row for each object."""
+"""The objects of a plan, as columns with a row for each object."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from bestbefore.policies.units import FloatArray
 from bestbefore.replay.planning.ids import Ids
 
 Law = RenewalLaw | PotentialUpdates
-"""How an object is updated; the unit of time is the period of the plan."""
+"""The law of an object's updates; the unit of time is the period of the plan."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,25 +23,25 @@ class PlannedObjects:
     rates: FloatArray
     """(n,) updates per period."""
     weights: FloatArray
-    """(n,)"""
+    """(n,) 0 or more."""
     minimum: FloatArray | None = None
     """(n,) the least number of contacts per period; None: 0 for all."""
     maximum: FloatArray | None = None
-    """(n,) the largest, infinite where there is none; None: for none."""
+    """(n,) the largest number of contacts per period, or infinity; None: infinite for all."""
     laws: Mapping[int, Law] = field(default_factory=dict)
-    """By row, those that are not updated at random (as a Poisson process) with their rate."""
+    """The laws by row, of objects that are not updated by a Poisson process."""
     misfit: FloatArray | None = None
-    """(n,) how far the updates seen lie from the law, as Anderson and Darling's A^2 (NaN where too few were seen)."""
+    """(n,) the Anderson-Darling A^2 of the observed intervals and the law; NaN with too few intervals."""
     hourly: NDArray[np.intp] | None = None
-    """(n, 24) the updates seen in each UTC hour of the day; None if that is not known."""
+    """(n, 24) the updates observed in each hour of the UTC day; None if unknown."""
     lines: NDArray[np.int32] | None = None
-    """(n,) in which line of the file each object stands."""
+    """(n,) the line number of each object in its file."""
 
     def __len__(self) -> int:
         return len(self.rates)
 
     def bounds(self) -> tuple[FloatArray, FloatArray]:
-        """The minimum and the maximum of each."""
+        """Return the minimum and the maximum of each object, both (n,)."""
         n = len(self)
         least = np.zeros(n) if self.minimum is None else self.minimum
         return least, np.full(n, np.inf) if self.maximum is None else self.maximum

@@ -1,4 +1,4 @@
-"""A plan: how often each object is contacted, for an objective, and the two simple plans it is compared with."""
+"""A plan of contacts per period for an objective, and the baseline plans with which it is compared."""
 
 import math
 from dataclasses import dataclass
@@ -16,37 +16,37 @@ from bestbefore.policies.prefetch.discrete.waiting_gains import WaitingGains
 from bestbefore.policies.prefetch.table import ALLOCATIONS, Allocate
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.planning.measures import MEASURES
 from bestbefore.replay.planning.objects import PlannedObjects
-from bestbefore.replay.planning.worth import MEASURES
 
-RIVALS = ("uniform", "proportional")
+BASELINES = ("uniform", "proportional")
 
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """The aim of a plan."""
+    """The aim of a plan: objective, budget and period."""
 
     objective: str
-    """freshness, age or delay."""
+    """`freshness`, `age` or `delay`."""
     budget: float
     """Contacts per period, > 0."""
     period_s: float
     discrete: bool = False
-    """Whether contacts are whole numbers in each period."""
+    """Whether the contacts of each object are a whole number."""
     boundary: Boundary = "periodic"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ContactPlan:
-    """Contacts per period for each object."""
+    """A plan: the contacts per period of each object."""
 
     objects: PlannedObjects
     aim: Aim
     contacts: FloatArray
-    """(n,) whole numbers where the aim is discrete."""
+    """(n,) contacts per period, whole numbers if the aim is discrete."""
 
     def values(self, measure: str) -> FloatArray:
-        """(n,) what each object has of it by this measure; ages and delays in periods."""
+        """(n,) the expected value of each object by this measure; ages and delays in periods."""
         return MEASURES[measure](self.objects, self.contacts, self.aim.boundary)
 
     def mean(self, measure: str) -> float:
@@ -55,15 +55,15 @@ class ContactPlan:
 
     @property
     def interval_s(self) -> FloatArray:
-        """(n,) the mean time between two contacts; infinite where there is none."""
+        """(n,) the mean time between two contacts; infinite without contacts."""
         with np.errstate(divide="ignore"):
             return self.aim.period_s / self.contacts
 
 
 def best_plan(objects: PlannedObjects, aim: Aim) -> ContactPlan:
-    """The best for the aim.
+    """Make the optimal plan for the aim.
 
-    Raises ValueError for an impossible budget, and a `RowError` for an object that the aim does not suit.
+    Raises ValueError for an impossible budget, and a `RowError` for an object whose law is not supported for the aim.
     """
     _refuse_unsuited_laws(objects, aim)
     if not aim.discrete:
@@ -71,21 +71,21 @@ def best_plan(objects: PlannedObjects, aim: Aim) -> ContactPlan:
     return ContactPlan(objects, aim, _visits(objects, aim).astype(np.float64))
 
 
-def rival(name: str, plan: ContactPlan) -> ContactPlan:
-    """The plan by this name of RIVALS for the same objects, budget and bounds."""
-    contacts = rival_frequencies(name, plan)
+def baseline_plan(name: str, plan: ContactPlan) -> ContactPlan:
+    """Make the plan of this name of BASELINES for the same objects, budget and bounds."""
+    contacts = baseline_frequencies(name, plan)
     if plan.aim.discrete:
-        contacts = in_whole_numbers(contacts)
+        contacts = rounded_to_whole(contacts)
     return ContactPlan(plan.objects, plan.aim, contacts)
 
 
-def rival_frequencies(name: str, plan: ContactPlan) -> FloatArray:
-    """(n,) its contacts per period before they are whole numbers, if they must be."""
+def baseline_frequencies(name: str, plan: ContactPlan) -> FloatArray:
+    """(n,) the contacts per period of a baseline plan before rounding to whole numbers."""
     return _frequencies(ALLOCATIONS[name], plan.objects, plan.aim.budget)
 
 
-def in_whole_numbers(contacts: FloatArray) -> FloatArray:
-    """The same total, as far as it is whole: each rounded down, those with the largest remainders up."""
+def rounded_to_whole(contacts: FloatArray) -> FloatArray:
+    """Round contacts to whole numbers with the same total: down, and up those with the largest remainders."""
     whole = np.floor(contacts)
     left = round(float(contacts.sum())) - int(whole.sum())
     if left > 0:
@@ -99,7 +99,7 @@ def _refuse_unsuited_laws(objects: PlannedObjects, aim: Aim) -> None:
     if potential and aim.objective != "freshness":
         problem = f"the model quasi-deterministic is planned for freshness, not for {aim.objective}"
         raise RowError(min(potential), problem)
-    if not objects.laws or aim.objective == "delay":  # which is the same under all laws of intervals with a mean
+    if not objects.laws or aim.objective == "delay":  # the delay is the same under all laws with the same mean
         return
     if not aim.discrete:
         raise RowError(min(objects.laws), "a model other than poisson needs --discrete")
@@ -135,7 +135,7 @@ def _freshest_visits(
 ) -> IntArray:
     if not objects.laws:
         return best_visits(PoissonGains(objects.rates, objects.weights, boundary), budget, least, most)
-    # an object that is never updated has no law, and gets its minimum
+    # an object without updates gets its minimum
     updated = np.flatnonzero(objects.rates > 0.0)
     visits = least.copy()
     left = budget - int(least.sum()) + int(least[updated].sum())
@@ -151,7 +151,7 @@ def _freshest_visits(
 
 
 def _at_least_one(objects: PlannedObjects, least: IntArray, most: IntArray, aim: Aim) -> IntArray:
-    """The minimum where no visit in a period that repeats means an endless age or delay."""
+    """Raise the minimum to one contact where age or delay would be infinite without any."""
     needing = (objects.rates > 0.0) & (objects.weights > 0.0)
     raised = np.where(needing, np.minimum(np.maximum(least, 1), most), least)
     if int(raised.sum()) > aim.budget:

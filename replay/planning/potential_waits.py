@@ -1,8 +1,8 @@
-"""The waiting times of updates of a page that may be updated at known moments only, each with a probability.
+"""The age and delay of a page that may be updated at known moments only, each with a probability.
 
-The contacts are those of the least staleness. Between two of them a copy is outdated from the first update after the
-former on: if that is the k-th moment, at t_k, with the next contact at e, its age adds up to (e - t_k)^2 / 2 by then.
-Each update waits e - t_k.
+The contacts are those of the least staleness. Between two contacts a copy is outdated from the first update on: if that
+is at the moment t_k and the next contact at e, the integral of its age is (e - t_k)^2 / 2. An update at t_k has the
+delay e - t_k.
 """
 
 import math
@@ -15,10 +15,9 @@ from bestbefore.policies.units import FloatArray
 
 
 def mean_age(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> float:
-    """Averaged over time, in the unit of the period.
+    """The age averaged over time, in the unit of the period, interpolated between whole numbers of contacts.
 
-    Between whole numbers of contacts it is interpolated. Infinite where a plan that repeats has none; 0 where there is
-    one at each moment.
+    It is infinite in a periodic plan without contacts, and 0 with a contact at each moment.
     """
 
     def between(waits: FloatArray, p: FloatArray) -> float:
@@ -29,14 +28,14 @@ def mean_age(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> 
 
 
 def total_delay(updates: PotentialUpdates, contacts: float, boundary: Boundary) -> float:
-    """Return the delay of all updates of a period together, in the unit of the period; the rest as for `mean_age`."""
+    """The sum of the delays of all updates of a period, in the unit of the period; otherwise as `mean_age`."""
     return _interpolated(updates, contacts, boundary, lambda waits, p: float((p * waits).sum()))
 
 
 def _interpolated(
     updates: PotentialUpdates, contacts: float, boundary: Boundary, between: Callable[[FloatArray, FloatArray], float]
 ) -> float:
-    """The sum over the gaps between contacts, given how long the updates within would wait and their probabilities."""
+    """Sum `between` over the gaps between contacts; its arguments are the waits and probabilities of the updates."""
 
     def at(number: int) -> float:
         if number >= updates.times.size or not updates.probabilities.any():

@@ -12,19 +12,20 @@ from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Crawls
 
 MOST_SLOTS = 10**8
-"""Ten times those of the paper's largest experiment; each takes some 50 bytes."""
+"""The most slots, ten times those of the paper's largest experiment; each takes some 50 bytes."""
 COLUMNS = ("id", "crawler", "slot", "start_s", "ideal_s")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Slotted:
-    """The contacts of one period in their slots."""
+    """The contacts of one period with their slots."""
 
     crawls: Crawls
     assignment: Assignment
     crawlers: int
+    """The number of crawlers."""
     slots: int
-    """Of each crawler in a period."""
+    """The number of slots of each crawler in a period."""
     period_s: float
 
     @property
@@ -33,11 +34,11 @@ class Slotted:
 
     @property
     def late_slots(self) -> FloatArray:
-        """(m,) by how many slots each contact begins after its best moment; below 0: before."""
+        """(m,) the slots by which each contact starts after its ideal time; negative: before it."""
         return (self.assignment.start_s - self.crawls.at_s) / self.slot_s
 
     def rows(self, ids: Ids) -> Iterator[tuple[str, int, int, float, float]]:
-        """`COLUMNS` of each contact, in order of time, then crawler; crawlers and their slots count from 0."""
+        """Yield `COLUMNS` for each contact, ordered by time, then crawler; crawlers and slots count from 0."""
         names = [name for _, part in ids.parts() for name in part]
         order = np.lexsort((self.assignment.crawler, self.assignment.start_s))
         start_s = self.assignment.start_s[order]
@@ -52,9 +53,9 @@ class Slotted:
 
 
 def slotted(crawls: Crawls, ids: Ids, crawlers: int, slots: int, period_s: float) -> Slotted:
-    """Assign each contact to a slot so that the sum of the distances from the best times is least.
+    """Assign each contact to a slot, with the least sum of distances from the ideal times.
 
-    Raises ValueError where there are fewer slots than contacts, too few after potential updates, or too many at all.
+    Raises ValueError for fewer slots than contacts, too few after potential updates, or more than `MOST_SLOTS`.
     """
     if crawlers * slots > MOST_SLOTS:
         raise ValueError(f"{crawlers:,} x {slots:,} slots: expected {MOST_SLOTS:,} at most (--crawlers, --slots)")

@@ -1,4 +1,4 @@
-"""A plan in words and tables for people."""
+"""The summary of a plan in sentences and tables."""
 
 import math
 from collections import Counter
@@ -13,20 +13,23 @@ from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
-from bestbefore.replay.planning.plan import RIVALS, ContactPlan, rival
+from bestbefore.replay.planning.plan import BASELINES, ContactPlan, baseline_plan
 from bestbefore.replay.planning.slotted import Slotted
-from bestbefore.replay.report.words import percent
+from bestbefore.replay.report.formatting import percent
 from bestbefore.replay.traces.summary import counted
 
 SHOWN = 5
-"""Objects that gain most, and as many that lose most."""
+"""The number of objects shown that gain most over a uniform plan, and of those that lose most."""
 ID_CHARACTERS = 48
+"""The most characters of an id that are shown."""
 SLOTS_AWAY = (1, 5, 20, 100)
+"""The distances from the ideal time, in slots, for which shares of contacts are shown."""
 NEVER = "without end"
+"""The text for an infinite age or delay."""
 
 
 def summary(plan: ContactPlan, punctuality: Punctuality | None, slotted: Slotted | None) -> str:
-    """Return what the plan gives, compared with uniform and proportional ones; what is given up; what changes; when."""
+    """Summarise a plan: values compared with the baselines, objects without contacts, largest changes, and times."""
     blocks = [_heading(plan), _laws(plan), _measures(plan), _given_up(plan), _changes(plan)]
     if punctuality is not None:
         blocks.append([
@@ -39,7 +42,7 @@ def summary(plan: ContactPlan, punctuality: Punctuality | None, slotted: Slotted
 
 
 def period_shown(period_s: float) -> str:
-    """The period as a unit: `day`, or as a duration."""
+    """The period as text: a unit such as `day`, or a duration."""
     names = {60.0: "minute", HOUR_S: "hour", DAY_S: "day", 7 * DAY_S: "week"}
     return names.get(period_s, span(period_s))
 
@@ -73,9 +76,9 @@ def _laws(plan: ContactPlan) -> list[str]:
 
 
 def _measures(plan: ContactPlan) -> list[str]:
-    """A table of this plan and its rivals by all measures, and by how much it is better."""
+    """A table of this plan and the baselines by all measures, and the gains over the baselines."""
     period_s, aim = plan.aim.period_s, plan.aim
-    plans = {"this plan": plan, **{name: rival(name, plan) for name in RIVALS}}
+    plans = {"this plan": plan, **{name: baseline_plan(name, plan) for name in BASELINES}}
     means = {name: _means(one) for name, one in plans.items()}
     rows = [
         [name, f"{mean['freshness']:.4g}", _waited(mean["age"] * period_s), _waited(mean["delay"] * period_s)]
@@ -83,7 +86,7 @@ def _measures(plan: ContactPlan) -> list[str]:
     ]
     lines = _table(["", "freshness", "age", "delay"], rows, words=1)
     own = means["this plan"][aim.objective]
-    parts = [_better(aim.objective, own, means[name][aim.objective], name) for name in RIVALS]
+    parts = [_better(aim.objective, own, means[name][aim.objective], name) for name in BASELINES]
     lines += ["", f"{aim.objective}: {', '.join(parts)}"]
     if any(math.isinf(value) for mean in means.values() for value in mean.values()):
         lines.append(f"({NEVER}: an object that changes is never contacted, and its copy grows ever older)")
@@ -91,7 +94,7 @@ def _measures(plan: ContactPlan) -> list[str]:
 
 
 def _means(plan: ContactPlan) -> Mapping[str, float]:
-    """Weighted means over the objects; the delay is that of an update, the others are those of an object."""
+    """Weighted means over the objects; freshness and age are means of an object, the delay is that of an update."""
     weights, rates = plan.objects.weights, plan.objects.rates
     changing = objectives.weighted_mean(rates, weights)
     delays = plan.mean("delay")
@@ -118,7 +121,7 @@ def _better(objective: str, own: float, other: float, name: str) -> str:
 
 
 def _given_up(plan: ContactPlan) -> list[str]:
-    """Return which objects get nothing, and why."""
+    """Count the objects without a contact, by reason."""
     objects, period = plan.objects, period_shown(plan.aim.period_s)
     nothing = plan.contacts == 0.0
     if not nothing.any():
@@ -150,16 +153,16 @@ def _given_up(plan: ContactPlan) -> list[str]:
 
 
 def _without_contacts(plan: ContactPlan) -> FloatArray:
-    """(n,) the freshness of objects that are never contacted."""
+    """(n,) the freshness of each object without contacts."""
     if plan.aim.boundary == "periodic":
         return np.zeros(len(plan.objects))
     return objectives.freshness(plan.objects.rates, np.ones(len(plan.objects)))
 
 
 def _changes(plan: ContactPlan) -> list[str]:
-    """The objects whose weighted objective differs most from that under a uniform plan."""
+    """Tables of the objects whose weighted objective differs most from that of a uniform plan."""
     objects, aim = plan.objects, plan.aim
-    uniform = rival("uniform", plan)
+    uniform = baseline_plan("uniform", plan)
     own, other = plan.values(aim.objective), uniform.values(aim.objective)
     with np.errstate(invalid="ignore"):
         gains = objects.weights * (own - other if OBJECTIVES[aim.objective].greatest else other - own)
@@ -206,7 +209,7 @@ def _number(value: float) -> str:
 
 
 def _value(plan: ContactPlan, row: int, value: float) -> str:
-    """Return the value of the objective for an object; of delays, the mean delay of one update."""
+    """Format the value of the objective for an object; for delay, the mean delay of one update."""
     match plan.aim.objective:
         case "freshness":
             return f"{value:.4g}"
@@ -217,7 +220,7 @@ def _value(plan: ContactPlan, row: int, value: float) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> list[str]:
-    """The first so many columns to the left, the others to the right."""
+    """Align a table: the first `words` columns to the left, the others to the right."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     return list(_aligned([head, *rows], widths, words))
 

@@ -1,8 +1,8 @@
-"""The objects of a plan as learnt from a trace of updates: rates, laws of the intervals, and the hours of the day.
+"""The objects of a plan estimated from a trace of updates: rates, laws of the intervals, and hours of the day.
 
-An object is taken to be observed from its first update on, as a feed is from its oldest item, and up to the end of the
-trace. Its rate is the posterior mean under what is believed of all objects together (a Gamma prior fitted to them), so
-that an object with a single update has a rate too.
+An object is taken to be observed from its first update (as a feed from its oldest item) to the end of the trace. Its
+rate is the posterior mean under a Gamma prior fitted to all objects, so that an object with a single update has a rate
+too.
 """
 
 from collections.abc import Sequence
@@ -16,19 +16,19 @@ from bestbefore.policies.models.renewal.laws import Empirical, Poisson, RenewalL
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.objects import PlannedObjects
-from bestbefore.replay.sweeps.watching import Bar, no_bar
+from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.traces.columns.columns import Updates
 
 MOST_MEMBERS = 2000
-"""Objects, evenly among all, to which the prior is fitted."""
+"""The most objects to which the prior is fitted, selected evenly."""
 LEAST_UPDATES = 3
-"""From so many on there are two intervals, to which a law can be fitted."""
+"""The least number of updates, with two intervals between them, to which a law is fitted."""
 
 
 def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_bar) -> PlannedObjects:
-    """The objects of a trace with one update or more, all of the weight 1; with laws if that is asked for.
+    """Estimate the objects of a trace with one update or more, all with the weight 1; with laws if `with_laws`.
 
-    Raises ValueError if no object has two updates, or the name of one contains NUL.
+    Raises ValueError if no object has two updates, or a name contains NUL.
     """
     order = updates.object_ids.argsort(kind="stable")
     times_s = updates.times_s[order]
@@ -56,7 +56,7 @@ def learnt(updates: Updates, period_s: float, *, with_laws: bool, bar: Bar = no_
 
 
 def _rates_per_hour(known: np.ndarray, observed_h: FloatArray) -> FloatArray:
-    """(n,) from the updates after the first, and the hours since it."""
+    """(n,) the rates, from the number of updates after the first one and the hours since the first one."""
     if not known.any():
         raise ValueError("no object has two updates, expected some that show how often objects change")
     seen_again = np.flatnonzero(observed_h > 0.0)
@@ -70,7 +70,7 @@ def _rates_per_hour(known: np.ndarray, observed_h: FloatArray) -> FloatArray:
 def _laws(
     histories: Sequence[FloatArray], end_s: float, period_s: float, bar: Bar
 ) -> tuple[dict[int, RenewalLaw], FloatArray]:
-    """Return by row the law that fits best, unless it is Poisson, and its distance from the intervals."""
+    """Return the best fitting laws by row, without Poisson, and (n,) the Anderson-Darling statistics."""
     laws: dict[int, RenewalLaw] = {}
     misfit = np.full(len(histories), np.nan)
     rows = [row for row, times_s in enumerate(histories) if times_s.size >= LEAST_UPDATES]
@@ -80,7 +80,7 @@ def _laws(
             fit = fit_best(intervals, open_)
             misfit[row] = fit.anderson_darling
             if isinstance(fit.law, Empirical) and open_ > float(intervals.max()):
-                # Longer than any before: the interval that has not ended shows that the object changes less often now.
+                # The open interval is longer than all before, so the object changes less often now.
                 laws[row] = Empirical.of(np.append(intervals, open_))
             elif not isinstance(fit.law, Poisson):
                 laws[row] = fit.law

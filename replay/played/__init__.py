@@ -1,5 +1,5 @@
-"""The environment of the addon in a replay: an origin that plays the updates, a client, a store of its own.
+"""The environment of the addon in a replay: an origin, a client connection and a store.
 
-`origin` says what the objects of a trace are at each moment, `proxy` answers requests by the code that runs live, and
-`store` is real, but must never be away.
+`origin` returns the version that each object of a trace has at the current time, `proxy` sends requests through the
+live code, and `store` is an embedded store, whose failure ends the replay.
 """

@@ -1,10 +1,10 @@
-"""The error of a replay through the addon, which the command line shows as one line."""
+"""The error of a replay through the addon."""
 
 import click
 
 
 class PlayError(click.ClickException):
-    """The addon did not do what is counted, or did it without its store: nothing is counted. The message says why."""
+    """The addon stored no copy, answered with an error, or lost its store; the replay is stopped without counts."""
 
     def format_message(self) -> str:
         return f"--through addon: {self.message}"

@@ -1,4 +1,4 @@
-"""The origin of a replay: the objects of a trace as URLs, which change when the trace says so."""
+"""The origin of a replay: the objects of a trace as resources that change at the times of the trace."""
 
 import bisect
 from collections.abc import AsyncGenerator
@@ -17,14 +17,14 @@ class TraceObjects:
     """The objects of a trace as URLs: one host for each group, one path for each object."""
 
     def __init__(self, truth: CompleteHistories) -> None:
-        """`truth`: all objects, and when they change."""
+        """Give a URL to each object of `truth`, the complete histories."""
         groups: dict[str, int] = {}
         self.urls: dict[str, str] = {}
-        """By name."""
+        """The URL of each object by its name."""
         self._times_s: dict[str, list[float]] = {}
         for number, (name, history) in enumerate(truth.histories.items()):
             group = groups.setdefault(truth.grouping.group_of(name), len(groups))
-            # Under a suffix that no list knows each name is a registrable domain, which is the default group.
+            # `.test` is not on the public suffix list, so each name below it is a registrable domain: a default group.
             url = f"http://group{group}.test/{number}"
             self.urls[name] = url
             self._times_s[url] = history.times_s.tolist()
@@ -34,15 +34,15 @@ class TraceObjects:
         return self._times_s[url][: self.version(url, t)]
 
     def version(self, url: str, t: float) -> int:
-        """Return how many updates the object has had at t."""
+        """The version of the object at t: the number of its updates up to t."""
         return bisect.bisect_right(self._times_s[url], t)
 
 
 class PlayedOrigin:
-    """Answers with what each object is at the clock's moment: its content is the number of its version."""
+    """Answers with the version number of an object at the time of the clock as content and entity tag."""
 
     def __init__(self, objects: TraceObjects, clock: Clock, *, tells_times: bool) -> None:
-        """`tells_times`: whether answers bear Last-Modified, the time of the latest update in whole seconds."""
+        """Take the objects; `tells_times`: whether responses have a Last-Modified, in whole seconds."""
         self._objects = objects
         self._clock = clock
         self._tells_times = tells_times
@@ -55,7 +55,7 @@ class PlayedOrigin:
         interim: Interim = no_interim,  # noqa: ARG002
         upload: Upload | None = None,  # noqa: ARG002
     ) -> Fetched:
-        """Fetch as `addon.proxy.origin.client.Origin.fetch` does, at once and without network."""
+        """Answer as `addon.proxy.origin.client.Origin.fetch`, without network and delay."""
         now_s = self._clock.now()
         updates_s = self._objects.updates_s(request.target.url, now_s)
         tag = etag(len(updates_s))

@@ -1,4 +1,4 @@
-"""The proxy in a replay: bytes in, bytes out, through mitmproxy's HTTP layer and the exchanges that run live."""
+"""The proxy in a replay: a client connection through mitmproxy's HTTP layer and the live exchanges, in memory."""
 
 import asyncio
 import re
@@ -31,8 +31,8 @@ _STATUS = re.compile(
 )
 
 
-class Met(Enum):
-    """The outcome of a played request."""
+class RequestOutcome(Enum):
+    """The outcome of a replayed request."""
 
     MISS = "there was no copy"
     HIT = "a copy was served without contact"
@@ -42,14 +42,14 @@ class Met(Enum):
 
 @dataclass(frozen=True, slots=True)
 class PlayedAnswer:
-    """An answer, as the client has it."""
+    """The response to a replayed request as the client receives it."""
 
-    met: Met
+    outcome: RequestOutcome
     content: bytes
 
 
 class ReplayGateway:
-    """A gateway, as in `gateway.Gateway`: the live exchanges, with the cache of the present client."""
+    """A gateway (`gateway.Gateway`) to the live exchanges, with the cache partition of the current client."""
 
     uses_hooks = False
 
@@ -59,27 +59,27 @@ class ReplayGateway:
         self._clock = clock
 
     def handles(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:  # noqa: ARG002
-        """Return true: all requests of a trace are taken."""
+        """Return true: the cache handles all requests of a trace."""
         return True
 
     def decide(self, request: Request, client: Client) -> Answer | Pending:
-        """Decide at once as `Exchanges.decide` does."""
+        """Decide as `Exchanges.decide`, in the partition of the current client."""
         return self._exchanges.decide(replace(request, partition=self.partition), client)
 
     async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
-        """Answer as `Exchanges.answer` does."""
+        """Answer as `Exchanges.answer`."""
         return await self._exchanges.answer(pending, interim, upload)
 
     def refusal(self, request: Request, client: Client) -> Answer | None:  # noqa: ARG002
-        """A trace has no requests that could be read in two ways."""
+        """Return None: a trace has no ambiguous requests, which would be refused."""
         return None
 
     def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
-        """The error that answers a request without a target; a trace has none."""
+        """Return an error response; a trace has no requests that need one."""
         return self._exchanges.refused(request, client, status, detail)
 
     def disconnect(self, client: Client) -> None:
-        """The client sends each request at once."""
+        """Do nothing: the client sends complete requests."""
 
     @property
     def limits(self) -> TimeLimits:
@@ -87,13 +87,13 @@ class ReplayGateway:
         return DEFAULT_LIMITS
 
     async def drained(self, client: Client) -> None:
-        """Nothing is kept waiting here."""
+        """Do nothing: all data are sent at once."""
 
     def set_reading(self, connection: Connection, client: Client, *, on: bool) -> None:
-        """The client sends one request at a time."""
+        """Do nothing: the client sends one request at a time."""
 
     def share_bytes(self) -> int:
-        """Return the bound for one connection; there is only one."""
+        """Return the whole bound of buffered bytes, as there is one connection."""
         return bounds.WAITING_BYTES
 
     def now(self) -> float:
@@ -101,12 +101,12 @@ class ReplayGateway:
         return self._clock.now()
 
 
-class Wire:
-    """A client's connection to the proxy."""
+class PlayedClient:
+    """A client connection to the proxy, in memory."""
 
     def __init__(self, exchanges: Exchanges, clock: Clock) -> None:
         settings = options.Options()
-        settings.add_option("validate_inbound_headers", bool, True, "As mitmproxy's proxy server declares it.")  # noqa: FBT003
+        settings.add_option("validate_inbound_headers", bool, True, "As in mitmproxy's proxy server.")  # noqa: FBT003
         client = Client(
             peername=("127.0.0.1", 1),
             sockname=("127.0.0.1", 2),
@@ -119,10 +119,10 @@ class Wire:
         self._layer = CachingHttpLayer(Context(client, settings), HTTPMode.regular, self._gateway)
         list(self._layer.handle_event(events.Start()))
 
-    async def ask(self, url: str, partition: str, *, reload: bool = False) -> PlayedAnswer:
-        """The answer to a GET of this URL from the copies of a partition; with `reload`, as the origin confirms it.
+    async def get(self, url: str, partition: str, *, reload: bool = False) -> PlayedAnswer:
+        """Send a GET for this URL in a cache partition; with `reload`, with `Cache-Control: no-cache`.
 
-        Raises PlayError if the answer is an error or was not stored.
+        Raises PlayError if the response is an error or was not stored.
         """
         self._gateway.partition = partition
         host = url.split("/", 3)[2]
@@ -135,13 +135,13 @@ class Wire:
             why = next((line for line in lines if line.lower().startswith("cache-status")), "no Cache-Status")
             raise PlayError(f"the proxy keeps no copy of {url}: {lines[0].strip()}, {why}")
         if found["hit"]:
-            return PlayedAnswer(Met.HIT, content)
+            return PlayedAnswer(RequestOutcome.HIT, content)
         if found["fwd"] == b"uri-miss":
-            return PlayedAnswer(Met.MISS, content)
-        return PlayedAnswer(Met.UNCHANGED if found["status"] == b"304" else Met.CHANGED, content)
+            return PlayedAnswer(RequestOutcome.MISS, content)
+        return PlayedAnswer(RequestOutcome.UNCHANGED if found["status"] == b"304" else RequestOutcome.CHANGED, content)
 
     async def _sent(self, message: bytes) -> bytes:
-        await asyncio.sleep(0)  # hits alone would never let the store write, nor see Ctrl-C
+        await asyncio.sleep(0)  # a series of hits awaits nothing, and would block the store's writer and Ctrl-C
         answer = b""
         pending: list[events.Event] = [events.DataReceived(self._client, message)]
         while pending:

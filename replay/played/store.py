@@ -1,6 +1,6 @@
-"""The store of a replay: an embedded one of its own, with which the replay stands and falls.
+"""The store of a replay: a temporary embedded store, whose failure ends the replay.
 
-Live, the proxy goes on without its store where that is away. A replay is to show what the proxy does with it.
+The live proxy goes on while its store is down; the counts of a replay must include the store's effect.
 """
 
 import logging
@@ -19,18 +19,18 @@ from bestbefore.addon.store.store import Store
 from bestbefore.replay.played.errors import PlayError
 
 PATIENCE_S = 120.0
-"""How long the server may take to answer, on a busy machine too. Only the replay waits for it."""
+"""The time limit of a server reply, long enough for a busy machine."""
 UNBOUNDED_BYTES = 1 << 60
-"""Nothing leaves the caches of a replay."""
+"""The size limit of the caches, so that nothing is evicted."""
 UNBOUNDED_S = 1e10
-"""Nor is anything forgotten: when, would depend on how long the replay takes."""
-WAITING_AT_MOST = 10_000
-"""How many observations or copies may wait to be written: far fewer than those that a proxy refuses to keep."""
+"""The retention times, so that nothing is forgotten: these times are real ones, not those of the trace."""
+MOST_PENDING = 10_000
+"""The most observations or copies that may be pending, far below the number at which the proxy drops them."""
 
 
 @asynccontextmanager
-async def own_store(clock: ManualClock) -> AsyncGenerator[Store]:
-    """A store that is gone afterwards, with its files. Raises PlayError if it does not start."""
+async def temporary_store(clock: ManualClock) -> AsyncGenerator[Store]:
+    """Start a store and remove it with its files at the end. Raises PlayError if it does not start."""
     with tempfile.TemporaryDirectory(prefix="bestbefore-") as folder, _quiet(log):
         try:
             store = await open_store(
@@ -43,7 +43,7 @@ async def own_store(clock: ManualClock) -> AsyncGenerator[Store]:
                 hot_max=UNBOUNDED_BYTES,
                 keep_s=UNBOUNDED_S,
                 forget_after_s=UNBOUNDED_S,
-                join=True,  # no other process is there; but a command waits longer than a proxy for its server to start
+                join=True,  # a client of the store waits longer for the server to start than the proxy does
                 patience_s=PATIENCE_S,
             )
         except StoreUnusableError as error:
@@ -56,7 +56,7 @@ async def own_store(clock: ManualClock) -> AsyncGenerator[Store]:
 
 @contextmanager
 def _quiet(logger: logging.Logger) -> Iterator[None]:
-    """Silence the warnings of the store: what a proxy survives is the end of a replay, reported in one line."""
+    """Silence the warnings of the store, since its failure ends the replay with an error anyway."""
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
@@ -65,25 +65,25 @@ def _quiet(logger: logging.Logger) -> Iterator[None]:
         logger.setLevel(level)
 
 
-async def keep_up(store: Store) -> None:
-    """Let the store write, if it has fallen far behind. Raises PlayError if it has failed at any time."""
+async def flush_if_behind(store: Store) -> None:
+    """Wait for the store to write if many entries are pending. Raises PlayError if it has failed at any time."""
     status = store.status()
-    _refuse_absence(status)
-    if max(status.pending_observations, status.pending_copies) > WAITING_AT_MOST:
-        await written(store)
+    _require_up(status)
+    if max(status.pending_observations, status.pending_copies) > MOST_PENDING:
+        await flush_all(store)
 
 
-async def written(store: Store) -> None:
-    """Let the store write everything. Raises PlayError if it cannot, or has failed before."""
+async def flush_all(store: Store) -> None:
+    """Wait for the store to write all entries. Raises PlayError if it cannot, or has failed at any time."""
     done = await store.flush()
     status = store.status()
-    _refuse_absence(status)
+    _require_up(status)
     if not done:
         conditions = ", ".join(sorted(status.conditions))
         raise PlayError(f"the store cannot be written to ({conditions}): the replay is stopped")
 
 
-def _refuse_absence(status: Status) -> None:
-    """Refuse a store that was down, however briefly: the last entries may be lost."""
+def _require_up(status: Status) -> None:
+    """Raise PlayError if the store was ever down, as entries may have been lost."""
     if status.last_error:
         raise PlayError(f"the store did not answer ({status.last_error}): the replay is stopped")

@@ -1,1 +1,1 @@
-"""The report of a replay: `html` is the page, `chart` its picture, `tables` the numbers as CSV and JSON."""
+"""The report of a replay: `html` makes the page, `chart` its chart, and `count_files` the counts as CSV and JSON."""

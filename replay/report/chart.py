@@ -8,18 +8,18 @@ from bestbefore.addon.charts import elements
 from bestbefore.addon.charts.axes import Axis
 from bestbefore.addon.charts.elements import text_at
 from bestbefore.addon.charts.labels import Labels
+from bestbefore.replay.report.formatting import number, percent, words
 from bestbefore.replay.report.series import Series, value_shown
-from bestbefore.replay.report.words import number, percent, words
 from bestbefore.replay.sweeps.sweep import Result
 
 STAR = "M0,-8L1.9,-2.6L7.6,-2.5L3,1L4.7,6.5L0,3.2L-4.7,6.5L-3,1L-7.6,-2.5L-1.9,-2.6z"
 BOUND = "oracle"
-"""The policy whose point no other can be better than."""
+"""The policy whose point bounds those of all others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart of the count `y` against the count `x`, both perhaps as shares of `whole` too."""
+    """A chart of the count `y` against the count `x`, with a second scale in shares of the count `whole` if given."""
 
     series: Sequence[Series]
     x: str
@@ -28,17 +28,17 @@ class Chart:
 
 
 def marker(place: int, name: str) -> str:
-    """The path of the marker of a series, around (0, 0)."""
+    """The SVG path of the marker of a series, centred at (0, 0)."""
     return STAR if name == BOUND else elements.marker(place)
 
 
 def colour(place: int, name: str) -> str:
-    """The class that gives a series its colour."""
+    """The CSS class that gives a series its colour."""
     return "bound" if name == BOUND else elements.colour(place)
 
 
 def svg(chart: Chart, width: float, height: float, font: float, css_class: str) -> str:
-    """The chart on a canvas of this size, its text `font` pixels high."""
+    """The chart as SVG on a canvas of this size in pixels, with text `font` pixels high."""
     return "".join(_Drawing(chart, width, height, font).elements(css_class))
 
 
@@ -81,7 +81,7 @@ class _Drawing:
         return self.x_axis.at(result.counts[self.chart.x]), self.y_axis.at(result.counts[self.chart.y])
 
     def _shares(self) -> Iterator[str]:
-        """The same axes in per cent of the whole, above and on the right."""
+        """Yield the scales in percent of the whole, at the top and on the right."""
         yield '<g class="shares">'
         for value in self.x_axis.ticks(self.x_ticks, self.whole / 100):
             x = self.x_axis.at(value)
@@ -120,7 +120,7 @@ class _Drawing:
 
 
 def tooltip(result: Result, whole: str | None) -> str:
-    """The policy and its counts, a line each."""
+    """The tooltip of a point: its policy and counts, a line each."""
     total = result.counts[whole] if whole else 0.0
     lines = [result.point.spec]
     for name, count in result.counts.items():
@@ -130,7 +130,7 @@ def tooltip(result: Result, whole: str | None) -> str:
 
 
 def _labels(series: Series) -> Iterator[tuple[Result, Sequence[str]]]:
-    """The results that have a label, and what it may be: the first for which there is room."""
+    """Yield the results with a label, and its alternative texts, of which the first one that fits is drawn."""
     if not series.results:
         return
     first, last = series.results[0], series.results[-1]

@@ -10,25 +10,25 @@ from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.spec import Value
 from bestbefore.replay.recommend import LEAST_CACHED, LEAST_CHANGES, Choice, Recommendation, is_host, stale_rate
-from bestbefore.replay.report.words import percent
+from bestbefore.replay.report.formatting import percent
 from bestbefore.replay.simulate.counts import Counts
 
 WRITTEN = "# Written by bestbefore recommend."
-"""A line by which a file is known again."""
+"""The line by which a generated file is recognised."""
 NAMED = 5
-"""So many of the domains that have no rule are named."""
+"""The most domains without a rule that are named."""
 WIDTH = 100
-"""Of comments and other sentences, in letters."""
+"""The line width of comments and sentences, in characters."""
 AT_BEST = "at best (oracle)"
 
 
 def toml(recommendation: Recommendation, facts: Sequence[str]) -> str:
-    """The file. `facts` are lines on what was replayed."""
+    """The configuration file; `facts` are lines that describe the replay."""
     return "\n".join(_lines(recommendation, facts)) + "\n"
 
 
 def summary(recommendation: Recommendation) -> Iterator[str]:
-    """Yield what is chosen for each domain, and the results, in lines for people."""
+    """Yield the lines of a table of the choices for all domains with their results."""
     choices = {**recommendation.domains, "[default]": recommendation.default}
     rows = [("domain", "policy", "cached", "stale", "validations", "then: cached", "stale", "validations", "at best")]
     for domain, choice in choices.items():
@@ -68,7 +68,7 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
     yield from (line for text in _without_rule(found.others) for line in _comment(text))
     yield from _lines_of(found.default, found)
     yield from _settings(found.default.point.policy.name, found.default.point.written)
-    # A rule inherits these from [default], and was not replayed with them.
+    # A domain rule would inherit these keys of [default], with which it was not replayed.
     inherited = {key: LIVE_DEFAULTS[key] for key in found.default.point.written if key in LIVE_DEFAULTS}
     for domain, choice in found.domains.items():
         yield ""
@@ -79,7 +79,7 @@ def _lines(found: Recommendation, facts: Sequence[str]) -> Iterator[str]:
 
 
 def _compared(found: Recommendation) -> Iterator[str]:
-    """Yield the results in the second part of the file, of no file, and of an oracle."""
+    """Yield the results in the second part with this file, without a file, and of the oracle."""
     for who, counts in (
         ("with this file", found.followed),
         (f"without ({DEFAULT_POLICY})", found.unconfigured),
@@ -100,7 +100,7 @@ def unfounded(found: Recommendation) -> str:
 
 
 def _without_rule(domains: Sequence[str]) -> Iterator[str]:
-    """Yield which domains have no rule of their own, and why, if there are any."""
+    """Yield a sentence on the domains without their own rule, and the reason, if there are any."""
     if domains:
         named = ", ".join(map(_domain_shown, domains[:NAMED]))
         more = f" and {len(domains) - NAMED:,} more" if len(domains) > NAMED else ""
@@ -143,7 +143,7 @@ def _settings(policy: str, parameters: Mapping[str, Value]) -> Iterator[str]:
 
 
 def _toml_value(key: str, value: Value) -> str:
-    """A parameter as the configuration has it, from the text of a SPEC or from a value."""
+    """Return a parameter, text of a SPEC or a value, as TOML."""
     if key == "fallback":
         rules = value.split("+") if isinstance(value, str) else value
         return json.dumps([] if rules == ["none"] else rules)

@@ -1,4 +1,4 @@
-"""The counts of a replay as CSV and JSON, from rows as `bestbefore replay --json` prints them."""
+"""The counts of a replay as CSV and JSON, from the rows of `bestbefore replay --json`."""
 
 import csv
 import io
@@ -6,16 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 
 Row = Mapping[str, object]
-"""`policy`, `params` (a mapping), what else says what was counted, and counts."""
+"""`policy`, `params` (a mapping), the conditions, and the counts."""
 
 
 def json_text(rows: Sequence[Row]) -> str:
-    """An array of the rows, one a line."""
+    """A JSON array with one row a line."""
     return "[\n" + ",\n".join(map(json.dumps, rows)) + "\n]\n"
 
 
 def csv_text(rows: Sequence[Row]) -> str:
-    """A table with a header. Each parameter that any of the policies has is a column, empty for the others."""
+    """A CSV table with a header. Each parameter of any policy is a column, empty for policies without it."""
     flat = [_flat(row) for row in rows]
     keys = [key for row in rows for key in _params(row)]
     rest = [key for row in rows for key in row if key not in {"policy", "params"}]

@@ -1,4 +1,4 @@
-"""The facts of a replay, in words."""
+"""The description of a replay for its report: trace, caches, histories and groups."""
 
 from collections.abc import Mapping
 
@@ -24,7 +24,7 @@ GROUPS = {
 
 
 def facts(scenario: Scenario) -> Mapping[str, str]:
-    """Return the facts of a replay: its trace and how it was replayed, by name."""
+    """Return the description of a replay of requests, as texts by name."""
     updates, requests = scenario.updates, scenario.requests
     asked = _distinct(requests.object_ids, requests.objects)
     clients = _distinct(requests.client_ids, requests.clients)
@@ -40,7 +40,7 @@ def facts(scenario: Scenario) -> Mapping[str, str]:
 
 
 def refresh_facts(scenario: RefreshScenario, min_interval_s: float) -> Mapping[str, str]:
-    """The same of what is refreshed without requests."""
+    """Return the description of a replay of refreshes, as texts by name."""
     return {
         "updates": f"{scenario.updates:,} of {counted(len(scenario.first_s), 'object')}, each after its first refresh",
         "refreshes": f"when the policy says, at least {min_interval_s:g} s apart",

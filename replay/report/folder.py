@@ -1,17 +1,17 @@
-"""The folder that a replay leaves: the report, and the same counts as CSV and JSON."""
+"""The output folder of a replay: the report, and its counts as CSV and JSON."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bestbefore.replay.report.count_files import Row, csv_text, json_text
+from bestbefore.replay.report.formatting import words
 from bestbefore.replay.report.html import NO_PARTS, Parts, page
 from bestbefore.replay.report.measure import Measure
-from bestbefore.replay.report.words import words
 from bestbefore.replay.sweeps.sweep import Result
 from bestbefore.replay.whole_file import whole_file
 
 FINISHED = "finished.jsonl"
-"""The finished points, from which the same replay goes on if it was ended early."""
+"""The file of finished points, from which an interrupted replay is resumed."""
 
 
 def write_report(
@@ -22,9 +22,9 @@ def write_report(
     measure: Measure,
     parts: Parts = NO_PARTS,
 ) -> None:
-    """Write counts.csv, counts.json and report.html, each whole or not at all. Raises OSError.
+    """Write counts.csv, counts.json and report.html, each atomically. Raises OSError.
 
-    Results without the counts of the measure are only named in the report, and there is none if none of them has both.
+    Results without both counts of the measure are only named in the report; if none has both, no report is written.
     """
     texts = {"counts.csv": csv_text(rows), "counts.json": json_text(rows)}
     measured = [result for result in results if {measure.x, measure.y} <= result.counts.keys()]

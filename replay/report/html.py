@@ -1,4 +1,4 @@
-"""The report of a replay as one page of HTML that needs nothing else."""
+"""The report of a replay as one self-contained HTML page."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -7,14 +7,14 @@ from string import Template
 
 from bestbefore.addon.charts.elements import legend_key
 from bestbefore.replay.report.chart import BOUND, Chart, colour, marker, svg
+from bestbefore.replay.report.formatting import number, words
 from bestbefore.replay.report.html_tables import cheapest_table, parts_table, points_table
 from bestbefore.replay.report.measure import REQUESTS, Measure
 from bestbefore.replay.report.series import Series, series_of
-from bestbefore.replay.report.words import number, words
 from bestbefore.replay.sweeps.sweep import Result
 
 type Parts = Mapping[str, Sequence[tuple[str, Result]]]
-"""By what the trace is parted, such as domains: the results of each part, which comes first."""
+"""For each breakdown, such as `domain`, pairs of a part and its result."""
 
 NO_PARTS: Parts = {}
 _PAGE = Template((Path(__file__).parent / "page.html").read_text(encoding="utf-8"))
@@ -38,10 +38,7 @@ WORDS: Mapping[str, str] = {
 def page(
     results: Sequence[Result], facts: Mapping[str, str], measure: Measure = REQUESTS, parts: Parts = NO_PARTS
 ) -> str:
-    """Return the report as an HTML page.
-
-    `facts` are what was replayed, how, when and by which command: in the order in which they are shown.
-    """
+    """Return the report as an HTML page; `facts` describe the trace, the replay and the command, in this order."""
     series = series_of(results, measure.x, measure.y)
     chart = Chart(series, measure.x, measure.y, measure.whole)
     drawings = (svg(chart, 960, 560, 14, "wide"), svg(chart, 420, 460, 13, "narrow"))
@@ -85,7 +82,7 @@ def _legend(series: Sequence[Series]) -> Iterator[str]:
 
 
 def _the_same(results: Sequence[Result]) -> dict[str, float]:
-    """The counts in which all results agree, if there are several."""
+    """The counts that are equal in all results, if there are several results."""
     first, *others = (result.counts for result in results)
     return {name: n for name, n in first.items() if others and all(other[name] == n for other in others)}
 

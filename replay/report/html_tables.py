@@ -5,17 +5,17 @@ from html import escape
 
 from bestbefore.replay.report.chart import BOUND
 from bestbefore.replay.report.cheapest import cheapest
+from bestbefore.replay.report.formatting import number, percent, words
 from bestbefore.replay.report.frontier import on_frontier
 from bestbefore.replay.report.measure import Measure
-from bestbefore.replay.report.words import number, percent, words
 from bestbefore.replay.sweeps.sweep import Result
 
 MOST_LINES = 1_000
-"""Of a table of parts."""
+"""The most lines of a table of parts."""
 
 
 def cheapest_table(results: Sequence[Result], measure: Measure) -> Iterator[str]:
-    """Yield a table, with its heading, of the cheapest results; nothing where there are no shares."""
+    """Yield a table, with its heading, of the cheapest results; nothing for a measure without shares."""
     rivals = [result for result in results if result.point.policy.name != BOUND]
     if measure.whole is None or not rivals:
         return
@@ -40,7 +40,7 @@ def cheapest_table(results: Sequence[Result], measure: Measure) -> Iterator[str]
 
 
 def points_table(results: Sequence[Result], names: Sequence[str], measure: Measure) -> Iterator[str]:
-    """Yield a table of these counts of all results. Those on the frontier are marked; the oracle is left out of it."""
+    """Yield a table of these counts of all results; those on the frontier of all policies but the oracle are marked."""
     rivals = [result for result in results if result.point.policy.name != BOUND]
     best = on_frontier([(result.counts[measure.x], result.counts[measure.y]) for result in rivals])
     marked = {result.point for result, is_best in zip(rivals, best, strict=True) if is_best}
@@ -56,16 +56,13 @@ def points_table(results: Sequence[Result], names: Sequence[str], measure: Measu
 
 
 def parts_table(key: str, lines: Sequence[tuple[str, Result]], measure: Measure) -> Iterator[str]:
-    """Yield a table, with its heading, of the counts of each part of the trace.
-
-    Only their number where they are too many.
-    """
+    """Yield a table, with its heading, of the counts of each part of the trace, or their number if there are many."""
     yield f"<h2>By {escape(key)}</h2>"
     if len(lines) > MOST_LINES:
         yield f'<p class="lead">{len(lines):,} lines, one for each {escape(key)} and policy: in counts.csv.</p>'
         return
     names = list(dict.fromkeys(name for _, result in lines for name in result.counts))
-    if measure.whole in names:  # what stands before it is no share of it
+    if measure.whole in names:  # counts before it are not shares of it
         names = names[names.index(measure.whole) :]
     heads = "".join(f"<th>{escape(words(name))}</th>" for name in names)
     yield '<div class="scroll"><table>'
@@ -83,6 +80,6 @@ def parts_table(key: str, lines: Sequence[tuple[str, Result]], measure: Measure)
 
 
 def _cell(count: float, whole: float) -> str:
-    """A count, and which share of the whole that is, unless this is 0."""
+    """A table cell with a count, and its share of the whole unless the whole is 0."""
     share = f"<i>{count / whole:.1%}</i>" if whole else ""
     return f'<td data-value="{count!r}">{number(count)}{share}</td>'

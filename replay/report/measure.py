@@ -1,16 +1,16 @@
-"""The measures that policies are compared by."""
+"""The measures by which policies are compared."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """The counts that are compared: of both, less is better."""
+    """The names of two counts to compare; smaller is better for both."""
 
     x: str = "validations"
     y: str = "stale_hits"
     whole: str | None = "cached"
-    """The count of which others are a share."""
+    """The name of the count of which the others are shares; None if they are not."""
 
 
 REQUESTS = Measure()

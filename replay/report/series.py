@@ -1,4 +1,4 @@
-"""The series of a chart: which results of a replay are one curve."""
+"""The series of a chart: the results of one policy that form a curve."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -14,16 +14,16 @@ class Series:
     """The results of one policy."""
 
     name: str
-    """The policy, with what its SPEC says beside the parameter that differs."""
+    """The SPEC of the policy without the parameter that differs."""
     results: Sequence[Result]
-    """In the order in which they are joined by a line."""
+    """The results that a line joins, in this order."""
     beside: Sequence[Result] = ()
-    """Those that no line goes through."""
+    """The results that are not on the line."""
     key: str | None = None
-    """The parameter in which they differ; None if there is none, or more than one."""
+    """The parameter in which the results differ; None if there is none, or more than one."""
 
     def range_shown(self) -> str:
-        """The parameter in which they differ and its values from first to last; empty if there is none."""
+        """The parameter in which the results differ with its first and last value; empty if there is none."""
         if self.key is None or not self.results:
             return ""
         first, last = (value_shown(self.results[end], self.key) for end in (0, -1))
@@ -31,16 +31,14 @@ class Series:
 
     @property
     def full_name(self) -> str:
-        """The name, with that range."""
+        """The name with the range of the parameter."""
         return ", ".join(filter(None, (self.name, self.range_shown())))
 
 
 def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
-    """Return the series of results.
+    """Return the series of the results: one for each policy name, or for each sweep if several parameters differ.
 
-    One for each name of a policy if its results differ in one parameter at most, else one for each SPEC.
-
-    The line of a SPEC with several ranges joins those results that none other of the SPEC beats in the counts x and y.
+    The line of a sweep with several ranges joins its results on the frontier of the counts x and y.
     """
     by_name: dict[str, list[Result]] = {}
     for result in results:
@@ -60,13 +58,13 @@ def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
 
 
 def value_shown(result: Result, key: str) -> str:
-    """The value of a parameter as the SPEC has it or would have it."""
+    """The value of a parameter as text, as in the SPEC if that names it."""
     policy = result.point.policy
     return result.point.written.get(key) or value_text(policy.name, key, params(policy)[key])
 
 
 def _differing(results: Sequence[Result]) -> list[str]:
-    """The parameters that are not the same in all."""
+    """The parameters that are not equal in all results."""
     all_params = [params(result.point.policy) for result in results]
     keys = dict.fromkeys(key for one in all_params for key in one)
     return [key for key in keys if any(one.get(key) != all_params[0].get(key) for one in all_params)]

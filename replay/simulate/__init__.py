@@ -1,1 +1,1 @@
-"""A trace through policies: the engines, from the readable one to the proxy's own code."""
+"""The simulation of a trace under policies: scenarios, what policies know, the engines, and the counts."""

@@ -1,4 +1,4 @@
-"""Counting parts of a trace apart: by the domains of objects, or by what a file says of each object."""
+"""Breakdowns of counts: by the domains of objects, or by labels of objects from a file."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from bestbefore.replay.domains import domain_of
 
 DOMAIN = "domain"
 NO_LABEL = ""
-"""The part of objects of which the file says nothing."""
+"""The label of objects that the file does not name."""
 
 
 class Counted(Protocol):
@@ -16,16 +16,16 @@ class Counted(Protocol):
 
     @classmethod
     def total(cls, parts: Iterable[Self]) -> Self:
-        """The counts of several objects together."""
+        """The sum of the counts of several objects."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """A breakdown: to which part each object belongs."""
+    """A breakdown of a trace into parts, by object."""
 
     key: str
-    """What the parts are: the name under which each is reported."""
+    """The kind of the parts, such as `domain`: the column under which a part is reported."""
     parts: Mapping[str, str]
     """The part of each object."""
 
@@ -40,7 +40,7 @@ class Breakdown:
         return cls(column, {object_: labels.get(object_, NO_LABEL) for object_ in objects})
 
     def count[C: Counted](self, counts: Mapping[str, C]) -> dict[str, C]:
-        """The counts of each part from those of each object; the parts by name."""
+        """Sum the counts of objects to the counts of parts, ordered by the names of the parts."""
         members: dict[str, list[C]] = {}
         for object_, counted in counts.items():
             members.setdefault(self.parts[object_], []).append(counted)

@@ -1,4 +1,4 @@
-"""Complete histories: at each contact, policies know all updates up to that moment."""
+"""Complete histories: at each decision policies know all updates up to that moment."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ class Grouping(StrEnum):
 
     ALL = "all"
     PREFIX = "prefix"
-    """Those whose names have the same part before the first `/`; without one, the whole name is the part."""
+    """Objects with the same part of the name before the first `/`, or with the same name if there is no `/`."""
 
     DOMAIN = "domain"
-    """Those whose hosts have the same registrable domain, as live."""
+    """Objects whose hosts have the same registrable domain, as in the live proxy."""
 
     def group_of(self, object_: str) -> str:
         """The name of the group of an object."""
@@ -39,7 +39,7 @@ class Grouping(StrEnum):
 class CompleteHistories:
     """The history of each object and of each group, over the whole trace.
 
-    They reach beyond the moment of any decision; policies look only at what lies before it.
+    They extend beyond the moment of a decision; policies read only what lies before it.
     """
 
     histories: Mapping[str, History]
@@ -70,16 +70,16 @@ class CompleteHistories:
         return cls(histories, groups, grouping)
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:  # noqa: ARG002
-        """Return what is known, as `HistorySource.contact` does. No contact is needed to know."""
+        """Return the complete history and group, whatever contacts there were; see `HistorySource.contact`."""
         return self.histories[object_], self.groups[self.grouping.group_of(object_)]
 
     def report(self, object_: str, t: float) -> None:
-        """Do nothing, in place of `HistorySource.report`: everything is known anyway."""
+        """Do nothing, as complete histories are always known; see `HistorySource.report`."""
 
     def history(self, object_: str) -> History:
         """Return the history of an object over the whole trace."""
         return self.histories[object_]
 
     def group(self, object_: str) -> Group:
-        """The group that an object is a member of, over the whole trace."""
+        """Return the group of an object over the whole trace."""
         return self.groups[self.grouping.group_of(object_)]

@@ -14,11 +14,11 @@ class Counts:
     hits: int
     """Requests served from the copy without contact."""
     stale_hits: int
-    """Those of the hits whose object had changed since the copy was current."""
+    """Hits whose object had changed since the copy was last known to be current."""
     validations: int
-    """Requests for which the origin was asked whether the copy is still current."""
+    """Requests for which the copy was validated with the origin."""
     unnecessary: int
-    """Those of the validations that found the object unchanged."""
+    """Validations that found the object unchanged."""
 
     @classmethod
     def total(cls, parts: Iterable[Self]) -> Self:
@@ -36,7 +36,7 @@ class Counts:
         return self.misses + self.cached
 
     def by_name(self) -> dict[str, int]:
-        """Return all counts under the names and in the order in which they are reported."""
+        """Return all counts with the names and in the order of reports."""
         return {
             "requests": self.requests,
             "misses": self.misses,
@@ -50,17 +50,18 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class RefreshCounts:
-    """The counts of the updates of some objects after the test start."""
+    """The counts of refreshes without requests, for some objects after the test start."""
 
     refreshes: int
-    """Contacts after the first of each object, which is made at the test start and not counted."""
+    """Contacts, without the first one of each object at the test start."""
     updates: int
+    """Updates after the first contact of their object."""
     unfetched: int
-    """Those of the updates that no refresh followed, since their object was to be refreshed no more."""
+    """Updates that no refresh followed, since the policy ended the refreshes of their object."""
     delay_s: float
-    """From each fetched update to the first refresh at or after it, summed."""
+    """The sum of the times from each fetched update to the first refresh at or after it."""
     max_delay_s: float | None
-    """The longest of them; None if there is none."""
+    """The longest of these times; None if no update was fetched."""
 
     @classmethod
     def total(cls, parts: Iterable[Self]) -> Self:
@@ -76,12 +77,12 @@ class RefreshCounts:
 
     @property
     def mean_delay_s(self) -> float | None:
-        """The mean over the fetched updates; None if there is none."""
+        """The mean delay of a fetched update; None if no update was fetched."""
         fetched = self.updates - self.unfetched
         return self.delay_s / fetched if fetched else None
 
     def by_name(self) -> dict[str, int | float | None]:
-        """Return all counts under the names and in the order in which they are reported."""
+        """Return all counts with the names and in the order of reports."""
         return {
             "refreshes": self.refreshes,
             "updates": self.updates,

@@ -1,4 +1,4 @@
-"""The interface of what policies know in a replay."""
+"""The interface of the histories that policies use in a replay."""
 
 from typing import Protocol
 
@@ -7,12 +7,12 @@ from bestbefore.policies.models.history import History
 
 
 class HistorySource(Protocol):
-    """Answers each contact with what is known of its object after it."""
+    """The source of histories, complete or observed, for the decisions of a replay."""
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:
-        """The history of the object and its group once the origin has been asked at t, not earlier than before."""
+        """Observe a contact at t, not earlier than the contact before, and return the history and group known then."""
         ...
 
     def report(self, object_: str, t: float) -> None:
-        """Let the whole history of an object up to t be known. Nothing was known of it before."""
+        """Make the complete history of an object up to t known; nothing may have been known of the object before."""
         ...

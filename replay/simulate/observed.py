@@ -1,4 +1,4 @@
-"""Observed histories: policies know what a proxy alone would have seen."""
+"""Observed histories: policies know what a proxy learns from its contacts."""
 
 from collections import defaultdict
 from copy import deepcopy
@@ -16,39 +16,41 @@ from bestbefore.replay.simulate.observed_group import ObservedGroup
 from bestbefore.replay.traces.columns.columns import Requests
 
 VARIANT = ""
-"""There is one of each object: a trace does not tell variants apart."""
+"""The variant of all observations: a trace does not distinguish variants."""
 
 
 class Warm(StrEnum):
-    """What is known at the test start."""
+    """The histories at the test start."""
 
     CONTACTS = "contacts"
-    """What one observer learnt for whom each request before it was a contact."""
+    """Learnt from the requests before the test start, each taken as a contact."""
     NONE = "none"
+    """Empty."""
     COMPLETE = "complete"
-    """The whole history up to it."""
+    """Complete up to the test start."""
 
 
 @dataclass(slots=True)
 class ObservedHistories:
-    """The history of each object as its contacts showed it, and of each group as its members' contacts did.
+    """The histories of objects and groups as contacts show them.
 
-    A contact shows whether the object changed since the last one and when it last did: what lies between is never
-    known. All caches share these histories. They are learnt by the rule that learns live (`engine.learning`), which
-    also says when an object joins its group, how long updates are kept one by one, and that a second contact at the
-    same instant teaches nothing.
+    A contact shows whether the object changed since the contact before, and when it last changed; other updates in
+    between stay unknown. All caches share these histories. The live code (`engine.learning`) learns them; it also
+    decides when an object joins its group, how long single updates are kept, and that a second contact at the same
+    instant is ignored.
     """
 
     complete: CompleteHistories
-    """How the objects really change."""
+    """The true histories."""
     records: dict[str, Record] = field(default_factory=dict)
+    """The record of each observed object."""
     histories: dict[str, History] = field(default_factory=dict)
-    """Those of the records. Most contacts find nothing new, and a history takes time to make."""
+    """The histories of the records, kept because most contacts do not change them."""
     groups: defaultdict[str, ObservedGroup] = field(default_factory=lambda: defaultdict(ObservedGroup))
 
     @classmethod
     def at_test_start(cls, complete: CompleteHistories, warm: Warm, requests: Requests, test_start_s: float) -> Self:
-        """Return what is known at the test start, if these are the requests from the origin on."""
+        """Return the histories at the test start; `requests` begin at the origin."""
         known = cls(complete)
         match warm:
             case Warm.CONTACTS:
@@ -66,12 +68,12 @@ class ObservedHistories:
         return ObservedHistories(self.complete, dict(self.records), dict(self.histories), deepcopy(self.groups))
 
     def contact(self, object_: str, t: float) -> tuple[History, Group]:
-        """Return what is known after a contact, as `HistorySource.contact` does."""
+        """Observe a contact and return the history and group; see `HistorySource.contact`."""
         self._learn(object_, observe(self.records.get(object_), self._observation(object_, t)))
         return self.histories[object_], self._group(object_).group
 
     def report(self, object_: str, t: float) -> None:
-        """Report the updates of an object, as `HistorySource.report` does."""
+        """Report all updates of an object up to t; see `HistorySource.report`."""
         truth = self.complete.history(object_)
         times = tuple(truth.times_s[: truth.times_s.searchsorted(t, side="right")].tolist())
         report = replace(self._observation(object_, t), reported_s=times, reported_since_s=truth.since_s)
@@ -81,7 +83,7 @@ class ObservedHistories:
         return Observation(object_, t, variant=VARIANT, fingerprint=self._content(object_, t))
 
     def _content(self, object_: str, t: float) -> Fingerprint:
-        """Return what is seen of an object at t: the number of its updates serves as the digest of its content."""
+        """Return the fingerprint of an object at t, with the number of its updates as the digest of its content."""
         times = self.complete.history(object_).times_s
         updates = int(times.searchsorted(t, side="right"))
         return Fingerprint(body=str(updates), last_modified_s=float(times[updates - 1]) if updates else None)

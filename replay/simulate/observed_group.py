@@ -1,4 +1,4 @@
-"""The counts of a group as they grow with each contact."""
+"""The group of observed histories, whose counts grow with each contact."""
 
 from bisect import bisect_left
 
@@ -9,10 +9,10 @@ from bestbefore.policies.units import BINS, HOUR_S
 
 
 class ObservedGroup:
-    """A group to which what was learnt is added, counted by hour as the proxy does.
+    """A group to which observations are added, with counts by hour as in the live proxy.
 
-    It is what `Group.of_hours` makes of the same counts, without making it again after each contact that found a
-    change: the lists of a group's tallies are filled further.
+    `group` equals `Group.of_hours` of the same counts; it is updated in place, since making it again after each contact
+    that found a change would be slow.
     """
 
     def __init__(self) -> None:
@@ -22,7 +22,7 @@ class ObservedGroup:
         self.group = self._made()
 
     def add(self, learnt: Learnt) -> None:
-        """Count what an observation showed. In a replay nothing that was learnt proves to be wrong later."""
+        """Count the updates of an observation. A replay, unlike the live proxy, never has to withdraw updates."""
         for point_s in learnt.new_updates_s:
             self._count(hour_of(point_s))
         if learnt.new_since_s is not None:
@@ -36,7 +36,7 @@ class ObservedGroup:
         if at == len(moments) or moments[at] != hour * HOUR_S:
             moments.insert(at, hour * HOUR_S)
             totals.insert(at + 1, totals[at])
-        for later in range(at + 1, len(totals)):  # few: what is learnt is mostly recent
+        for later in range(at + 1, len(totals)):  # few, since new updates are mostly recent
             totals[later] += 1
 
     def _made(self) -> Group:

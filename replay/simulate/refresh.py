@@ -1,4 +1,4 @@
-"""Refreshing without requests: the mailbox and feed experiments, where a policy alone says when each object is fetched.
+"""Refreshing without requests, for mailboxes and feeds: an object is fetched whenever the policy's expiry is reached.
 
 Source: Bright, Gal, Raschid, section 5.2.2 (their mailboxes); the delay is that of Sia, Cho, Cho, definition 1.
 """
@@ -20,22 +20,22 @@ from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
 from bestbefore.replay.simulate.counts import RefreshCounts
 from bestbefore.replay.simulate.history_source import HistorySource
 from bestbefore.replay.simulate.observed import ObservedHistories, Warm
-from bestbefore.replay.sweeps.watching import Watch
+from bestbefore.replay.sweeps.progress import Watch
 from bestbefore.replay.traces.columns.columns import Updates
 
 TEST_START_AFTER_S = 7 * DAY_S
-"""How long an object is observed before it is first refreshed, where no test start is given."""
+"""The time from the origin of an object to its test start, unless a test start is given."""
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshScenario:
-    """Objects to be refreshed, when that begins for each, and what policies know of them."""
+    """The objects to refresh, the test start of each, and the histories that policies use."""
 
     known: CompleteHistories
     first_s: Mapping[str, float]
     """The test start of each object."""
     warm: Warm | None
-    """What is known of an object at its test start if histories are observed; None: they are complete."""
+    """The observed history of an object at its test start; None if histories are complete."""
 
     @classmethod
     def of(
@@ -48,11 +48,11 @@ class RefreshScenario:
         warm: Warm | None = None,
         warn: Callable[[str], None],
     ) -> Self:
-        """Make the scenario from a whole trace, each object on its own.
+        """Make the scenario from a trace.
 
-        The origin of an object is its first update unless `origin_s` gives one for all (updates before it are dropped,
-        and `warn` is called with one line). Its test start is a week later unless `test_start_s` gives one for all, and
-        never before its origin. Raises ValueError if the test start lies before the origin that was given.
+        The origin of an object is its first update, or `origin_s` for all objects (updates before it are dropped, and
+        `warn` is called with one line). Its test start is a week after its origin, or `test_start_s` for all objects,
+        but not before its origin. Raises ValueError if the test start lies before the given origin.
         """
         if origin_s is not None:
             if test_start_s is not None and test_start_s < origin_s:
@@ -75,8 +75,8 @@ class RefreshScenario:
             warn("no update after the test start")
         return cls(CompleteHistories.of_histories(histories, grouping), first_s, warm)
 
-    def known_to(self, policy: Policy) -> HistorySource:
-        """Return what the policy knows before anything was refreshed."""
+    def histories_for(self, policy: Policy) -> HistorySource:
+        """Return the source of histories for the policy, before the first refresh."""
         if self.warm is None or Needs.FUTURE in policy.needs:
             return self.known
         return ObservedHistories(self.known)
@@ -95,27 +95,27 @@ class _Object:
     times: list[float]
     """Its updates, ascending."""
     fetched: int = 0
-    """How many of them the last refresh had seen."""
+    """The number of its updates up to the last refresh."""
     verdict: Verdict | None = None
-    """That of the last refresh; None before the first."""
+    """The verdict of the last refresh; None before the first one."""
     refreshes: int = 0
     updates: int = 0
     delay_s: float = 0.0
     max_delay_s: float | None = None
 
     def start(self, t: float) -> None:
-        """The first refresh: what was updated until then is not counted."""
+        """Make the first refresh; updates before it are not counted."""
         self.fetched = bisect_right(self.times, t)
         self.updates = len(self.times) - self.fetched
 
     def refresh(self, t: float) -> int:
-        """Return how many updates a refresh finds."""
+        """Refresh at t, and return the number of updates found."""
         self.refreshes += 1
         before = self.fetched
         while self.fetched < len(self.times) and self.times[self.fetched] <= t:
             delay_s = t - self.times[self.fetched]
             self.delay_s += delay_s
-            if self.fetched == before:  # the oldest has waited longest
+            if self.fetched == before:  # the oldest update has the longest delay
                 self.max_delay_s = delay_s if self.max_delay_s is None else max(delay_s, self.max_delay_s)
             self.fetched += 1
         return self.fetched - before
@@ -128,11 +128,11 @@ class _Object:
 def refresh_objects(
     scenario: RefreshScenario, policy: Policy, min_interval_s: float, watch: Watch = iter
 ) -> dict[str, RefreshCounts]:
-    """Return the counts of each object that is refreshed when its policy says.
+    """Return the counts of each object that is refreshed at the expiries of the policy.
 
-    Each is refreshed at its test start, and after a refresh at t next at max(expiry, t + min_interval_s), until its
-    last update has been fetched. An expiry of never ends it. An item passes for each update that was fetched. Raises
-    ValueError if the interval is so short that it is lost in the times of the trace.
+    Each object is refreshed at its test start, then after a refresh at t next at max(expiry, t + min_interval_s), until
+    its last update has been fetched or the expiry is infinite. The progress bar counts fetched updates. Raises
+    ValueError if the interval is below the resolution of the times.
     """
     objects = [_Object(name, history.times_s.tolist()) for name, history in scenario.known.histories.items()]
     _check_interval(min_interval_s, max((object_.times[-1] for object_ in objects), default=0.0))
@@ -144,8 +144,8 @@ def refresh_objects(
 def _fetched(
     scenario: RefreshScenario, policy: Policy, min_interval_s: float, objects: Sequence[_Object]
 ) -> Iterator[None]:
-    """Refresh the objects in order of time, and stop after each update that was fetched."""
-    known = scenario.known_to(policy)
+    """Refresh the objects in order of time, and yield once for each fetched update."""
+    known = scenario.histories_for(policy)
     due = [(scenario.first_s[object_.name], number) for number, object_ in enumerate(objects)]
     heapq.heapify(due)
     while due:

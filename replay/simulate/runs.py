@@ -1,4 +1,4 @@
-"""The ways to replay a trace, with all that does not depend on the policy."""
+"""The kinds of replay, of requests or of refreshes, with everything that does not depend on the policy."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,65 +12,65 @@ from bestbefore.replay.simulate.counts import Counts, RefreshCounts
 from bestbefore.replay.simulate.engines import Engines, Through
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.refresh import RefreshScenario, refresh_objects
-from bestbefore.replay.sweeps.finished import Row, Rows
+from bestbefore.replay.sweeps.finished_points import Row, Rows
 from bestbefore.replay.sweeps.identity import identity, refresh_identity
-from bestbefore.replay.sweeps.watching import Watch
+from bestbefore.replay.sweeps.progress import Watch
 
 
 class Run(Protocol):
-    """A replay that can be made under any policy."""
+    """A replay of one trace under any policy."""
 
     @property
     def history(self) -> str:
-        """What policies know: `complete` or `observed` histories."""
+        """The kind of histories: `complete` or `observed`."""
         ...
 
     @property
     def measure(self) -> Measure:
-        """The counts that policies are compared by."""
+        """The counts by which policies are compared."""
         ...
 
     @property
     def breakdowns(self) -> Sequence[Breakdown]:
-        """The breakdowns that are counted."""
+        """The breakdowns of the counts."""
         ...
 
     def obstacle(self, policy: Policy) -> str | None:
-        """Return why the wanted engine cannot replay under the policy; None if it can."""
+        """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
         ...
 
     def prepare(self, policies: Sequence[Policy]) -> None:
-        """Make ready now what replays under these policies need, so that processes forked later share it."""
+        """Prepare replays under these policies, so that processes forked later share the prepared data."""
         ...
 
     def items(self, policy: Policy) -> int:
-        """Return how many items are passed to the progress bar in a replay under the policy."""
+        """Return the number of items that the progress bar counts in a replay under the policy."""
         ...
 
     def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
-        """Return the counts under the policy."""
+        """Replay under the policy and return the counts, of the whole trace first, then of the breakdowns."""
         ...
 
-    def way(self, policy: Policy) -> Mapping[str, str | None]:
-        """Return how it is replayed under the policy, by the names under which that is reported."""
+    def conditions(self, policy: Policy) -> Mapping[str, str | None]:
+        """Return the conditions of a replay under the policy (cache, history, engine), by their names in reports."""
         ...
 
     def facts(self) -> Mapping[str, str]:
-        """Return what is replayed, in words."""
+        """Return a description of the trace and the replay, by name."""
         ...
 
     def identity(self) -> str:
-        """A name for it: another for another replay."""
+        """Return a digest that identifies this replay."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class RequestRun:
-    """Requests that are served from caches or by the origin."""
+    """A replay of requests, served from caches or by the origin."""
 
     engines: Engines
     warm: Warm | None
-    """What was known at the test start; None where histories are complete."""
+    """The observed histories at the test start; None where histories are complete."""
     breakdowns: Sequence[Breakdown] = ()
     measure: Measure = REQUESTS
 
@@ -92,7 +92,7 @@ class RequestRun:
             return [self.engines.replay(policy, watch).by_name()]
         return _rows(Counts, self.engines.replay_objects(policy, watch), self.breakdowns)
 
-    def way(self, policy: Policy) -> Mapping[str, str | None]:
+    def conditions(self, policy: Policy) -> Mapping[str, str | None]:
         cache, through = self.engines.scenario.cache, self.engines.through(policy)
         return {"cache": cache.value, **_known(self.warm), "through": through.value}
 
@@ -100,12 +100,12 @@ class RequestRun:
         return facts(self.engines.scenario)
 
     def identity(self) -> str:
-        return identity(self.engines.scenario, self.breakdowns, self.engines.wanted)
+        return identity(self.engines.scenario, self.breakdowns, self.engines.preferred)
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshRun:
-    """Objects that are refreshed without requests."""
+    """A replay of refreshes without requests."""
 
     scenario: RefreshScenario
     min_interval_s: float
@@ -129,7 +129,7 @@ class RefreshRun:
         counts = refresh_objects(self.scenario, policy, self.min_interval_s, watch)
         return _rows(RefreshCounts, counts, self.breakdowns)
 
-    def way(self, policy: Policy) -> Mapping[str, str | None]:  # noqa: ARG002
+    def conditions(self, policy: Policy) -> Mapping[str, str | None]:  # noqa: ARG002
         return {"cache": None, **_known(self.scenario.warm), "through": Through.PLAIN.value}
 
     def facts(self) -> Mapping[str, str]:

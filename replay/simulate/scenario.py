@@ -1,4 +1,4 @@
-"""The scenario of a replay: everything but the policy."""
+"""The scenario of a replay: the trace and all conditions except the policy."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -15,15 +15,15 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 
 class Cache(StrEnum):
-    """The sharing of caches. Each cache is unlimited."""
+    """The sharing of caches among clients. A cache has unlimited size."""
 
     CLIENT = "client"
-    """Each client has its own."""
+    """Each client has its own cache."""
     SHARED = "shared"
-    """All clients have one."""
+    """All clients share one cache."""
 
     def partition_of(self, client: str) -> str:
-        """Return what separates the copies of this client from those of others."""
+        """Return the cache partition of this client, the first part of its cache keys."""
         return client if self is Cache.CLIENT else ""
 
 
@@ -33,15 +33,15 @@ class Warmup:
 
     warm: Warm
     requests: Requests
-    """From the origin up to the test start."""
+    """The requests from the origin up to the test start."""
     test_start_s: float
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """Updates since the origin, requests since the test start, and what policies know.
+    """Updates since the origin, requests since the test start, and the histories that policies use.
 
-    All caches are empty at the test start. Histories begin at the origin and go on growing during the test.
+    All caches are empty at the test start. Histories begin at the origin and grow during the test.
     """
 
     updates: Updates
@@ -50,7 +50,7 @@ class Scenario:
     grouping: Grouping
     cache: Cache
     warmup: Warmup | None = None
-    """How policies come to know what they know at the test start, if they know only what a proxy would have seen."""
+    """The warm-up of observed histories; None where histories are complete."""
 
     @cached_property
     def objects(self) -> tuple[str, ...]:
@@ -59,12 +59,12 @@ class Scenario:
 
     @cached_property
     def known(self) -> CompleteHistories:
-        """The histories as they are, and what policies know unless histories are observed."""
+        """The complete histories of all objects of the scenario."""
         return CompleteHistories.of(self.updates, self.objects, self.origin_s, self.grouping)
 
     @cached_property
     def observed(self) -> ObservedHistories | None:
-        """Return what policies know at the test start, if they know only what a proxy would have seen."""
+        """The observed histories at the test start; None where histories are complete."""
         if self.warmup is None:
             return None
         return ObservedHistories.at_test_start(
@@ -73,20 +73,20 @@ class Scenario:
 
     @property
     def truth(self) -> CompleteHistories:
-        """The histories as they are of all objects of which something is learnt."""
+        """The complete histories of all objects that may be observed."""
         if self.contacts_before is None:
             return self.known
-        # The observer has also learnt of objects that are not requested any more.
+        # Contacts before the test start also observe objects that are not requested later.
         asked = self.contacts_before.requested() | self.requests.requested()
         return CompleteHistories.of(self.updates, asked, self.origin_s, self.grouping)
 
     @property
     def contacts_before(self) -> Requests | None:
-        """The requests before the test start, if each was a contact of one observer, whose knowledge policies have."""
+        """The requests before the test start if histories are learnt from them (`Warm.CONTACTS`), else None."""
         return self.warmup.requests if self.warmup is not None and self.warmup.warm is Warm.CONTACTS else None
 
-    def known_to(self, policy: Policy) -> HistorySource:
-        """Return what the policy knows at the test start; it learns of each contact from then on."""
+    def histories_for(self, policy: Policy) -> HistorySource:
+        """Return the source of histories for the policy, as of the test start."""
         if self.observed is None or Needs.FUTURE in policy.needs:
             return self.known
         return self.observed.copy()
@@ -104,13 +104,13 @@ class Scenario:
         warm: Warm | None = None,
         warn: Callable[[str], None],
     ) -> Self:
-        """Make the scenario from a whole trace.
+        """Make the scenario from a trace.
 
-        The origin is its earliest event unless given, the test start the origin unless given. Histories are complete
-        unless `warm` is given: then they are observed, and it says what is known at the start.
+        The origin is by default the earliest event, the test start by default the origin. Histories are complete unless
+        `warm` is given, which says what observed histories contain at the test start.
 
-        Raises ValueError if the test start lies before the origin. Calls `warn` with one line each if
-        updates and requests lie before the origin (they are dropped), and with one if no request is left to replay.
+        Raises ValueError if the test start lies before the origin. Calls `warn` with one line if updates, and with one
+        if requests, lie before the origin (they are dropped), and with one if no request is left to replay.
         """
         if origin_s is None:
             origin_s = min((float(t.times_s[0]) for t in (updates, requests) if len(t)), default=0.0)

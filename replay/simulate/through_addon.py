@@ -1,11 +1,11 @@
-"""The trace through the very code that runs live: mitmproxy's HTTP layer, the engine, the store, the policies.
+"""The engine that replays a trace through the live code: mitmproxy's HTTP layer, the caching engine and the store.
 
-Each request is sent to the proxy under a clock that stands at the moment of the request, with an embedded store and an
-origin that plays the updates. What comes back is counted by what it says of itself (Cache-Status). This is the proof
-that what is simulated is what runs, and far slower than the engines of `replay`.
+Each request is sent to the proxy under a manual clock set to the time of the request, with an embedded store and an
+origin that plays the updates. Outcomes are counted from the Cache-Status of the responses. This engine verifies that
+the other engines simulate what the proxy does; it is far slower than they are.
 
-Where histories are complete, they are put into the store before each request, as if the origin had reported them.
-Where they are observed, the proxy learns by itself from what its contacts show.
+Complete histories are put into the store before each request, as if the origin had reported them. Observed histories
+are learnt by the proxy from its contacts.
 """
 
 import math
@@ -23,21 +23,21 @@ from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.machinery.policy import NOT_LIVE, Formula, Policy
 from bestbefore.replay.kernels.rule import looks_at_groups, rule_of
-from bestbefore.replay.played.ending import run_tidily
+from bestbefore.replay.played.cleanup import run_with_cleanup
 from bestbefore.replay.played.origin import PlayedOrigin, TraceObjects, etag
-from bestbefore.replay.played.proxy import Met, Wire
-from bestbefore.replay.played.store import keep_up, own_store, written
+from bestbefore.replay.played.proxy import PlayedClient, RequestOutcome
+from bestbefore.replay.played.store import flush_all, flush_if_behind, temporary_store
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.observed import VARIANT, Warm
 from bestbefore.replay.simulate.scenario import Scenario
-from bestbefore.replay.sweeps.watching import Watch
+from bestbefore.replay.sweeps.progress import Watch
 
 OBSERVER = "observer"
-"""The cache of the one whose contacts before the test start are learnt from. Those of clients have other names."""
+"""The cache partition of the contacts before the test start; those of clients have a prefix."""
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
-    """Return why the scenario cannot be replayed through the addon under the policy; None if it can."""
+    """Return the reason why the scenario cannot be replayed through the addon under the policy; None if it can."""
     for need, words in NOT_LIVE.items():
         if need in policy.needs:
             return f"the proxy cannot run it: it needs {words}"
@@ -52,7 +52,7 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 
 
 def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str | None:
-    """Return why the proxy, which counts groups by the hour, cannot know them completely between two moments."""
+    """Return the reason why counts of groups by the hour, as the proxy has them, are not complete; None if they are."""
     rule = rule_of(policy)
     if rule is None:
         return f"{policy.name} is not a function of features"
@@ -67,49 +67,45 @@ def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str |
 
 
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """Return the counts, as `plain.replay` does, through the addon.
-
-    Raises ValueError where there is an obstacle; PlayError.
-    """
+    """Return the counts; see `plain_engine.replay`. Raises ValueError if there is an obstacle, and PlayError."""
     return Counts.total(replay_objects(scenario, policy, watch).values())
 
 
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-    """Return the counts, as `plain.replay_objects` does, for the objects that were requested.
+    """Return the counts of the requested objects; see `plain_engine.replay_objects`. The progress bar counts `items`.
 
-    `items` are passed to the progress bar.
-
-    To be called in the main thread, with which the embedded server ends.
+    Must be called in the main thread, since the embedded server ends with it.
     """
     if (why := obstacle(scenario, policy)) is not None:
         raise ValueError(why)
-    return run_tidily(_replay(scenario, policy, watch))
+    return run_with_cleanup(_replay(scenario, policy, watch))
 
 
 def items(scenario: Scenario) -> int:
-    """Return how many requests are played: those that are counted, and those whose contacts are learnt from before."""
+    """Return the number of requests sent: those that are counted, and those before the test start."""
     return len(scenario.requests) + (0 if scenario.contacts_before is None else len(scenario.contacts_before))
 
 
 async def _replay(scenario: Scenario, policy: Policy, watch: Watch) -> dict[str, Counts]:
     objects = TraceObjects(scenario.truth)
     clock = ManualClock(scenario.origin_s)
-    async with own_store(clock) as store:
+    async with temporary_store(clock) as store:
         assert isinstance(policy, Bounded | Formula)
         rules = Rules(DomainRule(Pattern.parse("*"), policy if isinstance(policy, Bounded) else Bounded(policy)))
         site = Site(name="bestbefore", salt=b"", max_cached_body=1 << 20)
         origin = PlayedOrigin(objects, clock, tells_times=scenario.warmup is not None)
         exchanges = Exchanges(clock, store, origin, rules, site, on_answered=lambda _: None)
         try:
-            return await _count(scenario, objects, clock, store, Wire(exchanges, clock), watch)
+            return await _count(scenario, objects, clock, store, PlayedClient(exchanges, clock), watch)
         finally:
             await exchanges.close()
 
 
 async def _count(
-    scenario: Scenario, objects: TraceObjects, clock: ManualClock, store: Store, wire: Wire, watch: Watch
+    scenario: Scenario, objects: TraceObjects, clock: ManualClock, store: Store, client: PlayedClient,
+    watch: Watch,
 ) -> dict[str, Counts]:
-    met: defaultdict[str, Counter[Met]] = defaultdict(Counter)
+    outcomes: defaultdict[str, Counter[RequestOutcome]] = defaultdict(Counter)
     stale_hits: Counter[str] = Counter()
     reports = _reports(scenario, objects)
     report = next(reports, None)
@@ -117,36 +113,36 @@ async def _count(
         while report is not None and report.t_s <= r:
             _wait_until(clock, report.t_s)
             await store.learn(report)
-            await keep_up(store)
+            await flush_if_behind(store)
             report = next(reports, None)
         _wait_until(clock, r)
         url = objects.urls[name]
-        answer = await wire.ask(url, cache, reload=cache == OBSERVER)
-        await keep_up(store)
+        answer = await client.get(url, cache, reload=cache == OBSERVER)
+        await flush_if_behind(store)
         if cache != OBSERVER:
-            met[name][answer.met] += 1
-            stale_hits[name] += answer.met is Met.HIT and int(answer.content) != objects.version(url, r)
-    await written(store)
+            outcomes[name][answer.outcome] += 1
+            stale_hits[name] += answer.outcome is RequestOutcome.HIT and int(answer.content) != objects.version(url, r)
+    await flush_all(store)
     return {
         name: Counts(
-            misses=own[Met.MISS],
-            hits=own[Met.HIT],
+            misses=own[RequestOutcome.MISS],
+            hits=own[RequestOutcome.HIT],
             stale_hits=stale_hits[name],
-            validations=own[Met.CHANGED] + own[Met.UNCHANGED],
-            unnecessary=own[Met.UNCHANGED],
+            validations=own[RequestOutcome.CHANGED] + own[RequestOutcome.UNCHANGED],
+            unnecessary=own[RequestOutcome.UNCHANGED],
         )
-        for name, own in met.items()
+        for name, own in outcomes.items()
     }
 
 
 def _wait_until(clock: ManualClock, t: float) -> None:
-    """Let time pass, also that by which groups are read from the store again."""
+    """Advance the clock to t, including the monotonic time after which groups are read from the store again."""
     clock.advance(t - clock.now())
-    clock.set(t)  # without what was lost to rounding
+    clock.set(t)  # corrects rounding errors
 
 
 def _requests(scenario: Scenario) -> Iterator[tuple[float, str, str]]:
-    """(time, cache, object) of all requests that are played, in order of time."""
+    """Yield (time, cache partition, object) of all requests that are sent, in order of time."""
     if scenario.contacts_before is not None:
         yield from ((r, OBSERVER, name) for r, _, name in scenario.contacts_before.rows())
     partition_of = scenario.cache.partition_of
@@ -154,7 +150,7 @@ def _requests(scenario: Scenario) -> Iterator[tuple[float, str, str]]:
 
 
 def _reports(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]:
-    """Yield what is put into the store at its time, as if an origin had reported its updates."""
+    """Yield the observations that are put into the store at their times, as if an origin had reported updates."""
     if scenario.warmup is None:
         return _complete(scenario, objects)
     if scenario.warmup.warm is Warm.COMPLETE:
@@ -163,9 +159,9 @@ def _reports(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]
 
 
 def _complete(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation]:
-    """Yield each object at first, then each update in its time.
+    """Yield one observation of each object at the origin, then one of each update at its time.
 
-    They are of a variant of their own, so that nothing is compared with them.
+    They have a separate variant, so that responses are not compared with them.
     """
 
     def report(url: str, t_s: float, *times_s: float) -> Observation:
@@ -180,7 +176,7 @@ def _complete(scenario: Scenario, objects: TraceObjects) -> Iterator[Observation
 
 
 def _reported(scenario: Scenario, objects: TraceObjects, t: float) -> Iterator[Observation]:
-    """Yield all objects as a contact at t would have shown them, with a report of all updates so far."""
+    """Yield an observation of each object by a contact at t, with a report of all its updates up to t."""
     for url in objects.urls.values():
         updates_s = tuple(objects.updates_s(url, t))
         seen = Fingerprint(etag(len(updates_s)), last_modified_s=max(updates_s, default=None))

@@ -1,1 +1,1 @@
-"""Many replays of one trace, over several processes, which go on where they were interrupted."""
+"""Sweeps: replays of one trace under many policies, over several processes, resumable after an interruption."""

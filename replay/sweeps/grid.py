@@ -1,4 +1,4 @@
-"""Sweeps: a SPEC in which values are ranges, and the policies that it includes."""
+"""The grammar of sweeps: a SPEC whose values may be ranges, and the policies that it includes."""
 
 import math
 from dataclasses import dataclass
@@ -8,40 +8,39 @@ from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import UNIT_SECONDS, parse_duration, parse_spec
 
 MOST_POINTS = 10_000
-"""More in one sweep is a mistake in writing it."""
+"""The most points of a sweep; more are taken for a mistake."""
 _LINEAR = ":lin"
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A policy of a sweep."""
+    """A point of a sweep: one policy."""
 
     spec: str
-    """The SPEC of this policy alone."""
+    """The SPEC of this policy."""
     policy: Policy
     sweep: str
-    """The SPEC with ranges that it comes from; the same as `spec` where there is none."""
+    """The SPEC with ranges to which it belongs; the same as `spec` without ranges."""
     swept: tuple[str, ...] = ()
-    """The keys whose values are ranges."""
+    """The keys whose values are ranges in `sweep`."""
 
     @property
     def written(self) -> dict[str, str]:
-        """The parameters that the SPEC names, by key, as it has them."""
+        """The parameters that the SPEC names, by key, as text."""
         items = (item.partition("=") for item in self.spec.partition(":")[2].split(",") if item)
         return {key.strip(): value.strip() for key, _, value in items}
 
 
 def points_of(sweep: str) -> list[Point]:
-    """Return all policies of a SPEC with ranges, in order; of several ranges the last varies fastest.
+    """Return all points of a SPEC with ranges, in order; the last range varies fastest.
 
-    A range is `A..B/N`: N values from A to B, both included, each the same multiple of the one before. `A..B/N:lin`
-    is the same with equal steps. The inner values are rounded to seven digits, so that the SPEC of a point can be
-    written down: it is exactly what was replayed.
+    The range `A..B/N` has N values from A to B inclusive with equal ratios, `A..B/N:lin` with equal steps. The inner
+    values are rounded to seven digits, so that the SPEC of a point is exactly what is replayed.
 
     >>> [point.spec for point in points_of("indttl:theta=0.1..0.4/3,window=12h..2d/2:lin")][:3]
     ['indttl:theta=0.1,window=12h', 'indttl:theta=0.1,window=2d', 'indttl:theta=0.2,window=12h']
 
-    Raises ValueError as `parse_spec` does, and for a range that cannot be.
+    Raises ValueError as `parse_spec` does, and for an invalid range.
     """
     name, colon, rest = sweep.partition(":")
     items = rest.split(",") if colon else []
@@ -56,7 +55,7 @@ def points_of(sweep: str) -> list[Point]:
 
 
 def _choices(item: str) -> list[str]:
-    """`key=value` for each value of an item of a SPEC."""
+    """Return `key=value` for each value of an item of a SPEC."""
     key, equals, value = item.partition("=")
     if ".." not in item or not equals:
         return [item]
@@ -85,7 +84,7 @@ def _values(text: str) -> list[str]:
 
 
 def _number(text: str) -> float:
-    """A number, or the seconds of a duration with a unit. What may stand at a key is checked with each policy."""
+    """Parse a number, or a duration with a unit into seconds; the range of values is checked with each policy."""
     if text[-1:] in UNIT_SECONDS:
         return parse_duration(text)
     try:

@@ -1,6 +1,6 @@
-"""A name for what is replayed, by which finished points of the same replay are known again.
+"""The identity of a replay, by which finished points of the same replay are recognised.
 
-It is made of the events themselves: the names and dates of files do not matter.
+It is a digest of the events and conditions; the names and dates of files do not matter.
 """
 
 import json
@@ -23,9 +23,8 @@ def identity(
 ) -> str:
     """Return the identity of a replay of requests.
 
-    It differs for other updates, requests or parts, or another way of replaying.
-
-    Engines count the same, but who wants to see that by another one does not want what was counted by the first.
+    It differs for other updates, requests, breakdowns or conditions. It also depends on the preferred engine, although
+    the counts do not, so that a replay with another engine is really run.
     """
     digest = blake2b(digest_size=16)
     for column in _columns(scenario):
@@ -52,7 +51,7 @@ def refresh_identity(
 
 
 def _columns(scenario: Scenario) -> Iterator[NDArray[Any]]:
-    """The events from which all is known and counted."""
+    """Yield the columns of the events that determine the counts."""
     updates, requests = scenario.updates, scenario.requests
     yield from (updates.times_s, updates.object_ids, requests.times_s, requests.client_ids, requests.object_ids)
     if scenario.contacts_before is not None:

@@ -1,32 +1,32 @@
-"""Many policies over one trace: each is counted once, over several processes, and again only if it was not finished."""
+"""The execution of a sweep over several processes; finished points are not replayed again."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from bestbefore.policies.validation.machinery.policy import Policy
-from bestbefore.replay.sweeps.cores import evaluating
-from bestbefore.replay.sweeps.finished import Finished, Rows
+from bestbefore.replay.sweeps.finished_points import FinishedPoints, Rows
 from bestbefore.replay.sweeps.grid import Point
+from bestbefore.replay.sweeps.parallel import parallel_map
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A policy, and what was counted for it."""
+    """A point of a sweep with its counts."""
 
     point: Point
     counts: Mapping[str, float]
-    """By the names and in the order in which it is reported."""
+    """The counts with the names and in the order of reports."""
 
 
 @contextmanager
 def sweeping(
-    points: Sequence[Point], count: Callable[[Policy], Rows], jobs: int, finished: Finished | None = None
+    points: Sequence[Point], count: Callable[[Policy], Rows], jobs: int, finished: FinishedPoints | None = None
 ) -> Iterator[Iterator[tuple[int, Rows]]]:
-    """While the context lasts, the place of each point and what was counted for it, as they become ready.
+    """Yield an iterator over (index of the point, its counts), in the order of completion.
 
-    Those that are finished come first; each further one is added to `finished` before it is handed over. Processes
-    and errors are those of `cores.evaluating`.
+    Points that are finished already come first; each further one is added to `finished` before it is yielded. For
+    processes and errors see `parallel.parallel_map`.
     """
     recalled = [None if finished is None else finished.get(point.policy) for point in points]
     known = {place: rows for place, rows in enumerate(recalled) if rows is not None}
@@ -39,5 +39,5 @@ def sweeping(
                 finished.add(points[places[number]].policy, rows)
             yield places[number], rows
 
-    with evaluating(count, [points[place].policy for place in places], jobs) as counted:
+    with parallel_map(count, [points[place].policy for place in places], jobs) as counted:
         yield results(counted)

@@ -1,1 +1,1 @@
-"""Readers of recorded traces."""
+"""Readers of recorded traces, and the inference of updates from access logs."""

@@ -2,4 +2,4 @@
 
 
 class TraceError(Exception):
-    """An error in a trace: one line for the user that names file, line, value and what was expected."""
+    """An error in a trace; its text is one line with the file, the line, the value and what was expected."""

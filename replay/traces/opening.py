@@ -1,4 +1,4 @@
-"""Opening a trace: plain or gzip, known by its content; read as a stream, block by block or line by line."""
+"""The opening of traces, plain or gzip by content, and reading by blocks or lines."""
 
 import zlib
 from codecs import BOM_UTF8
@@ -15,37 +15,37 @@ from bestbefore.replay.traces.skipped import Skipped
 
 GZIP_MAGIC = b"\x1f\x8b"
 DAMAGE = (EOFError, BadGzipFile, zlib.error)
-"""What reading damaged gzip data raises."""
+"""The exceptions raised for damaged gzip data."""
 BLOCK_BYTES = 1 << 20
 LONGEST_LINE_BYTES = 1 << 15
-"""A longer line is no line of a log; it is ignored. (What is shorter fits a field of CSV, escaped too.)"""
+"""The most bytes of a line in a log; longer lines are skipped. (A shorter one fits into a CSV field, also escaped.)"""
 
 FIRST_LINES = 3
-"""Those that a log is known by: of one that was cut off from a larger one, the first is no line."""
+"""The number of lines by which a log is recognised; the first line of a split log may be incomplete."""
 
 Open = Callable[[Path], AbstractContextManager[RawIOBase]]
-"""Opens a file for reading, perhaps watched (with a progress bar)."""
+"""Opens a file for reading, e.g. with a progress bar."""
 
 
 def open_plainly(path: Path) -> RawIOBase:
-    """The file as it is."""
+    """Open a file without a progress bar."""
     return path.open("rb", buffering=0)
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTrace:
-    """A trace that is open."""
+    """An open trace file."""
 
     path: Path
     file: "BufferedReader[RawIOBase] | GzipFile"
-    """What it holds, unpacked if it was gzip."""
+    """The content, decompressed if it is gzip."""
 
     def head(self) -> bytes:
-        """The first bytes of what it holds, some thousand or all; they are still to be read."""
+        """Return the first bytes of the content, some thousand or all, without consuming them."""
         return self.file.peek(BLOCK_BYTES)
 
     def whole(self, most_bytes: int) -> bytearray:
-        """Return all its content. Raises TraceError if that is more, as a small file of gzip may hold any amount."""
+        """Return the whole content. Raises TraceError if it is larger, as a small gzip file may expand to any size."""
         content = bytearray()
         while block := self.file.read1(BLOCK_BYTES):
             content += block
@@ -54,15 +54,15 @@ class OpenTrace:
         return content
 
     def seekable(self) -> BinaryIO:
-        """The same for readers that must look at its end first. What cannot be wound back is held whole."""
+        """Return the content as a seekable file; gzip data and pipes are read into memory."""
         if isinstance(self.file, GzipFile) or not self.file.seekable():
             return BytesIO(self.file.read())
         return self.file
 
 
 @contextmanager
-def opened(path: Path, open_: Open = open_plainly) -> Iterator[OpenTrace]:
-    """A trace, to be read within. What is wrong with the file itself is a TraceError that names it."""
+def open_trace(path: Path, open_: Open = open_plainly) -> Iterator[OpenTrace]:
+    """Open a trace. Errors of the file itself become a TraceError with its name."""
     try:
         with open_(path) as raw, BufferedReader(raw, BLOCK_BYTES) as file:
             if file.peek(len(GZIP_MAGIC)).startswith(GZIP_MAGIC):
@@ -79,22 +79,22 @@ def opened(path: Path, open_: Open = open_plainly) -> Iterator[OpenTrace]:
 
 
 def _pass_mark(file: "BufferedReader[RawIOBase] | GzipFile") -> None:
-    """Editors on Windows begin UTF-8 with a mark that is not part of the text."""
+    """Skip the byte order mark with which some editors begin UTF-8 text."""
     if file.peek(len(BOM_UTF8)).startswith(BOM_UTF8):
         file.read(len(BOM_UTF8))
 
 
 def first_lines(head: bytes) -> list[str]:
-    """The lines that a log is known by, without their ends, of its first bytes."""
+    """Return the lines by which a log is recognised, from its first bytes, without line ends."""
     first = head.split(b"\n", FIRST_LINES)[:FIRST_LINES]
     return [line.decode(errors="backslashreplace").rstrip("\r") for line in first]
 
 
 def blocks(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
-    """Yield the content of the trace, up to where its gzip data are damaged; that end is noted in `skipped`."""
+    """Yield the content of a trace in blocks, up to damaged gzip data, which are noted in `skipped`."""
     while True:
         try:
-            block = source.file.read1(BLOCK_BYTES)  # read would lose what it has got before it finds damage
+            block = source.file.read1(BLOCK_BYTES)  # read would discard the data before the damage
         except DAMAGE as error:
             skipped.add("where the gzip data are corrupt or truncated", f"{error}; what follows is not read")
             return
@@ -104,7 +104,7 @@ def blocks(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
 
 
 def lines(source: OpenTrace, skipped: Skipped) -> Iterator[tuple[int, bytes]]:
-    """The number, from 1, and the content of each line, without its end. Too long ones are skipped."""
+    """Yield the number, from 1, and the content of each line without its end; lines that are too long are skipped."""
     number = 0
     rest = b""
     cut = False

@@ -1,4 +1,4 @@
-"""Reading a trace of any format: which it is, what was skipped, and that something is left."""
+"""The reading of traces of any format, with its recognition and notes on skipped entries."""
 
 import difflib
 import math
@@ -11,47 +11,47 @@ from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.table import FORMATS, Trace
 from bestbefore.replay.traces.inference.accesses import Accesses
-from bestbefore.replay.traces.inference.apart import dated_apart
-from bestbefore.replay.traces.opening import Open, OpenTrace, open_plainly, opened
+from bestbefore.replay.traces.inference.outlying_dates import outlying_dates
+from bestbefore.replay.traces.opening import Open, OpenTrace, open_plainly, open_trace
 from bestbefore.replay.traces.skipped import Skipped
 
 _FOLDER_FORMAT = next(name for name, known in FORMATS.items() if known.read_folder is not None)
-"""That of a folder, if none is named."""
+"""The format of a folder unless another is given."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """A trace that was read."""
+    """A trace with its format and the notes on skipped entries."""
 
     format: str
     trace: Trace
     skipped: Skipped
 
     def warnings(self) -> Iterator[str]:
-        """Lines for the user on what was wrong in it, none if all was good."""
+        """Yield warnings about the trace, one line each."""
         yield from self.skipped.warnings()
         if isinstance(self.trace, Accesses):
-            for remark in dated_apart(self.trace):
+            for remark in outlying_dates(self.trace):
                 yield f"{self.skipped.path}: {remark}"
 
 
 def read_trace(
     path: Path, format_: str | None, open_: Open = open_plainly, *, now_s: float = math.inf
 ) -> Reading:
-    """The trace in a file or folder, of the format given or else recognised.
+    """Read the trace in a file or folder, in the given format or a recognised one.
 
-    In foreign formats, updates that are dated later than `now_s` are left out: senders and publishers had wrong clocks,
-    or announce. Raises TraceError if it cannot be read, if nothing usable is in it, or if no format is given and not
-    exactly one is certain.
+    Updates dated later than `now_s` are left out, except in the native form: clocks may be wrong, and feeds announce
+    events. Raises TraceError if the trace cannot be read or has no usable entries, and if the format is neither given
+    nor recognised.
     """
     skipped = Skipped(path)
     if os.path.isdir(path):  # noqa: PTH112 (which never raises)
         name, trace = _from_folder(path, format_, skipped)
     else:
-        with opened(path, open_) as source:
+        with open_trace(path, open_) as source:
             name = _recognised(source) if format_ is None else format_
             trace = FORMATS[name].read(source, skipped)
-    if isinstance(trace, Updates) and not FORMATS[name].ours:
+    if isinstance(trace, Updates) and not FORMATS[name].native:
         trace = _not_ahead(trace, now_s, skipped)
     if not len(trace):
         left_out = "".join(f"; {remark}: {count:,}" for remark, count in skipped.notes.items())
@@ -61,7 +61,7 @@ def read_trace(
 
 
 def format_named(name: str) -> str:
-    """The same name. Raises ValueError, with the nearest, if no format bears it."""
+    """Return the name of a format. Raises ValueError, with the nearest name, if there is no such format."""
     if name not in FORMATS:
         nearest = difflib.get_close_matches(name, FORMATS, n=1)
         hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(FORMATS)}"
@@ -70,21 +70,21 @@ def format_named(name: str) -> str:
 
 
 def foreign_format(path: Path) -> str | None:
-    """Return the foreign format that a file or folder certainly has, if that can be seen without reading it."""
+    """Return the format of a file or folder if it is recognised and not the native form; else None."""
     if os.path.isdir(path):  # noqa: PTH112 (as above)
         return _FOLDER_FORMAT
     if not os.path.isfile(path):  # noqa: PTH113 (likewise)
         return None
     try:
-        with opened(path) as source:
+        with open_trace(path) as source:
             name = _recognised(source)
     except TraceError:
         return None
-    return None if FORMATS[name].ours else name
+    return None if FORMATS[name].native else name
 
 
 def _recognised(source: OpenTrace) -> str:
-    """The only format that the content looks like. Raises TraceError."""
+    """Return the format that recognises the content. Raises TraceError unless exactly one does."""
     head = source.head()
     if not head:
         raise TraceError(f"{source.path}: empty")
@@ -95,7 +95,7 @@ def _recognised(source: OpenTrace) -> str:
 
 
 def _from_folder(folder: Path, format_: str | None, skipped: Skipped) -> tuple[str, Trace]:
-    """The name of the format, and the trace. Raises TraceError if such a trace is no folder."""
+    """Read a folder; return the name of the format and the trace. Raises TraceError if the format has no folders."""
     name = format_ or _FOLDER_FORMAT
     read_folder = FORMATS[name].read_folder
     if read_folder is None:

@@ -1,4 +1,4 @@
-"""The summary of a trace, in words for people."""
+"""The summary of a trace in one line."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ UNITS_S = (("d", DAY_S), ("h", HOUR_S), ("min", 60.0), ("s", 1.0))
 
 
 def summary(trace: Updates | Accesses) -> str:
-    """Rows, objects, clients, the span of time, and how far it was out of order; of a trace that is not empty."""
+    """Return the numbers of rows, objects and clients, the span of time, and the disorder of a non-empty trace."""
     late = ""
     if isinstance(trace, Updates):
         rows, times_s = counted(len(trace), "update"), trace.times_s
@@ -25,7 +25,7 @@ def summary(trace: Updates | Accesses) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 update`, `2,000 updates`."""
+    """Return a number with its noun, such as `1 update` or `2,000 updates`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.feeds.learning_windows import delays_at_points_s
 from bestbefore.replay.planning.moments import Crawls, crawls_of, evenly
-from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan, rival
+from bestbefore.replay.planning.plan import Aim, ContactPlan, baseline_plan, best_plan
 from bestbefore.replay.planning.trace_objects import learnt
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.columns.files import read_updates
@@ -43,7 +43,7 @@ def main() -> None:
             plan = best_plan(objects, Aim("delay", per_feed * len(objects), DAY_S, discrete=True))
             crawls, punctuality = crawls_of(plan)
             assert punctuality is not None
-            shown = (_delay_min(postings, c) for c in (_evenly(rival("uniform", plan)), _evenly(plan), crawls))
+            shown = (_delay_min(postings, c) for c in (_evenly(baseline_plan("uniform", plan)), _evenly(plan), crawls))
             print(f"{prefix:<14}{per_feed:>7}" + "{:>9.1f}{:>6.1f}{:>10.1f}".format(*shown)
                   + f"{60.0 * punctuality.at_points_h:>10.1f}")
 

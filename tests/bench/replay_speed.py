@@ -25,9 +25,9 @@ from replay_long import replayed
 from results_page import write_page
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.simulate import plain
-from bestbefore.replay.simulate.fast import FastReplay
-from bestbefore.replay.simulate.fast_observed import FastObservedReplay
+from bestbefore.replay.simulate import plain_engine
+from bestbefore.replay.simulate.fast_engine import FastReplay
+from bestbefore.replay.simulate.fast_observed_engine import FastObservedReplay
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
@@ -150,7 +150,7 @@ def measured(python: str | None, rounds: int, folder: Path) -> Iterator[str]:
         for row in rows:
             policy = parse_spec(row.spec)
             row.times["fast"].append(timed(lambda e=row.engine, p=policy: e.replay(p)))
-            row.times["plain"].append(timed(lambda p=policy: plain.replay(part, p)))
+            row.times["plain"].append(timed(lambda p=policy: plain_engine.replay(part, p)))
         if python is not None:
             lru_times.append(lru(python, folder / "lru.bin"))
     packages = ", ".join(f"{name} {version(name)}" for name in ("numba", "numpy"))
@@ -199,7 +199,7 @@ def observed(updates: Updates, requests: Requests, rounds: int) -> Iterator[str]
         times: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
         for _ in range(rounds):
             times["fast"].append(timed(lambda p=policy: engine.replay(p)))
-            times["plain"].append(timed(lambda p=policy: plain.replay(part, p)))
+            times["plain"].append(timed(lambda p=policy: plain_engine.replay(part, p)))
         yield (
             f"| `{spec}` | {contacts / counts.requests:.1%} | {cell(times['fast'], counts.requests)} | "
             f"{cell(times['plain'], len(few))} | {cell(times['fast'], contacts)} |"

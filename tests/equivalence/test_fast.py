@@ -33,10 +33,10 @@ from bestbefore.replay.kernels.arrays.histories import PackedHistories
 from bestbefore.replay.kernels.arrays.packed import SPARSE_STRIDE, Packed
 from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import rule_of
-from bestbefore.replay.simulate import plain
+from bestbefore.replay.simulate import plain_engine
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.simulate.fast import loop
+from bestbefore.replay.simulate.fast_engine import loop
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 
 
@@ -46,10 +46,10 @@ class Recorded:
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
         self.name, self.needs = policy.name, policy.needs
-        self.rows: list[plain.Row] = []
-        self.decisions: list[tuple[plain.Row, float]] = []
+        self.rows: list[plain_engine.Row] = []
+        self.decisions: list[tuple[plain_engine.Row, float]] = []
 
-    def watch(self, rows: Iterator[plain.Row]) -> Iterator[plain.Row]:
+    def watch(self, rows: Iterator[plain_engine.Row]) -> Iterator[plain_engine.Row]:
         for row in rows:
             self.rows.append(row)
             yield row
@@ -68,11 +68,11 @@ def by_plain(scenario: Scenario, policy: Policy) -> tuple[dict[str, Counts], lis
     They are in the order of streams: by object, then by client, by the numbers that these have.
     """
     recorded = Recorded(policy)
-    counts = plain.replay_objects(scenario, recorded, recorded.watch)
+    counts = plain_engine.replay_objects(scenario, recorded, recorded.watch)
     objects = {name: number for number, name in enumerate(scenario.requests.objects)}
     clients = {name: number for number, name in enumerate(scenario.requests.clients)}
 
-    def stream(row: plain.Row) -> tuple[int, int]:
+    def stream(row: plain_engine.Row) -> tuple[int, int]:
         return objects[row[2]], clients[row[1]] if scenario.cache is Cache.CLIENT else 0
 
     left = Counter(map(stream, recorded.rows))

@@ -33,10 +33,10 @@ from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.kernels import learning
 from bestbefore.replay.kernels.arrays import stream_codes, stream_ids
-from bestbefore.replay.simulate import fast_observed, plain
+from bestbefore.replay.simulate import fast_observed_engine, plain_engine
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.simulate.fast_observed import FastObservedReplay, Loops, loops
+from bestbefore.replay.simulate.fast_observed_engine import FastObservedReplay, Loops, loops
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 
@@ -74,7 +74,7 @@ class Recorded:
 
 def by_plain(scenario: Scenario, policy: Policy) -> tuple[dict[str, Counts], Decisions]:
     recorded = Recorded(policy)
-    counts = plain.replay_objects(scenario, recorded)
+    counts = plain_engine.replay_objects(scenario, recorded)
     return {name: own for name, own in counts.items() if own.requests}, recorded.decisions
 
 
@@ -124,7 +124,7 @@ def test_on_random_traces(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(live, "DETAILED_UPDATES", detailed)
         patch.setattr(learning, "DETAILED_UPDATES", detailed)
-        patch.setattr(fast_observed, "ROWS_AT_ONCE", 7)
+        patch.setattr(fast_observed_engine, "ROWS_AT_ONCE", 7)
         patch.setattr(stream_ids, "ROWS_AT_ONCE", 7)
         patch.setattr(stream_codes, "ROWS_AT_ONCE", 7)
         expected = by_plain(scenario, policy)

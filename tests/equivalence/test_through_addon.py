@@ -9,10 +9,10 @@ import pytest
 from bestbefore.addon.engine import learning
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.simulate import plain, through_addon
+from bestbefore.replay.simulate import plain_engine, through_addon
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.simulate.fast import FastReplay
+from bestbefore.replay.simulate.fast_engine import FastReplay
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns import files
@@ -60,7 +60,7 @@ def crowded(seed: int, cache: Cache, grouping: Grouping, warm: Warm | None) -> S
 
 def assert_same(scenario: Scenario, policy: Policy) -> None:
     """The addon and the plain engine count the same for each object, and there is something to count."""
-    expected = {name: own for name, own in plain.replay_objects(scenario, policy).items() if own.requests}
+    expected = {name: own for name, own in plain_engine.replay_objects(scenario, policy).items() if own.requests}
     counted = through_addon.replay_objects(scenario, policy)
     assert counted == expected
     total = Counts.total(counted.values())
@@ -79,7 +79,7 @@ def assert_same(scenario: Scenario, policy: Policy) -> None:
 def test_the_addon_counts_what_the_other_engines_count(spec: str, cache: Cache, grouping: Grouping) -> None:
     scenario, policy = excerpt(cache, grouping, days=1.0), parse_spec(spec)
     assert_same(scenario, policy)
-    assert FastReplay(scenario).replay(policy) == plain.replay(scenario, policy)
+    assert FastReplay(scenario).replay(policy) == plain_engine.replay(scenario, policy)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from bestbefore.replay.recommend import (
     recommend,
     stale_rate,
 )
-from bestbefore.replay.simulate import plain
+from bestbefore.replay.simulate import plain_engine
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines
@@ -113,14 +113,14 @@ def test_each_domain_gets_what_it_would_get_alone(data: Path, domain: str) -> No
     alone = excerpt_parts(data, domain, None)
     assert (alone.split_s, alone.end_s) == (parts.split_s, parts.end_s)
     found = [
-        (point, total(plain.replay_objects(alone.first, live(point)), domain)) for point in CANDIDATES
+        (point, total(plain_engine.replay_objects(alone.first, live(point)), domain)) for point in CANDIDATES
     ]
     validations, point, first = min(
         ((c.validations, p, c) for p, c in found if stale_rate(c) <= 0.02), key=lambda row: row[0]
     )
     assert validations == choice.first.validations
     assert (choice.point.spec, choice.first, choice.reached) == (point.spec, first, True)
-    assert choice.then == total(plain.replay_objects(alone.then, live(point)), domain)
+    assert choice.then == total(plain_engine.replay_objects(alone.then, live(point)), domain)
 
 
 def test_domains_with_too_little_data_are_left_to_the_default(data: Path) -> None:
@@ -163,12 +163,12 @@ def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:
     """Of the default, only what it does to the domains without a rule."""
     parts = excerpt_parts(data, None, Warm.CONTACTS)
     found = recommended(parts, 0.02)
-    default = plain.replay_objects(parts.then, live(found.default.point))
+    default = plain_engine.replay_objects(parts.then, live(found.default.point))
     assert found.default.then == Counts.total(default.values())
     followed = [*(c.then for c in found.domains.values()), *(total(default, domain) for domain in found.others)]
     assert found.followed == Counts.total(followed)
-    assert found.unconfigured == plain.replay(parts.then, live(*points_of("indttl")))
-    bounds = plain.replay_objects(parts.then, parse_spec("oracle"))
+    assert found.unconfigured == plain_engine.replay(parts.then, live(*points_of("indttl")))
+    bounds = plain_engine.replay_objects(parts.then, parse_spec("oracle"))
     assert found.default.bound == Counts.total(bounds.values())
     assert found.default.bound.stale_hits == 0
     assert {domain: one.bound for domain, one in found.domains.items()} == {

@@ -41,7 +41,7 @@ class PackedHistories(NamedTuple):
         codes: dict[str, int] = {}
         of_updates = _group_codes(updates.objects, grouping, codes)
         of_requests = _group_codes(requests.objects, grouping, codes)
-        only_asked = of_requests[requests.asked_for() & (self.history_of == len(updates.objects))]
+        only_asked = of_requests[requests.is_requested() & (self.history_of == len(updates.objects))]
         members = np.bincount(of_updates, minlength=len(codes)) + np.bincount(only_asked, minlength=len(codes))
         packed = Packed.of(updates.times_s, of_updates[updates.object_ids], len(codes))
         return self._replace(groups=packed, group_of=of_requests, members=members)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.kernels.arrays.stream_codes import codes_of, number_of_caches, sort_with_places
 from bestbefore.replay.simulate.scenario import Cache
-from bestbefore.replay.sweeps.watching import Bar, no_bar
+from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests
 
 REQUESTS_AT_ONCE = 1 << 25

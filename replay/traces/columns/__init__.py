@@ -1,1 +1,1 @@
-"""A trace in memory and in files of our own: columns of numbers and names."""
+"""Traces as columns of numbers and names, in memory and in files."""

@@ -1,7 +1,8 @@
-"""Our own columnar form, whichever file holds it: the columns of updates (object, time) and of requests.
+"""The native columnar form of traces, common to CSV, .npz and Parquet files.
 
-A table of requests has `time,client,object`, and where it is known `size,status,validator,agent`. Every file of this
-form is read whole into such a table, checked, and then becomes Updates, Requests or Accesses.
+A table of updates has the columns `object,time`; a table of requests has `time,client,object` and optionally
+`size,status,validator,agent`. A file is read whole into a table, checked, and converted to Updates, Requests or
+Accesses.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -25,16 +26,17 @@ NUMBERS = ("size", "status")
 UPDATE_COLUMNS = ("object", "time")
 REQUEST_COLUMNS = ("time", "client", "object")
 ACCESS_COLUMNS = ("client", *NUMBERS, "validator", "agent")
-"""What makes a table of updates one of requests."""
+"""The columns of requests: a table with any of them is an access log, a table without them is updates."""
 OPTIONAL_TEXTS = ("validator", "agent")
-"""Columns of names in which a row may have none."""
+"""The columns of names that may be empty in a row."""
 MOST_S = float(np.finfo(np.float64).max)
 LARGEST = {"size": 2**53, "status": 999}
+"""The largest values of numeric columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Text:
-    """A column of names; a row without one has the number NO_NAME."""
+    """A column of names: an id for each row, NO_NAME for a row without a name, and the names by id."""
 
     ids: IdArray
     names: tuple[str, ...]
@@ -47,7 +49,7 @@ class Table:
     times_s: FloatArray
     texts: Mapping[str, Text]
     numbers: Mapping[str, NDArray[np.int64]] = field(default_factory=dict)
-    """UNKNOWN where a row has none."""
+    """The numeric columns by name; UNKNOWN in a row without a value."""
 
     def updates(self) -> Updates:
         return Updates.of(self.times_s, self.texts["object"].ids, self.texts["object"].names)
@@ -57,7 +59,7 @@ class Table:
         return Requests.of(self.times_s, clients.ids, objects.ids, clients.names, objects.names)
 
     def trace(self) -> Updates | Accesses:
-        """Return updates if no column is about requests. Clients that are not given are one."""
+        """Return updates if the table has no column of `ACCESS_COLUMNS`, else accesses; without clients, by one."""
         if not any(column in ACCESS_COLUMNS for column in (*self.texts, *self.numbers)):
             return self.updates()
         no_clients = Text(np.zeros(len(self.times_s), dtype=np.int32), ("",))
@@ -75,7 +77,7 @@ class Table:
 
 
 def table_of(trace: Updates | Accesses) -> Table:
-    """The columns of a trace; those that are unknown in all rows are left out."""
+    """The columns of a trace, without those that are unknown in all rows."""
     if isinstance(trace, Updates):
         return Table(trace.times_s, {"object": Text(trace.object_ids, trace.objects)})
     requests = trace.requests
@@ -93,7 +95,7 @@ def table_of(trace: Updates | Accesses) -> Table:
 
 
 def require_columns(path: Path, required: Iterable[str], given: Collection[str]) -> None:
-    """Raises TraceError, if a column is missing."""
+    """Raise TraceError if a required column is missing."""
     for column in required:
         if column not in given:
             among = shortened(",".join(given))
@@ -101,7 +103,7 @@ def require_columns(path: Path, required: Iterable[str], given: Collection[str])
 
 
 def named(values: NDArray[Any]) -> Text:
-    """A column that holds the names themselves, as text or as whole numbers. Raises ValueError."""
+    """Make a column from an array of names, text or whole numbers. Raises ValueError."""
     if values.dtype.kind not in "Uiu":
         raise ValueError(f"names of type {values.dtype}: expected text or whole numbers")
     distinct, ids = np.unique(values, return_inverse=True)
@@ -109,7 +111,7 @@ def named(values: NDArray[Any]) -> Text:
 
 
 def checked(path: Path, table: Table) -> Table:
-    """The same with the types of Table, from arrays that may hold anything. Raises TraceError."""
+    """Check and convert a table whose arrays may have any type and values. Raises TraceError."""
     rows = table.times_s.shape
     times_s = _of_numbers(path, TIME, table.times_s, rows).astype(np.float64, copy=False)
     _require(path, TIME, times_s, 0.0, MOST_S, "a number of Unix seconds, finite and 0 or more")
@@ -149,7 +151,7 @@ def _require(path: Path, column: str, values: NDArray[Any], least: float, most: 
 
 
 def _first_outside(values: NDArray[Any], least: float, most: float) -> int | None:
-    """The first row whose value is not from the least to the most, found without an array as large as the column."""
+    """The first row whose value is not in [least, most], searched in parts to save memory."""
     for start in range(0, len(values), ROWS_AT_ONCE):
         part = values[start : start + ROWS_AT_ONCE]
         good = (part >= least) & (part <= most)

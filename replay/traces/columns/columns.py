@@ -1,6 +1,6 @@
-"""A recorded trace in memory: columns of numbers, and the names that the numbers represent.
+"""A recorded trace in memory: columns of times and ids, with the names of the ids.
 
-Units: times are Unix seconds (UTC, float64), ascending; ids index into the names beside them.
+Units: times are Unix seconds (UTC, float64), ascending; ids are indices into tuples of names.
 """
 
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from bestbefore.policies.units import FloatArray
 IdArray = NDArray[np.int32]
 
 ROWS_AT_ONCE = 1 << 20
-"""How many are looked at together: columns may be mapped from a file that is larger than memory."""
+"""The rows processed at a time, as columns may be mapped from a file larger than memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Updates:
-    """The times of updates of objects; no object twice at the same instant."""
+    """The updates of objects, ordered by time; an object has at most one update at a time."""
 
     times_s: FloatArray
     object_ids: IdArray
@@ -64,10 +64,7 @@ class Updates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Requests:
-    """The requests: who asked for which object when.
-
-    Those at the same instant are in the order in which they were given.
-    """
+    """The requests of clients for objects, ordered by time; requests at the same time keep their order."""
 
     times_s: FloatArray
     client_ids: IdArray
@@ -85,7 +82,7 @@ class Requests:
         objects: tuple[str, ...],
     ) -> Self:
         """Make requests from rows in any order."""
-        if is_in_order(times_s):  # as nearly all are, and no column has to be copied
+        if is_in_order(times_s):  # the usual case, without a copy of the columns
             return cls(times_s, client_ids, object_ids, clients, objects)
         order = times_s.argsort(kind="stable")
         return cls(times_s[order], client_ids[order], object_ids[order], clients, objects)
@@ -110,16 +107,16 @@ class Requests:
         return zip(self.times_s.tolist(), clients, objects, strict=True)
 
     def requested(self) -> frozenset[str]:
-        """The objects that were asked for."""
-        return frozenset(self.objects[i] for i in np.flatnonzero(self.asked_for()).tolist())
+        """The names of the requested objects."""
+        return frozenset(self.objects[i] for i in np.flatnonzero(self.is_requested()).tolist())
 
-    def asked_for(self) -> NDArray[np.bool_]:
-        """(objects,) whether each was asked for."""
+    def is_requested(self) -> NDArray[np.bool_]:
+        """(objects,) whether each object is requested."""
         return occurring(self.object_ids, len(self.objects))
 
 
 def occurring(ids: IdArray, n: int) -> NDArray[np.bool_]:
-    """(n,) which of the n numbers from 0 on are among the ids."""
+    """(n,) whether each of the ids 0 to n-1 occurs."""
     found = np.zeros(n, dtype=bool)
     for start in range(0, len(ids), ROWS_AT_ONCE):
         found[ids[start : start + ROWS_AT_ONCE]] = True
@@ -127,7 +124,7 @@ def occurring(ids: IdArray, n: int) -> NDArray[np.bool_]:
 
 
 def is_in_order(times_s: FloatArray) -> bool:
-    """Whether no time is earlier than the one before it."""
+    """Whether the times ascend."""
     parts = (times_s[start : start + ROWS_AT_ONCE + 1] for start in range(0, len(times_s), ROWS_AT_ONCE))
     return all(bool((part[1:] >= part[:-1]).all()) for part in parts)
 

@@ -1,6 +1,6 @@
-"""Our own columnar format in files: CSV (plain or gzip), .npz and Parquet, distinguished by their content.
+"""Files of the native columnar form: CSV (plain or gzip), .npz and Parquet, recognised by their content.
 
-What is wrong in such a file is an error that names the place: nothing in it is skipped.
+An error in such a file is reported with its place and ends the reading; no rows are skipped.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ from typing import BinaryIO
 from bestbefore.replay.traces.columns.columnar import REQUEST_COLUMNS, UPDATE_COLUMNS, Table
 from bestbefore.replay.traces.columns.columns import Requests, Updates, is_in_order
 from bestbefore.replay.traces.formats import csv, npz, parquet
-from bestbefore.replay.traces.opening import opened
+from bestbefore.replay.traces.opening import open_trace
 
 Warn = Callable[[str], None]
 
@@ -20,30 +20,21 @@ WRITERS: dict[str, Callable[[BinaryIO, Table], None]] = {
     ".csv": csv.write_table,
     ".csv.gz": csv.write_zipped_table,
 }
-"""By the ending of the file's name."""
+"""The writers by file name extension."""
 
 
 def read_updates(path: Path, warn: Warn) -> Updates:
-    """The updates in a file.
-
-    Raises TraceError. Calls `warn` with one line if the file was out of order.
-    """
+    """Read the updates of a file. Raises TraceError; calls `warn` with one line if the rows are out of order."""
     return _read(path, UPDATE_COLUMNS, warn).updates()
 
 
 def read_requests(path: Path, warn: Warn) -> Requests:
-    """The requests in a file.
-
-    Raises TraceError. Calls `warn` with one line if the file was out of order.
-    """
+    """Read the requests of a file. Raises TraceError; calls `warn` with one line if the rows are out of order."""
     return _read(path, REQUEST_COLUMNS, warn).requests()
 
 
 def writer_for(path: Path) -> Callable[[BinaryIO, Table], None]:
-    """Return the writer for a file of this name.
-
-    Raises ValueError, if there is none, and TraceError, if it is not installed.
-    """
+    """Return the writer for a file of this name; ValueError if there is none, TraceError if it is not installed."""
     for ending, write in WRITERS.items():
         if path.name.endswith(ending) and path.name != ending:
             if write is parquet.write_table:
@@ -53,7 +44,7 @@ def writer_for(path: Path) -> Callable[[BinaryIO, Table], None]:
 
 
 def _read(path: Path, columns: Sequence[str], warn: Warn) -> Table:
-    with opened(path) as source:
+    with open_trace(path) as source:
         head = source.head()
         if npz.looks_like_npz(head):
             table = npz.read_table(source, columns)

@@ -1,4 +1,4 @@
-"""A column of names that is built row by row: each name once, and a number for each row."""
+"""A column of names that is built row by row: each distinct name once, and an id for each row."""
 
 from array import array
 
@@ -7,11 +7,11 @@ import numpy as np
 from bestbefore.replay.traces.columns.columns import IdArray
 
 NO_NAME = -1
-"""The number of a row that has no name."""
+"""The id of a row without a name."""
 
 
 class NameColumn:
-    """Names in the order in which they first occur."""
+    """A growing column of names; ids are assigned in the order of first occurrence."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}
@@ -21,13 +21,13 @@ class NameColumn:
         return name in self._codes
 
     def append(self, name: str | None) -> None:
-        """A row with this name, or without one."""
+        """Append a row with this name, or without a name."""
         codes = self._codes
         self._rows.append(NO_NAME if name is None else codes.setdefault(name, len(codes)))
 
     @property
     def ids(self) -> IdArray:
-        """The numbers of the rows; the column cannot grow while they are in use, for they are not copied."""
+        """The ids of the rows, not copied: the column cannot grow while the array is in use."""
         return np.asarray(self._rows, dtype=np.int32)
 
     @property

@@ -1,23 +1,23 @@
-"""The attributes of objects beside their updates: a CSV file with a row for each object, or a list of feeds (OPML)."""
+"""The labels of objects, from a CSV file with a row for each object or from a list of feeds (OPML)."""
 
 from pathlib import Path
 
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.csv import check_utf8, rows_of
 from bestbefore.replay.traces.formats.opml import listed_feeds, looks_like_opml
-from bestbefore.replay.traces.opening import OpenTrace, opened
+from bestbefore.replay.traces.opening import OpenTrace, open_trace
 
 OBJECT = "object"
 CLASS = "class"
-"""Of the feeds on a list: the folder they are in."""
+"""The label of feeds on a list: their folder."""
 
 
 def read_labels(path: Path, column: str) -> dict[str, str]:
-    """The value in this column for each object of a CSV file with the columns `object` and this one.
+    """Read the value of a column for each object, from a CSV file with the columns `object` and this one.
 
-    A list of feeds has the column `class` only. Raises TraceError, also where one object has two values.
+    A list of feeds has only the column `class`. Raises TraceError, also if an object has two values.
     """
-    with opened(path) as source:
+    with open_trace(path) as source:
         if not looks_like_opml(source.head()):
             return _from_rows(source, column)
         if column != CLASS:

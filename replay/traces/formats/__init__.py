@@ -1,1 +1,1 @@
-"""The formats of traces, one file each; `table` names them."""
+"""The readers of trace formats, one file each; `table` lists them."""

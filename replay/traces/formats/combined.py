@@ -1,9 +1,9 @@
-"""Access logs of Apache, nginx and others: common or combined, plain or with `host:port` before each line.
+"""The reader of access logs of Apache, nginx and others: common or combined, with or without leading `host:port`.
 
-A line is `client ident user [day/month/year:time zone] "request" status size`, in the combined form with `"referer"
-"user agent"` and perhaps more behind it. The object is the target of the request as it stands in the log, after the
-host if the line begins with one. In nginx and in Apache's `%b` the size is that of the body; Debian's Apache logs `%O`,
-which counts the headers too.
+A line is `client ident user [day/month/year:time zone] "request" status size`; the combined form adds `"referer"
+"user agent"`, and further fields are ignored. The object is the request target as logged, prefixed with the host if the
+line begins with one. The size is that of the body in nginx and in Apache's `%b`; Debian's Apache logs `%O`, which
+includes the headers.
 """
 
 import re
@@ -14,10 +14,10 @@ from bestbefore.replay.traces.opening import OpenTrace, first_lines, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 _INSIDE = r'[^"\\]*+(?:\\.[^"\\]*+)*+'  # of quotes
-# What ends in ++ or *+ is never tried again shorter, so that a bad line costs no more than a good one.
+# Possessive quantifiers (++ and *+) avoid backtracking, so that a bad line costs no more than a good one.
 _LINE = re.compile(
-    r"(?:([^\s:]++|\[[0-9A-Fa-f:.]++\]):\d++ )?"  # the host of a server with several
-    r"(\S++) \S++ [^\[]++"  # the client, its identity, and the user, whose name may hold blanks
+    r"(?:([^\s:]++|\[[0-9A-Fa-f:.]++\]):\d++ )?"  # the virtual host
+    r"(\S++) \S++ [^\[]++"  # the client, its identity, and the user, whose name may contain spaces
     r"\[(\d\d/[A-Z][a-z][a-z]/\d{4}:\d\d:\d\d):(\d\d) ([+-]\d{4})\] "
     rf'"({_INSIDE})" '  # the request
     r"(\d{3}) (\d{1,18}|-)"
@@ -30,7 +30,7 @@ _MONTHS = {name: number for number, name in enumerate(
 
 
 def read_combined(source: OpenTrace, skipped: Skipped) -> Accesses:
-    """The GET requests of a log. Other requests are left out and counted."""
+    """Read the GET requests of a log. Other requests are left out and counted."""
     rows = AccessRows()
     minutes = _Minutes()
     for number, line in lines(source, skipped):
@@ -61,13 +61,13 @@ def read_combined(source: OpenTrace, skipped: Skipped) -> Accesses:
 
 
 def looks_combined(head: bytes) -> bool:
-    """Whether the first line that is one of an access log is combined."""
+    """Whether the first line that can be parsed is in the combined form."""
     match = _first_line(head)
     return match is not None and match[9] is not None
 
 
 def looks_common(head: bytes) -> bool:
-    """Whether the first line that is one of an access log is common."""
+    """Whether the first line that can be parsed is in the common form."""
     match = _first_line(head)
     return match is not None and match[9] is None
 
@@ -77,7 +77,7 @@ def _first_line(head: bytes) -> re.Match[str] | None:
 
 
 def _target(request: str) -> str:
-    """Return the target of a GET, without the version of HTTP behind it; empty for other requests."""
+    """Return the target of a GET request, without the HTTP version; empty for other requests."""
     if not request.startswith("GET "):
         return ""
     rest = request[len("GET ") :]
@@ -86,13 +86,13 @@ def _target(request: str) -> str:
 
 
 class _Minutes:
-    """Unix seconds of the minutes of a log. The same minute stands on many lines."""
+    """The Unix seconds of the minutes of a log, with the last one cached, as many lines share a minute."""
 
     def __init__(self) -> None:
         self._known: tuple[str, str, float | None] = ("", "", None)
 
     def unix_s(self, minute: str, zone: str) -> float | None:
-        """Return the Unix seconds of `31/Dec/1999:23:59`; None if there is no such minute."""
+        """Return the Unix seconds of a minute such as `31/Dec/1999:23:59`; None if it does not exist."""
         if self._known[:2] != (minute, zone):
             self._known = (minute, zone, _unix_s(minute, zone))
         return self._known[2]

@@ -1,7 +1,7 @@
-"""Traces as CSV: `object,time` for updates, `time,client,object` and perhaps more for requests.
+"""The reader and writer of traces as CSV: `object,time` for updates, `time,client,object` and more for requests.
 
-The first line is a header; columns may stand in any order, and others beside them are ignored. Ids are any UTF-8
-text. Files are read row by row into columns, so that memory holds numbers and each name once.
+The first line is a header; columns may be in any order, and other columns are ignored. Ids are any UTF-8 text. Files
+are read row by row into columns, so that memory holds numbers and each distinct name once.
 """
 
 import csv
@@ -34,11 +34,11 @@ from bestbefore.replay.traces.skipped import shortened
 Warn = Callable[[str], None]
 ROWS_AT_ONCE = 65536
 LONGEST_LINE = 1 << 22
-"""Characters: longer ones, such as a whole file that is no text, go to the parser in pieces, which it refuses."""
+"""The most characters of a line; a longer one, such as a binary file, is cut and refused by the parser."""
 
 
 def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
-    """The columns asked for. Raises TraceError, also where an optional one is missing in a row."""
+    """Read the required and optional columns. Raises TraceError, also for a missing value in a row."""
     with rows_of(source, required) as (header, rows):
         wanted = [column for column in (*required, *optional) if column in header]
         times = array("d")
@@ -56,7 +56,7 @@ def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[st
 
 
 def write_table(file: BinaryIO, table: Table) -> None:
-    """Write a table, its rows in their order."""
+    """Write a table in the order of its rows."""
     columns = [TIME, *(c for c in TEXTS if c in table.texts), *table.numbers]
     with TextIOWrapper(file, encoding="utf-8", newline="") as text:
         writer = csv.writer(text, lineterminator="\n")
@@ -67,13 +67,13 @@ def write_table(file: BinaryIO, table: Table) -> None:
 
 
 def write_zipped_table(file: BinaryIO, table: Table) -> None:
-    """The same as gzip, without the time of writing, so that equal traces are equal files."""
+    """Write a table as gzip, without the time of writing, so that equal traces give equal files."""
     with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
         write_table(zipped, table)  # type: ignore[arg-type]
 
 
 def looks_like_csv(head: bytes) -> bool:
-    """Return whether the first line is a header of our CSV format."""
+    """Whether the first line is a header with the columns `object` and `time`."""
     first = head.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0]
     return {b"object", b"time"} <= {column.strip(b' "\r') for column in first.split(b",")}
 
@@ -90,7 +90,7 @@ def _texts(table: Table, column: str, part: slice) -> Iterable[str | int]:
 def _filler(
     column: str, times: "array[float]", numbers: "dict[str, array[int]]", texts: dict[str, NameColumn]
 ) -> Callable[[str], None]:
-    """Return the function that checks the text of one field and keeps it. Raises ValueError."""
+    """Return the function that checks the text of a field of this column and appends it. It raises ValueError."""
     if column == TIME:
         return lambda text: times.append(_time(text))
     if column in numbers:
@@ -113,13 +113,13 @@ def _filler(
 
 @contextmanager
 def rows_of(source: OpenTrace, required: Sequence[str]) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
-    """The header of a file, which names these columns, and its rows, each as long.
+    """Open a CSV file; yield its header, which has the required columns, and an iterator over rows of its length.
 
-    What is found wrong in the rows, here or where they are read (a ValueError), is a TraceError that names the line.
+    Errors of csv, and a ValueError raised in the context, become a TraceError with the line number.
     """
     rows = None
     try:
-        # Bytes that are no UTF-8 go through, to be found where they matter, with their line.
+        # Invalid UTF-8 is kept as surrogates here, and reported by `check_utf8` with its line, in used columns.
         with TextIOWrapper(source.file, encoding="utf-8-sig", errors="surrogateescape", newline="") as text:
             rows = csv.reader(iter(partial(text.readline, LONGEST_LINE), ""), strict=True)
             header = [column.strip() for column in next(rows, [])]
@@ -135,7 +135,7 @@ def rows_of(source: OpenTrace, required: Sequence[str]) -> Iterator[tuple[list[s
 
 
 def _of_length(rows: Iterator[list[str]], header: list[str]) -> Iterator[list[str]]:
-    """The rows that are not empty. Raises ValueError for one of another length."""
+    """Yield the non-empty rows. Raises ValueError for a row of another length than the header."""
     for row in rows:
         if len(row) == len(header):
             yield row
@@ -146,7 +146,7 @@ def _of_length(rows: Iterator[list[str]], header: list[str]) -> Iterator[list[st
 
 def _time(text: str) -> float:
     try:
-        time_s = math.nan if "_" in text else float(text)  # which takes 1_000 for a number
+        time_s = math.nan if "_" in text else float(text)  # float accepts 1_000
     except ValueError:
         time_s = math.nan
     if not 0.0 <= time_s < math.inf:
@@ -164,7 +164,7 @@ def _whole_number(column: str, text: str) -> int:
 
 
 def check_utf8(column: str, name: str) -> None:
-    """Raise ValueError if bytes that are no UTF-8 went through."""
+    """Raise ValueError if a name contains surrogates, which stand for invalid UTF-8."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The feed that a stored document belongs to, by its content: the addresses, the home page and the title it gives."""
+"""The identity of the feed of a stored document: the addresses, the home page and the title that it declares."""
 
 import re
 from dataclasses import dataclass
@@ -10,19 +10,21 @@ from lxml import etree
 from bestbefore.addon.feeds.characters import as_utf8
 
 LONGEST_CHARACTERS = 4096
-"""What is longer is no address and no title."""
+"""The most characters of an address or title; longer ones are ignored."""
 _FIRST_ITEM = re.compile(rb"<(?:[\w.-]+:)?(?:item|entry)[\s/>]", re.IGNORECASE)
 _RELATIONS = ("current", "first", "self")
-"""Links that name the feed. Of an archived document or a page (RFC 5005), `self` is that document only."""
+"""The link relations that give the address of the feed, in order of preference. In an archived or paged document
+(RFC 5005) `self` is only the address of that document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """The attributes by which a document identifies its feed; empty where it does not give them."""
+    """The attributes by which a document identifies its feed; empty where it does not declare them."""
 
     addresses: tuple[str, ...] = ()
-    """Of the feed, the surest first."""
+    """The addresses of the feed, the most reliable first."""
     home: str = ""
+    """The address of the home page."""
     title: str = ""
 
 
@@ -33,10 +35,7 @@ class _JsonFeed(msgspec.Struct):
 
 
 def identity_of(body: bytes) -> Identity:
-    """Return the identity of a document that is a feed, from the part before the first item.
-
-    An empty one if that is not readable.
-    """
+    """Return the identity of a feed document from the part before the first item; empty if that is not readable."""
     text = as_utf8(body)
     try:
         return _of_json(text) if text.startswith(b"{") else _of_xml(text)
@@ -70,7 +69,7 @@ def _of_xml(text: bytes) -> Identity:
 
 
 def _local(node: Any) -> str:
-    """The lower-case name without its namespace; empty for what is no element."""
+    """The lower-case name of an element without its namespace; empty for comments and the like."""
     return node.tag.rpartition("}")[2].lower() if isinstance(node.tag, str) else ""
 
 

@@ -1,12 +1,11 @@
-"""Stored feeds: RSS, RDF, Atom and JSON Feed documents, whose items are the updates of the feeds.
+"""The reader of stored feeds: RSS, RDF, Atom and JSON Feed documents, whose items are the updates of the feeds.
 
-One document, or a folder with as many as there are, also below it: of several feeds, of one feed at several moments, or
-archived ones (RFC 5005). An item that several documents list is one posting, at the earliest time that they give it.
-Requests are not in feeds, nor are items that no document was stored in time to list.
+The input is one document, or a folder of documents with its subfolders: of several feeds, of one feed stored at several
+times, or archived documents (RFC 5005). An item in several documents is one posting, at the earliest time given.
 
-With a list of feeds (OPML), the documents are looked for in the folder in which the list is, and count if their feed is
-on it; objects are then called by the addresses on the list. Without one, a feed is called by the address that its
-documents give, else by home page and title, else as the file.
+With a list of feeds (OPML), the documents are read from the folder of the list, and used if their feed is on the list;
+objects are named by the addresses on the list. Without a list, a feed is named by the address that its documents
+declare, else by home page and title, else by the file name.
 """
 
 import os
@@ -24,54 +23,55 @@ from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.feed_identity import Identity, identity_of
 from bestbefore.replay.traces.formats.opml import FeedFinder, address_key, listed_feeds, looks_like_opml
-from bestbefore.replay.traces.opening import OpenTrace, opened
+from bestbefore.replay.traces.opening import OpenTrace, open_trace
 from bestbefore.replay.traces.skipped import Skipped, printable, shortened
 
 GZIPPED = ".gz"
 LIMITS = Limits(document_bytes=64 << 20, marks=5_000_000)
-"""Wider than live, where the sender is not known: the archive of a feed may be one document with all it ever posted."""
+"""Larger than in the proxy, where documents are not trusted: an archive may be one document with all postings."""
 MOST_READ_BYTES = LIMITS.document_bytes + 1
-"""Of one document: enough to see that it is too large."""
+"""The bytes read of a document, one more than allowed."""
 
 
 def read_feed(source: OpenTrace, skipped: Skipped) -> Updates:
-    """The postings of one stored document."""
+    """Read the postings of one stored document."""
     archive = _Archive(skipped)
     archive.add(Path(source.path.name), source.file.read(MOST_READ_BYTES))
     return archive.updates()
 
 
 def read_feed_folder(folder: Path, skipped: Skipped) -> Updates:
-    """The postings of all documents in a folder and below it. Other files are left out and counted."""
+    """Read the postings of all documents in a folder and its subfolders. Other files are left out and counted."""
     archive = _Archive(skipped)
     archive.add_folder(folder)
     return archive.updates()
 
 
 def read_listed_feeds(source: OpenTrace, skipped: Skipped) -> Updates:
-    """The postings of the feeds on a list, from documents in its folder. Raises TraceError if it is no list."""
+    """Read the postings of the feeds on a list from documents in its folder. Raises TraceError if it is no list."""
     archive = _Archive(skipped, FeedFinder(listed_feeds(source)))
     archive.add_folder(source.path.parent)
     return archive.updates()
 
 
 def looks_like_stored_feed(head: bytes) -> bool:
-    """Whether it begins as a feed does."""
+    """Whether the content begins like a feed."""
     return looks_like_feed(head[:START_BYTES]) is True
 
 
 @dataclass(slots=True)
 class _Feed:
-    """What was found of one feed."""
+    """A feed with the postings found so far."""
 
     name: str
     posted_s: dict[int, float] = field(default_factory=dict)
-    """By the digests of the items' names."""
+    """The time of each posting, by the digest of the item's name."""
     undated: set[int] = field(default_factory=set)
+    """The digests of items without a usable time."""
 
 
 class _Archive:
-    """Postings as they are found, document by document."""
+    """The feeds of an archive, collected document by document."""
 
     def __init__(self, skipped: Skipped, finder: FeedFinder | None = None) -> None:
         self._skipped = skipped
@@ -80,11 +80,11 @@ class _Archive:
         self._unlisted: list[Path] = []
 
     def add_folder(self, folder: Path) -> None:
-        """Add all documents in a folder and below, in the order of their names; hidden ones are ignored."""
+        """Add all documents of a folder and its subfolders, in the order of names; hidden files are ignored."""
         for path in _files(folder, self._skipped):
             place = path.relative_to(folder)
             try:
-                with opened(path) as source:
+                with open_trace(path) as source:
                     head = source.head()
                     if _may_be_feed(head):
                         self.add(place, source.file.read(MOST_READ_BYTES))
@@ -116,7 +116,7 @@ class _Archive:
         self._skipped.notes["files left out, no feeds"] += 1
 
     def _feed_of(self, identity: Identity, place: Path) -> _Feed | None:
-        """The feed that a document is of; None if there is a list that it is not on."""
+        """The feed of a document; None if there is a list without it."""
         if self._finder is not None:
             number = self._finder.find(identity, place)
             if number is None:
@@ -147,7 +147,7 @@ class _Archive:
                 notes["items repeated by another document"] += 1
 
     def updates(self) -> Updates:
-        """Return the updates that were found. What could not be used is noted."""
+        """Return the updates found; items and documents that were not used are noted in `skipped`."""
         self._note_undated()
         self._note_list()
         times_s, ids = array("d"), array("i")
@@ -180,7 +180,7 @@ class _Archive:
 
 
 def _files(folder: Path, skipped: Skipped) -> Iterator[Path]:
-    """The files in a folder and below it that are not hidden, by name; no pipes and devices."""
+    """Yield the regular files of a folder and its subfolders that are not hidden, ordered by name."""
 
     def unreadable(error: OSError) -> None:
         skipped.add(_text(Path(error.filename).relative_to(folder)), error.strerror or str(error))
@@ -194,10 +194,10 @@ def _files(folder: Path, skipped: Skipped) -> Iterator[Path]:
 
 
 def _may_be_feed(head: bytes) -> bool:
-    """Whether it is worth reading whole. In JSON, what it is may stand at the end."""
+    """Whether the whole file must be read to decide; a JSON Feed may be recognisable only at its end."""
     return looks_like_feed(head[:START_BYTES]) is not False or head.lstrip().startswith(b"{")
 
 
 def _text(place: Path) -> str:
-    """The name of a file, whatever its bytes are."""
+    """Return a file name as text, with invalid bytes escaped."""
     return os.fsencode(place).decode(errors="backslashreplace")

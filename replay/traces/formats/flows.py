@@ -1,4 +1,4 @@
-"""Flow files, as `mitmdump -w FILE` saves them."""
+"""The reader of mitmproxy flow files, written by `mitmdump -w FILE`."""
 
 import hashlib
 import re
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 LONGEST_FLOW_BYTES = 1 << 30
 _START = re.compile(rb"\d{1,12}:\d{1,12}:[a-z]")
-"""A flow is a netstring that holds netstrings: a length, a colon, as many bytes, and a letter for the type. The first
-is the name of a field."""
+"""The beginning of a flow, a nested tnetstring: a length, a colon, as many bytes, and a letter for the type. The first
+inner one is the name of a field."""
 
 
 def read_flows(source: OpenTrace, skipped: Skipped) -> Accesses:
-    """The GET requests that were answered. Other flows are left out and counted.
+    """Read the GET requests with a response. Other flows are left out and counted.
 
-    Without Last-Modified and ETag, a hash of the body is the validator.
+    Without Last-Modified and ETag, a hash of the body is used as the validator.
     """
     from mitmproxy import http
     from mitmproxy.io import FlowReader
@@ -36,18 +36,18 @@ def read_flows(source: OpenTrace, skipped: Skipped) -> Accesses:
                     skipped.notes["flows left out, not a GET that was answered"] += 1
                 else:
                     _add(rows, flow, flow.response)
-        except Exception as error:  # whatever mitmproxy raises of bytes that are no flow
+        except Exception as error:  # mitmproxy raises many types for invalid flows
             skipped.add(f"flow {number}", shortened(" ".join(str(error).split())))
     return rows.accesses()
 
 
 def looks_like_flows(head: bytes) -> bool:
-    """Whether it begins with a netstring that holds another."""
+    """Whether the content begins with a nested tnetstring."""
     return _START.match(head) is not None
 
 
 def _add(rows: AccessRows, flow: "http.HTTPFlow", response: "http.Response") -> None:
-    """Raises ValueError if the flow cannot be used."""
+    """Add the row of a flow. Raises ValueError if it cannot be used."""
     url = flow.request.pretty_url
     if len(url) > LONGEST_LINE_BYTES:
         raise ValueError(f"URL {shortened(url)}: longer than {LONGEST_LINE_BYTES:,} characters")
@@ -76,12 +76,12 @@ def _agent(flow: "http.HTTPFlow") -> str | None:
 
 
 def _text(text: str) -> str:
-    """The same without what mitmproxy has put in place of bytes that are no UTF-8."""
+    """Return the text with the surrogates that mitmproxy uses for invalid UTF-8 escaped."""
     return text.encode(errors="backslashreplace").decode()
 
 
 def _netstrings(source: OpenTrace, skipped: Skipped) -> Iterator[bytes]:
-    """Yield each netstring. One that is broken ends the file: what follows cannot be found."""
+    """Yield each outer tnetstring. A broken one ends the reading, as the next cannot be located."""
     file = source.file
     number = 0
     try:

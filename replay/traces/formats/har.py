@@ -1,6 +1,6 @@
-"""HTTP archives (HAR 1.2), as browsers and mitmproxy save them.
+"""The reader of HTTP archives (HAR 1.2) saved by browsers and mitmproxy.
 
-Read whole, since JSON has no lines. All requests are those of one client, the one that was recorded.
+The file is read whole. All requests belong to one client, the recorded one.
 """
 
 from datetime import UTC, datetime
@@ -53,7 +53,7 @@ class _Archive(msgspec.Struct):
 
 
 def read_har(source: OpenTrace, skipped: Skipped) -> Accesses:
-    """The GET requests of an archive for HTTP URLs. Others are left out and counted. Raises TraceError."""
+    """Read the GET requests for HTTP URLs. Other requests are left out and counted. Raises TraceError."""
     try:
         archive = msgspec.json.decode(source.whole(LARGEST_BYTES), type=_Archive)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -68,13 +68,13 @@ def read_har(source: OpenTrace, skipped: Skipped) -> Accesses:
 
 
 def looks_like_har(head: bytes) -> bool:
-    """Whether it begins as a JSON object with a log."""
+    """Whether the content begins as a JSON object with a `log`."""
     start = head.lstrip()
     return start.startswith(b"{") and start[1:].lstrip().startswith(b'"log"')
 
 
 def _add(rows: AccessRows, entry: _Entry, skipped: Skipped) -> None:
-    """Raises ValueError if the entry cannot be used."""
+    """Add the row of an entry. Raises ValueError if it cannot be used."""
     url = entry.request.url.partition("#")[0]
     if entry.request.method != "GET" or not url.lower().startswith(("http:", "https:")):
         skipped.notes["requests left out, not a GET over HTTP"] += 1

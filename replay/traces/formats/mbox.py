@@ -1,8 +1,8 @@
-"""Mailboxes in mbox form: when messages arrived. Each is an update of one object, the mailbox.
+"""The reader of mailboxes in mbox form, whose messages are the updates of one object, the mailbox.
 
-The time is that of the Date header with its offset; without one it is read as UTC. The line that begins a message
-(From, sender, date) stands in where there is no readable Date, and where Date lies a month before it or a day after it:
-clocks of senders were wrong. A message with a Message-ID seen before is left out.
+The time of a message is its Date header; a Date without an offset is read as UTC. The date of the separator line (From,
+sender, date) is used instead if there is no readable Date, and if Date lies more than a month before it or a day after
+it, as with a wrong clock of the sender. Messages with a repeated Message-ID are left out.
 """
 
 import re
@@ -20,7 +20,7 @@ from bestbefore.replay.traces.opening import OpenTrace, lines
 from bestbefore.replay.traces.skipped import Skipped, shortened
 
 EARLIEST_S, LATEST_S = -31 * DAY_S, DAY_S
-"""How far a Date may be from the delivery time of the separating line to be believed."""
+"""The range of a credible Date relative to the delivery time of the separator line."""
 _SEPARATOR = re.compile(
     rb"From (?P<sender>.*?) +(?P<date>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? +"
     rb"(?:[A-Z][a-z][a-z] +\d\d?|\d\d? +[A-Z][a-z][a-z]) .*\d{2}:\d{2}.*)"
@@ -32,7 +32,7 @@ _ENDINGS = (".gz", ".mbox", ".mbx", ".txt")
 @dataclass(slots=True)
 class _Message:
     number: int
-    """Of the line at which it begins."""
+    """The number of its first line."""
     sender: bytes
     delivered: bytes
     date: bytes = b""
@@ -40,7 +40,7 @@ class _Message:
 
 
 def read_mbox(source: OpenTrace, skipped: Skipped) -> Updates:
-    """The arrivals in a mailbox, as updates of one object that bears the name of the file without its endings."""
+    """Read the messages of a mailbox as updates of one object, named like the file without its extensions."""
     name = source.path.name
     while name.endswith(_ENDINGS):
         name = name.rpartition(".")[0]
@@ -61,7 +61,7 @@ def read_mbox(source: OpenTrace, skipped: Skipped) -> Updates:
 
 
 def looks_like_mbox(head: bytes) -> bool:
-    """Whether the first line is one that begins a message."""
+    """Whether the first line is a separator line."""
     return _SEPARATOR.match(head.split(b"\n", 1)[0]) is not None
 
 
@@ -87,7 +87,7 @@ def _messages(source: OpenTrace, skipped: Skipped) -> Iterator[_Message]:
 
 
 def _with(message: _Message, field: bytes) -> _Message:
-    """The message with a line of its header, unfolded."""
+    """Add an unfolded header line to the message."""
     match = _HEADER.fullmatch(field)
     if match is not None:
         value = match[2].strip()
@@ -114,7 +114,7 @@ def _time(message: _Message, skipped: Skipped) -> float | None:
 
 
 def _unix_s(text: bytes) -> tuple[float | None, bool]:
-    """Unix seconds, None if it is no date since 1970; and whether it names a time zone."""
+    """Return the Unix seconds of a date, None if it is not one since 1970, and whether it has a time zone."""
     try:
         at = parsedate_to_datetime(text.decode("latin-1"))
         unix_s = at.replace(tzinfo=at.tzinfo or UTC).timestamp()

@@ -1,10 +1,10 @@
-"""Traces as NumPy archives: our columnar form without a further dependency.
+"""The reader and writer of traces as NumPy archives, the native columnar form without a further dependency.
 
-One array for each column. A column of names is three: `object` with the number of each row's name (-1: none),
-`object.names` with all names as UTF-8, end to end, and `object.ends` with where each ends. An archive made by hand may
-hold the names themselves instead, as an array of text or of whole numbers. Nothing in it is pickled.
+An archive has one array for each column. A column of names has three: `object` with the id of each row (-1: none),
+`object.names` with all names as concatenated UTF-8, and `object.ends` with the end of each name. An archive made by
+other programs may have one array of names instead, text or whole numbers. Pickled arrays are refused.
 
-A column that is large and not compressed is mapped, so that a trace may be larger than memory.
+Large uncompressed columns are memory-mapped, so that a trace may be larger than memory.
 """
 
 import os
@@ -23,17 +23,17 @@ from bestbefore.replay.traces.skipped import printable, shortened
 
 ZIP_MAGIC = b"PK\x03\x04"
 ZIP_HEADER_BYTES = 30
-"""Those of a member before its name, which end with the lengths of the name and of what follows it (APPNOTE 4.3.7)."""
+"""The fixed part of a member's local header; it ends with the lengths of name and extra field (APPNOTE 4.3.7)."""
 MAPPED_BYTES = 1 << 30
-"""From this size on a column is mapped. A smaller one is read whole, and its checksum with it."""
+"""The least size of a column that is mapped. A smaller one is read whole, with a check of its checksum."""
 
 Column = Callable[[str], NDArray[Any]]
-"""The array of this name."""
+"""Returns the array of this name."""
 
 
 def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
-    """The columns asked for. Raises TraceError."""
-    if not source.head().startswith(ZIP_MAGIC):  # numpy would take it for a pickle
+    """Read the required and optional columns. Raises TraceError."""
+    if not source.head().startswith(ZIP_MAGIC):  # numpy would treat it as a pickle
         raise TraceError(f"{source.path}: not an archive of columns: expected one that np.savez has made")
     try:
         with np.load(source.seekable(), allow_pickle=False) as arrays:
@@ -53,7 +53,7 @@ def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[st
             )
     except TraceError:
         raise
-    except Exception as error:  # whatever numpy and zipfile raise of bytes that are no archive
+    except Exception as error:  # numpy and zipfile raise many types for invalid archives
         if "allow_pickle" in str(error):
             expected = "expected text (as `astype(str)` makes it) or numbers"
             raise TraceError(f"{source.path}: a column holds Python objects: {expected}") from None
@@ -63,7 +63,7 @@ def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[st
 
 
 def write_table(file: BinaryIO, table: Table) -> None:
-    """Write a table, its rows in their order; not compressed, so that it is read as fast as the disk is."""
+    """Write a table in the order of its rows, uncompressed for speed."""
     columns: dict[str, NDArray[Any]] = {TIME: table.times_s, **table.numbers}
     for column, text in table.texts.items():
         encoded = [name.encode() for name in text.names]
@@ -74,18 +74,18 @@ def write_table(file: BinaryIO, table: Table) -> None:
 
 
 def looks_like_npz(head: bytes) -> bool:
-    """Whether it is a zip archive whose first member is an array."""
+    """Whether the content is a zip archive whose first member is an array."""
     return head.startswith(ZIP_MAGIC) and b".npy" in head[:512]
 
 
 def _is_large(source: OpenTrace, member: ZipInfo) -> bool:
-    """Whether it can be mapped, and should be."""
+    """Whether a member can be mapped, and is large enough for it."""
     is_plain = member.compress_type == ZIP_STORED and not isinstance(source.file, GzipFile) and source.file.seekable()
     return is_plain and member.file_size >= MAPPED_BYTES
 
 
 def _mapped(source: OpenTrace, member: ZipInfo) -> NDArray[Any]:
-    """The array of a member that is stored as it is."""
+    """Map the array of an uncompressed member."""
     with source.path.open("rb") as file:
         file.seek(member.header_offset)
         header = file.read(ZIP_HEADER_BYTES)

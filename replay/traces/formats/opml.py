@@ -1,7 +1,7 @@
-"""OPML, the lists of feeds that readers and aggregators exchange.
+"""The reader of OPML, the lists of feeds that feed readers and aggregators exchange.
 
-An `outline` with an `xmlUrl` is a feed, one without is a folder of what stands in it. A list holds no postings: these
-are in the feeds' documents.
+An `outline` with an `xmlUrl` is a feed, one without is a folder of the outlines in it. Postings are not in the list but
+in the stored documents of the feeds.
 """
 
 import re
@@ -27,28 +27,29 @@ _SCHEMES = re.compile(r"(?:(?:feed|https?):(?://)?)+", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class ListedFeed:
-    """A feed of a list."""
+    """A feed on a list."""
 
     address: str
     title: str
     home: str
+    """The address of the home page."""
     folder: str
-    """Those it stands in, from the outermost, with `/` between; empty for none."""
+    """The path of folders from the outermost, joined by `/`; empty for none."""
 
 
 def looks_like_opml(head: bytes) -> bool:
-    """Whether the first element is that of such a list."""
+    """Whether the first element is `opml`."""
     return _BEGINNING.match(as_utf8(head[:_BEGINNING_BYTES])) is not None
 
 
 def listed_feeds(source: OpenTrace) -> tuple[ListedFeed, ...]:
-    """The feeds of a list, each once, where it stands first. Raises TraceError, also if there are none."""
+    """Read the feeds of a list, each at its first place. Raises TraceError, also if there are none."""
     body = source.file.read(DOCUMENT_BYTES + 1)
     if len(body) > DOCUMENT_BYTES:
         raise TraceError(f"{source.path}: larger than {DOCUMENT_BYTES:,} bytes: expected a list of feeds (OPML)")
     parser = etree.XMLParser(encoding="utf-8", recover=True, resolve_entities=False, no_network=True, huge_tree=False)
     try:
-        # Addresses in which & is not escaped are frequent; other faults are ignored.
+        # Unescaped & in addresses is frequent; the parser recovers from other errors.
         root = etree.fromstring(_BARE_AMPERSAND.sub(b"&amp;", as_utf8(body)), parser)
     except (etree.LxmlError, ValueError):
         root = None
@@ -62,7 +63,7 @@ def listed_feeds(source: OpenTrace) -> tuple[ListedFeed, ...]:
 
 
 def _feeds(node: Any, folders: tuple[str, ...]) -> Iterator[ListedFeed]:
-    """Yield the feeds in a node. Nodes are nested 256 times at most: the parser reads no further."""
+    """Yield the feeds in a node, recursively; the parser limits the depth to 256."""
     for child in node:
         if not isinstance(child.tag, str):
             continue
@@ -75,7 +76,7 @@ def _feeds(node: Any, folders: tuple[str, ...]) -> Iterator[ListedFeed]:
 
 
 def _fetched(address: str) -> str:
-    """The address that is fetched, of one that some browsers write as `feed://` or `feed:https://`."""
+    """Return the HTTP address of one that may be written as `feed://` or `feed:https://`."""
     if not address.lower().startswith("feed:"):
         return address
     rest = address[len("feed:") :].removeprefix("//")
@@ -83,16 +84,13 @@ def _fetched(address: str) -> str:
 
 
 def address_key(address: str) -> str:
-    """Return a key that is equal for equivalent addresses.
-
-    Such as differ in scheme, fragment, a slash at the end, or the case of the host only.
-    """
+    """Return a key of an address without scheme, fragment and final slash, with the host in lower case."""
     host, slash, path = _SCHEMES.sub("", address.strip(), count=1).partition("#")[0].rstrip("/").partition("/")
     return host.lower() + slash + path
 
 
 class FeedFinder:
-    """Finds the feed of a list that a document is of."""
+    """Finds the feed on a list to which a document belongs."""
 
     def __init__(self, feeds: Iterable[ListedFeed]) -> None:
         self.feeds = tuple(feeds)
@@ -101,14 +99,14 @@ class FeedFinder:
         for number, feed in enumerate(self.feeds):
             self._by_address.setdefault(address_key(feed.address), number)
             for sign in (("title", feed.title.casefold()), ("home", address_key(feed.home))):
-                self._by_sign[sign] = None if sign in self._by_sign else number  # of two feeds it is no sign
+                self._by_sign[sign] = None if sign in self._by_sign else number  # ambiguous if two feeds have it
 
     def find(self, identity: Identity, place: Path) -> int | None:
-        """The number of the feed that a document is of; None if no sign of it leads to exactly one.
+        """The index of the feed to which a document belongs; None if nothing identifies exactly one feed.
 
-        The signs, the strongest first: the address that the document gives; the address in the names of file and
-        folders; the title as the name of the file or of the folder; and, of a document that gives no address, its title
-        and its home page. (One that gives another address is of another feed: that of the comments, say.)
+        Tried in this order: the address that the document declares; an address in the names of file and folders; the
+        title as the name of the file or of the folder; and, if the document declares no address, its title and its home
+        page. (A document with an address that is not on the list belongs to another feed, such as that of comments.)
         """
         stem = place.with_suffix("")
         for address in (*identity.addresses, *(unquote(str(name)) for name in (place, stem, place.parent))):

@@ -1,4 +1,4 @@
-"""Traces as Parquet, through the extra `parquet` (polars)."""
+"""The reader and writer of traces as Parquet, with the optional dependency `parquet` (polars)."""
 
 import os
 import sys
@@ -21,7 +21,7 @@ MAGIC = b"PAR1"
 
 
 def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[str] = ()) -> Table:
-    """The columns asked for. Raises TraceError."""
+    """Read the required and optional columns. Raises TraceError."""
     pl = installed_polars(f"{source.path}: ")
     try:
         with _panics_unseen():
@@ -39,7 +39,7 @@ def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[st
             )
     except TraceError:
         raise
-    # Whatever polars raises of bytes that are no Parquet; a panic of its own is no Exception.
+    # polars raises many types for invalid files; its PanicException is not an Exception.
     except (Exception, pl.exceptions.PanicException) as error:
         why = printable(shortened(" ".join(str(error).split())))
         raise TraceError(f"{source.path}: not Parquet: {why}") from None
@@ -47,7 +47,7 @@ def read_table(source: OpenTrace, required: Sequence[str], optional: Sequence[st
 
 
 def write_table(file: BinaryIO, table: Table) -> None:
-    """Write a table, its rows in their order."""
+    """Write a table in the order of its rows."""
     pl = installed_polars()
     columns = {TIME: pl.Series(table.times_s)}
     for column, text in table.texts.items():
@@ -56,18 +56,18 @@ def write_table(file: BinaryIO, table: Table) -> None:
     for column, values in table.numbers.items():
         numbers = pl.Series(values)
         columns[column] = numbers.set(numbers == UNKNOWN, None)
-    written = BytesIO()  # of a disk that is full polars does not always say so
+    written = BytesIO()  # polars does not always report a full disk
     pl.DataFrame(columns).write_parquet(written)
     file.write(written.getbuffer())
 
 
 def looks_like_parquet(head: bytes) -> bool:
-    """Whether it begins as Parquet does."""
+    """Whether the content begins like Parquet."""
     return head.startswith(MAGIC)
 
 
 def installed_polars(where: str = "") -> Any:
-    """The module. Raises TraceError if it is not installed."""
+    """Import polars. Raises TraceError if it is not installed."""
     try:
         import polars as pl
     except ImportError:
@@ -79,7 +79,7 @@ def installed_polars(where: str = "") -> Any:
 
 @contextmanager
 def _panics_unseen() -> Iterator[None]:
-    """Nothing is written to stderr: polars prints a page for each panic that a damaged file brings it to."""
+    """Redirect stderr to the null device, as polars prints a long text for each panic caused by a damaged file."""
     sys.stderr.flush()
     stderr = os.dup(2)
     nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -93,14 +93,14 @@ def _panics_unseen() -> Iterator[None]:
 
 
 def _require_numbers(pl: Any, path: Path, kinds: Mapping[str, Any]) -> None:
-    """Raises TraceError unless these columns hold numbers, or nothing at all."""
+    """Raise TraceError unless these columns are numeric or empty."""
     for column, kind in kinds.items():
         if not kind.is_numeric() and kind != pl.Null:
             raise TraceError(f"{path}: column '{column}' is of type {kind}: expected numbers")
 
 
 def _text(pl: Any, series: Any) -> Text:
-    """Raises whatever polars does if the column cannot be text."""
+    """Convert a column to text. Raises errors of polars if that is impossible."""
     names = series.cast(pl.String)
     distinct = names.drop_nulls().unique(maintain_order=True)
     ids = names.cast(pl.Enum(distinct)).to_physical().cast(pl.Int64).fill_null(NO_NAME).to_numpy()

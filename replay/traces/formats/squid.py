@@ -1,9 +1,9 @@
 """The reader of Squid's native access.log.
 
-A line is `time duration client result/status size method URL user hierarchy/from type`, in Unix seconds and
-milliseconds; perhaps with more behind it. The time is that of the answer's end, from which the duration leads back to
-the request. The size is that of the whole answer, header included, and the header varies: sizes here tell less than
-those of an origin's log.
+A line is `time duration client result/status size method URL user hierarchy/from type`, with Unix seconds and
+milliseconds; further fields are ignored. The time is that of the end of the response; the request came a duration
+earlier. The size includes the response header, whose length varies, so that sizes are weaker evidence of updates than
+in the log of an origin.
 """
 
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, Accesses, AccessRows
@@ -12,11 +12,11 @@ from bestbefore.replay.traces.skipped import Skipped, shortened
 
 FIELDS = 7
 CUT_SHORT = ("ABORTED", "TIMEDOUT", "SWAPFAIL")
-"""Results, or parts of them, whose answer may not have arrived whole."""
+"""Results, or parts of them, of responses that may be truncated."""
 
 
 def read_squid(source: OpenTrace, skipped: Skipped) -> Accesses:
-    """The GET requests of a log. Other requests are left out and counted."""
+    """Read the GET requests of a log. Other requests are left out and counted."""
     rows = AccessRows()
     for number, line in lines(source, skipped):
         fields = line.decode(errors="backslashreplace").split(None, FIELDS)
@@ -37,7 +37,7 @@ def read_squid(source: OpenTrace, skipped: Skipped) -> Accesses:
 
 
 def looks_like_squid(head: bytes) -> bool:
-    """Whether one of the first lines is one of such a log."""
+    """Whether one of the first lines can be parsed."""
     return any(_is_line(line.split(None, FIELDS)) for line in first_lines(head))
 
 
@@ -51,7 +51,7 @@ def _is_line(fields: list[str]) -> bool:
 
 
 def _start_s(fields: list[str]) -> float:
-    """Return when the request came. Raises ValueError."""
+    """Return the time of the request. Raises ValueError."""
     if len(fields) < FIELDS:
         raise ValueError(f"{shortened(' '.join(fields))!r}: expected at least {FIELDS} fields")
     try:
@@ -66,7 +66,7 @@ def _start_s(fields: list[str]) -> float:
 
 
 def _answer(fields: list[str]) -> tuple[str, int, int]:
-    """Result, status and size. Raises ValueError."""
+    """Return result, status and size. Raises ValueError."""
     result, slash, status = fields[3].partition("/")
     if not slash or not (status.isascii() and status.isdigit() and len(status) == 3):
         raise ValueError(f"result {shortened(fields[3])!r}: expected one such as TCP_MISS/200")

@@ -1,4 +1,4 @@
-"""The formats of traces: to add one is one new file and one line here."""
+"""The table of trace formats by name. A new format needs its file, a line here and a test file."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,50 +28,53 @@ Trace = Updates | Accesses
 
 
 class Carries(Flag):
-    """The columns that a trace may carry."""
+    """The kinds of data that a trace format may carry."""
 
     UPDATES = auto()
-    """When objects changed."""
+    """The times at which objects changed."""
     REQUESTS = auto()
     CLIENTS = auto()
-    """Which client made a request; without it, all are of one."""
+    """The client of each request; without it, all requests belong to one client."""
     SIZES = auto()
+    """The size of each response, bytes."""
     VALIDATORS = auto()
+    """The Last-Modified, ETag or content hash of each response."""
     AGENTS = auto()
-    """Which requests were made by the same kind of browser, which content codings depend on."""
+    """The user agent of each request, on which content codings depend."""
 
     def names(self) -> str:
-        """Return the names for people, in the order above."""
+        """Return the names for messages, in the order above."""
         return ", ".join((carried.name or "").lower() for carried in self)
 
 
 @dataclass(frozen=True, slots=True)
 class TraceFormat:
-    """A format: its name, what it carries, how it is read and how it is recognised."""
+    """A trace format: its description, the data that it carries, its reader and its recognition."""
 
     what: str
+    """The description for messages and help."""
     carries: Carries
     read: Callable[[OpenTrace, Skipped], Trace]
-    """Raises TraceError if the whole cannot be read; single entries that cannot are noted and skipped."""
+    """Reads a trace; raises TraceError if that is impossible, and notes and skips single invalid entries."""
     looks_like: Callable[[bytes], bool]
-    """From the first bytes of what it holds (all, or at least 64 KiB). No two formats claim the same."""
+    """Whether the first bytes (all, or at least 64 KiB) have this format; no two formats accept the same bytes."""
     read_folder: Callable[[Path, Skipped], Trace] | None = None
-    """Likewise, if a trace may be a folder."""
-    ours: bool = False
-    """Right or refused: nothing in it is skipped, and no time in it doubted."""
+    """Reads a trace from a folder, if the format allows it."""
+    native: bool = False
+    """Whether it is the native form, in which any error ends the reading and all times are trusted."""
 
 
-def _ours(
+def _native(
     what: str,
     read_table: Callable[[OpenTrace, Sequence[str], Sequence[str]], Table],
     looks_like: Callable[[bytes], bool],
 ) -> TraceFormat:
-    """Our own columnar form in files of some kind."""
+    """Make the format of a kind of file with the native columnar form."""
 
     def read(source: OpenTrace, skipped: Skipped) -> Trace:  # noqa: ARG001
         return read_table(source, UPDATE_COLUMNS, ACCESS_COLUMNS).trace()
 
-    return TraceFormat(what, _ALL, read, looks_like, ours=True)
+    return TraceFormat(what, _ALL, read, looks_like, native=True)
 
 
 _ALL = Carries.UPDATES | Carries.REQUESTS | Carries.CLIENTS | Carries.SIZES | Carries.VALIDATORS | Carries.AGENTS
@@ -79,9 +82,9 @@ _SERVER = Carries.REQUESTS | Carries.CLIENTS | Carries.SIZES
 _HEADERS = Carries.REQUESTS | Carries.SIZES | Carries.VALIDATORS | Carries.AGENTS
 
 FORMATS: Mapping[str, TraceFormat] = {
-    "csv": _ours("CSV with a header", csv.read_table, csv.looks_like_csv),
-    "npz": _ours("NumPy archive of columns", npz.read_table, npz.looks_like_npz),
-    "parquet": _ours("Parquet with the columns of CSV", parquet.read_table, parquet.looks_like_parquet),
+    "csv": _native("CSV with a header", csv.read_table, csv.looks_like_csv),
+    "npz": _native("NumPy archive of columns", npz.read_table, npz.looks_like_npz),
+    "parquet": _native("Parquet with the columns of CSV", parquet.read_table, parquet.looks_like_parquet),
     "combined": TraceFormat("Apache or nginx combined log", _SERVER | Carries.AGENTS, combined.read_combined,
                             combined.looks_combined),
     "common": TraceFormat("Apache or nginx common log", _SERVER, combined.read_combined, combined.looks_common),

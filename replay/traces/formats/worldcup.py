@@ -1,8 +1,8 @@
-"""The binary logs of the 1998 World Cup web site (Arlitt and Jin; the Internet Traffic Archive).
+"""The reader of the binary logs of the 1998 World Cup web site (Arlitt and Jin; the Internet Traffic Archive).
 
-Records of 20 bytes, big-endian: time (Unix seconds), client, object, size (all bits set: none), each 4 bytes; method,
+A record has 20 bytes, big-endian: time (Unix seconds), client, object, size (all bits set: none), each 4 bytes; method,
 status, type, server, each 1 byte. The method is an enumeration that begins with GET; the two upper bits of the status
-are the HTTP version, the others count up through the codes of its time. Clients and objects are numbers.
+are the HTTP version, the others an index into the status codes of the time. Clients and objects are numbers.
 """
 
 from typing import Any
@@ -25,14 +25,14 @@ METHODS = 9
 CODES = np.array([
     100, 101, *range(200, 207), *range(300, 306), *range(400, 416), *range(500, 506), UNKNOWN,
 ], dtype=np.int16)
-"""The status code of each number; the last is any other."""
+"""The status codes by index; the last index is any other code."""
 TYPES = 13
 FIRST_S, LAST_S = 893_400_000, 901_600_000
-"""The site was logged from 24 April to 27 July 1998 at most: what else would its records be?"""
+"""The range of times by which the format is recognised: the logs are from 24 April to 27 July 1998 at most."""
 
 
 def read_worldcup(source: OpenTrace, skipped: Skipped) -> Accesses:
-    """The GET requests of a log. Other requests are left out and counted."""
+    """Read the GET requests of a log. Other requests are left out and counted."""
     parts = [_columns(np.empty(0, dtype=RECORD))]
     number = 0
     rest = b""
@@ -51,7 +51,7 @@ def read_worldcup(source: OpenTrace, skipped: Skipped) -> Accesses:
 
 
 def looks_like_worldcup(head: bytes) -> bool:
-    """Whether all that is seen are records of the summer of 1998, in order."""
+    """Whether all times, read as records, lie in the range of the logs and ascend."""
     records = np.frombuffer(head, dtype=RECORD, count=len(head) // RECORD.itemsize)
     times = records["time"]
     return bool(
@@ -60,7 +60,7 @@ def looks_like_worldcup(head: bytes) -> bool:
 
 
 def _columns(records: NDArray[np.void]) -> tuple[NDArray[Any], ...]:
-    """Times, clients, objects, sizes and statuses, in our own types."""
+    """Return times, clients, objects, sizes and statuses in the types of `Accesses`."""
     sizes = records["size"].astype(np.int64)
     sizes[sizes == NO_SIZE] = UNKNOWN
     return (
@@ -73,7 +73,7 @@ def _columns(records: NDArray[np.void]) -> tuple[NDArray[Any], ...]:
 
 
 def _gets(records: NDArray[np.void], before: int, skipped: Skipped) -> NDArray[np.void]:
-    """The GET requests among records that follow on `before` others."""
+    """Return the GET requests among records; `before` is the number of records before them in the file."""
     known = (
         (records["method"] < METHODS) & ((records["status"] & 0x3F) < len(CODES)) & (records["type"] < TYPES)
     )
@@ -93,9 +93,9 @@ def _gets(records: NDArray[np.void], before: int, skipped: Skipped) -> NDArray[n
 
 
 def _numbered(values: NDArray[np.uint32]) -> tuple[IdArray, tuple[str, ...]]:
-    """Ids counted from 0, and their names, which are the numbers of the log."""
+    """Return ids from 0, and their names, which are the numbers of the log."""
     largest = int(values.max(initial=0))
-    if largest > max(4 * len(values), 1 << 22):  # numbers so scattered that a place for each would not fit
+    if largest > max(4 * len(values), 1 << 22):  # numbers too sparse for an array with an element for each
         distinct, ids = np.unique(values, return_inverse=True)
         return ids.astype(np.int32), tuple(map(str, distinct.tolist()))
     places = values.astype(np.int32)

@@ -1,1 +1,1 @@
-"""The inference of updates from an access log."""
+"""Access logs, and the inference of updates from them."""

@@ -1,6 +1,6 @@
-"""An access log in memory: requests, and what the answers tell of the objects.
+"""An access log in memory: requests with the statuses, sizes and validators of their responses.
 
-Units: times are Unix seconds (UTC, float64), sizes bytes. What a row does not tell is UNKNOWN.
+Units: times are Unix seconds (UTC, float64), sizes bytes. Missing values are UNKNOWN.
 """
 
 from array import array
@@ -15,26 +15,27 @@ from bestbefore.replay.traces.columns.names import NameColumn
 
 UNKNOWN = -1
 WHOLE = (200, 203)
-"""Statuses of an answer that bears the object."""
+"""The statuses of responses with the whole object."""
 ANSWERED = (*WHOLE, 304)
-"""Statuses of an answer from which a cache could have served its client, or did."""
+"""The statuses of requests that a cache could have answered."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Accesses:
-    """GET requests in order of time, as a server, a proxy or a browser has logged them. All columns have one length."""
+    """The GET requests in a log of a server, a proxy or a browser, ordered by time. All columns have one length."""
 
     requests: Requests
     statuses: NDArray[np.int16]
     sizes_bytes: NDArray[np.int64]
-    """Of the answer's body, or as near to it as the log says."""
+    """The sizes of the response bodies, as closely as the log has them."""
     validator_ids: IdArray
     validators: tuple[str, ...]
-    """Last-Modified, ETag or a hash of the body: of two answers with the same one, the object had not changed."""
+    """Last-Modified, ETag or a hash of the body; the object is unchanged between responses with the same validator."""
     agent_ids: IdArray
-    """Answers to the same agent are alike in content coding and the like; what it is called is not kept."""
+    """The ids of user agents, as responses differ between agents, e.g. in content coding; names are not kept."""
     late_s: float = 0.0
-    """How much later than its time a row stood in the log, at most. Logs are written when answers end; clocks jump."""
+    """The largest difference between a time in the log and a later one before it: logs are written when responses end,
+    and clocks are set back."""
 
     @classmethod
     def of(
@@ -48,7 +49,7 @@ class Accesses:
         validators: tuple[IdArray, tuple[str, ...]] | None = None,
         agent_ids: IdArray | None = None,
     ) -> Self:
-        """Make accesses from rows in any order. A column that is not given is unknown in all rows."""
+        """Make accesses from rows in any order; omitted columns are UNKNOWN in all rows."""
         unknown = np.full(len(times_s), UNKNOWN, dtype=np.int32)
         validator_ids, validator_names = validators or (unknown, ())
         columns = (
@@ -70,7 +71,7 @@ class Accesses:
         return len(self.requests)
 
     def answered(self) -> Requests:
-        """The requests that a cache can stand in for: answered with the object, or that it has not changed."""
+        """Return the requests that a cache could answer: those with the whole object or 304 as response."""
         kept = np.isin(self.statuses, (*ANSWERED, UNKNOWN))
         if kept.all():
             return self.requests
@@ -79,7 +80,7 @@ class Accesses:
 
 
 class AccessRows:
-    """Rows of an access log as a reader finds them, in any order."""
+    """The rows of an access log, appended by a reader in any order."""
 
     def __init__(self) -> None:
         self._times = array("d")
@@ -110,7 +111,7 @@ class AccessRows:
         self._agents.append(agent)
 
     def accesses(self) -> Accesses:
-        """Return all rows, in order of time. They are not copied if in order, so that none can be added later."""
+        """Return all rows ordered by time. Columns in order are not copied, so that no row can be appended later."""
         return Accesses.of(
             np.asarray(self._times, dtype=np.float64),
             (self._clients.ids, self._clients.names),

@@ -1,17 +1,18 @@
-"""The inference of updates from an access log: where the answers changed.
+"""The inference of updates from the sizes and validators of responses in an access log.
 
 Source: Bright, Gal, Raschid (`adaptive`), appendix A: an object has changed when the majority of its requests have a
-new size, which it has for at least two minutes. A log of today needs more care, for content codings, sessions and
-languages give one page several sizes at once. So here also (deviations):
+new size, for at least two minutes. In modern logs one page has several sizes at the same time, by content coding,
+session or language. Therefore these rules are added:
 
-- Sizes that are served side by side are one era of the object. It ends, and the object has changed, when none of its
-  sizes outlives it. (Two minutes of overlap are allowed: as in the paper, servers of a farm are not updated at once.)
-- A client (or browser, if the log names them) must have seen both eras: what differs between clients is no update.
-- The same requests, had they met variants in random order, would have been parted so cleanly in time with a chance of
-  at most 1 in 20.
+- Sizes that are served at the same time form one era of the object. The object has changed when an era is followed by
+  another without overlap. (As in the paper, two minutes of overlap are allowed for the servers of a farm.)
+- At least one client (or user agent, if logged) must have received both eras: differences between clients are no
+  updates.
+- If the requests had received variants in random order, such a separation in time would have a probability of at most
+  1 in 20.
 
-Validators are the better evidence. Where the log has them they take the place of sizes, and the last rule is not
-needed; nor is any client where Last-Modified shows the update, and then also its time.
+Validators are better evidence: they replace sizes where the log has them, and the last rule is not applied. Where
+Last-Modified shows the update, no common client is needed either, and the time of the update is known.
 """
 
 from collections.abc import Iterator
@@ -28,31 +29,33 @@ from bestbefore.replay.traces.inference.accesses import UNKNOWN, WHOLE, Accesses
 from bestbefore.replay.traces.summary import counted
 
 HELD_S = 120.0
-"""How long a version must have been there, and how long it may still be served after the next has come."""
+"""The least time for which a version must be served, and the most for which it may overlap the next one."""
 LEAST_SHARE = 0.05
-"""Of the requests between its first and its last, so many must have a version; fewer are downloads cut short."""
+"""The least share of a version in the requests between its first and last one; rarer sizes are truncated downloads."""
 MAJORITY = 0.5
+"""The share of requests that an era must exceed."""
 LARGEST_CHANCE = 0.05 * (1 + 1e-9)
+"""The largest probability of a separation by chance."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inferred:
-    """Updates, and for each how sure it is; all arrays in the order of `updates`."""
+    """Inferred updates with the evidence for each; all arrays in the order of `updates`."""
 
     updates: Updates
     within_s: FloatArray
-    """How long before its time the update may have been: since the last sight of what was there before."""
+    """The uncertainty of the time: the update lies in (time - within_s, time], after the last response before it."""
     seen_by: NDArray[np.int64]
-    """How many clients (or agents) saw the object before and after."""
+    """The number of clients (or agents) that received the object both before and after."""
     chances: FloatArray
-    """How likely variants without any update would look so, from 0 to 1. 0: a validator says it."""
+    """The probability that variants without an update look the same, from 0 to 1; 0 if validators show the update."""
     doubtful: int
-    """Apparent changes that are not among the updates, for want of evidence."""
+    """The number of apparent changes without enough evidence, which are not among the updates."""
     brief: int
-    """Validators that were served for less than two minutes, of objects with several: versions, or always another."""
+    """The number of validators served for less than two minutes, of objects with several validators."""
 
     def summary(self) -> str:
-        """Return how many updates were inferred and how sure they are, in one line."""
+        """Return the number of updates and the strength of the evidence, in one line."""
         left_out = f"; left out as doubtful: {counted(self.doubtful, 'apparent change')}" if self.doubtful else ""
         if self.brief:
             left_out += f"; ignored, as served for less than two minutes: {counted(self.brief, 'validator')}"
@@ -68,14 +71,14 @@ class Inferred:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sightings:
-    """The versions shown of each object, when and to which client, by object and then in order of time."""
+    """The responses that show a version of an object, ordered by object, then time."""
 
     times_s: FloatArray
     object_ids: IdArray
     viewers: IdArray
-    """Clients, or agents where the log names them."""
+    """The ids of clients, or of user agents where the log has them."""
     values: NDArray[np.int64]
-    """The number of a validator, or -1 - size."""
+    """The version: the id of a validator, or -1 - size."""
 
     def of(self, object_id: int) -> "_Sightings":
         """Return the sightings of one object."""
@@ -85,14 +88,17 @@ class _Sightings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Versions:
-    """The versions that were held: of each object each value, by object and then in order of their first sight."""
+    """The versions of objects that were served for long enough, ordered by object, then by first response."""
 
     object_ids: IdArray
     values: NDArray[np.int64]
+    """As in `_Sightings`."""
     first_s: FloatArray
+    """The time of the first response with the version."""
     last_s: FloatArray
+    """The time of the last response with the version."""
     modified_s: FloatArray
-    """Its Last-Modified; NaN without."""
+    """The Last-Modified; NaN without one."""
 
     def of(self, object_id: int) -> "_Versions":
         """Return the versions of one object."""
@@ -104,11 +110,11 @@ class _Versions:
         )
 
     def sighted(self, sightings: _Sightings) -> NDArray[np.bool]:
-        """Return which sightings are of one of these, if all are of one object."""
+        """Return which sightings show one of these versions; all must be of one object."""
         return np.isin(sightings.values, self.values)
 
     def have_majority(self, sightings: _Sightings) -> bool:
-        """Whether most of the sightings between the first and the last of these are of one of them."""
+        """Whether these versions are the majority of the sightings between their first and last one."""
         between = slice(
             sightings.times_s.searchsorted(self.first_s.min(), side="left"),
             sightings.times_s.searchsorted(self.last_s.max(), side="right"),
@@ -126,16 +132,16 @@ class _Change:
 
 
 def infer_updates(accesses: Accesses) -> Inferred:
-    """The updates that a log shows."""
+    """Infer the updates of the objects in a log."""
     sightings = _sightings(accesses)
     versions, brief = _versions(sightings, accesses.validators)
     object_ids, counts = np.unique(versions.object_ids, return_counts=True)
     changes: list[_Change] = []
     doubtful = 0
     for object_id in object_ids[counts > 1].tolist():
-        believed, doubted = _changes(sightings.of(object_id), versions.of(object_id), object_id)
-        changes += believed
-        doubtful += doubted
+        accepted, rejected = _changes(sightings.of(object_id), versions.of(object_id), object_id)
+        changes += accepted
+        doubtful += rejected
     changes.sort(key=lambda change: (change.time_s, change.object_id))
     changed, ids = np.unique(np.array([c.object_id for c in changes], dtype=np.int32), return_inverse=True)
     return Inferred(
@@ -153,12 +159,12 @@ def infer_updates(accesses: Accesses) -> Inferred:
 
 
 def _sightings(accesses: Accesses) -> _Sightings:
-    """Return the sightings. A "not modified" shows what its client was shown last; before that it shows nothing."""
+    """Return the sightings. A 304 shows the last version sent to its client, or nothing if there is none."""
     requests = accesses.requests
     has_validator = accesses.validator_ids >= 0
     whole = np.isin(accesses.statuses, (*WHOLE, UNKNOWN)) & (has_validator | (accesses.sizes_bytes >= 0))
     rows = np.flatnonzero(whole | (accesses.statuses == 304))
-    # By object and client, so that what a client was sent last is the nearest before.
+    # Ordered by object and client, so that the last whole response to a client is the nearest one before.
     rows = rows[np.lexsort((requests.client_ids[rows], requests.object_ids[rows]))]
     sent = np.maximum.accumulate(np.where(whole[rows], np.arange(len(rows)), -1))
     clients, objects = requests.client_ids[rows], requests.object_ids[rows]
@@ -176,10 +182,7 @@ def _sightings(accesses: Accesses) -> _Sightings:
 
 
 def _versions(sightings: _Sightings, validators: tuple[str, ...]) -> tuple[_Versions, int]:
-    """Return the versions that were held, and a count of brief validators.
-
-    That is how many, of objects with several, were shown for too short a time.
-    """
+    """Return the versions that were served for long enough, and the number of brief validators (`Inferred.brief`)."""
     order = np.lexsort((sightings.values, sightings.object_ids))
     objects, values = sightings.object_ids[order], sightings.values[order]
     starts = np.flatnonzero(np.concatenate(([True], (np.diff(objects) != 0) | (np.diff(values) != 0)))[: len(order)])
@@ -209,29 +212,29 @@ def _modified_s(validators: tuple[str, ...], now_s: float) -> FloatArray:
 
 
 def _changes(sightings: _Sightings, versions: _Versions, object_id: int) -> tuple[list[_Change], int]:
-    """The changes of one object that can be believed, and the number of those that cannot."""
-    believed: list[_Change] = []
-    doubted = 0
+    """Return the changes of one object with enough evidence, and the number of the others."""
+    accepted: list[_Change] = []
+    rejected = 0
     before: _Versions | None = None
     for era in _eras(versions):
         if not era.have_majority(sightings):
-            doubted += 1
+            rejected += 1
             continue
         if before is None:
             before = era
             continue
         change = _change(sightings, before, era, object_id)
         if change is None:
-            doubted += 1
+            rejected += 1
             before = versions[np.isin(versions.values, (*before.values, *era.values))]
         else:
-            believed.append(change)
+            accepted.append(change)
             before = era
-    return believed, doubted
+    return accepted, rejected
 
 
 def _eras(versions: _Versions) -> Iterator[_Versions]:
-    """The versions of one object, parted where none of them outlives the first sight of the next."""
+    """Yield the eras of one object: its versions, separated where none overlaps the next one."""
     outlived_s = np.maximum.accumulate(np.fmax(versions.last_s - HELD_S, versions.first_s))
     cuts = np.flatnonzero(versions.first_s[1:] > outlived_s[:-1]) + 1
     for start, end in zip([0, *cuts.tolist()], [*cuts.tolist(), len(versions.first_s)], strict=True):
@@ -239,7 +242,7 @@ def _eras(versions: _Versions) -> Iterator[_Versions]:
 
 
 def _change(sightings: _Sightings, before: _Versions, after: _Versions, object_id: int) -> _Change | None:
-    """The change between two eras, if it can be believed."""
+    """Return the change between two eras; None without enough evidence."""
     last_s, first_s = float(before.last_s.max()), float(after.first_s[0])
     seen_by, chance = _evidence(
         sightings.viewers[before.sighted(sightings)], sightings.viewers[after.sighted(sightings)]
@@ -255,11 +258,11 @@ def _change(sightings: _Sightings, before: _Versions, after: _Versions, object_i
 
 
 def _evidence(before: IdArray, after: IdArray) -> tuple[int, float]:
-    """Return how many viewers are in both, and the chance that random order parts the two so.
+    """Return the number of viewers in both eras, and the probability that random order separates the eras like this.
 
-    Viewers who saw one of the two only are compared with one another, each counted once; the sights of the others are
-    compared viewer by viewer. These are independent of each other, so the chance is the product: one over the number of
-    ways to choose which come first.
+    Viewers of only one era count once each, and are compared with each other; the sightings of viewers of both eras are
+    compared within each viewer. These events are independent, so the probability is a product of 1 / (number of ways to
+    choose the earlier ones).
     """
     viewers_before, counts_before = np.unique(before, return_counts=True)
     viewers_after, counts_after = np.unique(after, return_counts=True)

@@ -1,16 +1,15 @@
-"""The version of an object that the header of an answer shows."""
+"""The validator in a response header that identifies the version of an object."""
 
 import re
 
 _CODED = re.compile(r"(?:-gzip|-br|-zstd|;gzip|;br|--gzip|--br)(?=\"$)")
-"""What servers add to an ETag for a content coding."""
+"""The suffixes that servers add to an ETag for a content coding."""
 
 
 def validator_of(last_modified: str | None, etag: str | None) -> str | None:
-    """Return what stays the same while the object does, if the header has it.
+    """Return Last-Modified, else the ETag without its weak mark and content coding; None without both.
 
-    Last-Modified before ETag, because servers make the ETag depend on the content coding, and farms on the server. Of
-    an ETag, what marks it as weak and names a coding is left out.
+    Last-Modified is preferred, since an ETag may depend on the content coding, and on the server of a farm.
     """
     if last_modified:
         return last_modified

@@ -7,7 +7,7 @@ from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
 from bestbefore.replay.planning.objects import Law, PlannedObjects
-from bestbefore.replay.planning.plan import Aim, best_plan, in_whole_numbers, rival
+from bestbefore.replay.planning.plan import Aim, baseline_plan, best_plan, rounded_to_whole
 
 
 def objects(
@@ -123,18 +123,18 @@ def test_an_impossible_number_of_visits_is_refused(budget: float, problem: str) 
 
 def test_rivals_have_the_same_budget_and_bounds() -> None:
     plan = best_plan(objects([1.0, 2.0, 7.0], most=[9.0, 9.0, 5.0]), aim("freshness", 10.0))
-    assert_allclose(rival("proportional", plan).contacts, [5 / 3, 10 / 3, 5.0])
-    assert_allclose(rival("uniform", plan).contacts, [10 / 3] * 3)
+    assert_allclose(baseline_plan("proportional", plan).contacts, [5 / 3, 10 / 3, 5.0])
+    assert_allclose(baseline_plan("uniform", plan).contacts, [10 / 3] * 3)
 
 
 def test_rivals_of_whole_numbers_are_whole() -> None:
     plan = best_plan(objects([1.0, 2.0, 7.0]), aim("freshness", 8, discrete=True))
-    assert rival("uniform", plan).contacts.tolist() == [3.0, 3.0, 2.0]
-    assert rival("proportional", plan).contacts.tolist() == [1.0, 2.0, 5.0]
+    assert baseline_plan("uniform", plan).contacts.tolist() == [3.0, 3.0, 2.0]
+    assert baseline_plan("proportional", plan).contacts.tolist() == [1.0, 2.0, 5.0]
 
 
 @pytest.mark.parametrize(("given", "whole"), [
     ([0.5, 0.5, 2.0], [1.0, 0.0, 2.0]), ([0.4, 0.9, 1.7], [0.0, 1.0, 2.0]), ([2.0, 3.0], [2.0, 3.0]), ([], []),
 ])
 def test_the_largest_remainders_are_rounded_up(given: list[float], whole: list[float]) -> None:
-    assert in_whole_numbers(np.array(given)).tolist() == whole
+    assert rounded_to_whole(np.array(given)).tolist() == whole

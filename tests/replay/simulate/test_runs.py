@@ -69,7 +69,7 @@ def test_refreshes_are_counted_in_parts_too() -> None:
     ],
 )
 def test_how_it_is_replayed_is_told(run: Run, way: dict[str, str | None]) -> None:
-    assert list(run.way(parse_spec("ttl")).items()) == list(way.items())
+    assert list(run.conditions(parse_spec("ttl")).items()) == list(way.items())
     assert run.history == way["history"]
     assert ("observed" in run.facts()["histories"]) == (run.history == "observed")
 

@@ -86,22 +86,22 @@ def test_copies_are_parted_by_client_or_not_at_all() -> None:
 
 def test_histories_are_complete_unless_it_is_said_what_an_observer_knows_at_the_test_start() -> None:
     complete = scenario([], [20.0, 25.0], [10.0, 30.0, 40.0], test_start_s=35.0)
-    assert complete.known_to(parse_spec("ttl")) is complete.known
+    assert complete.histories_for(parse_spec("ttl")) is complete.known
     observed = scenario([], [20.0, 25.0], [10.0, 30.0, 40.0], test_start_s=35.0, warm=Warm.CONTACTS)
-    history, _ = observed.known_to(parse_spec("ttl")).contact("a", 40.0)
+    history, _ = observed.histories_for(parse_spec("ttl")).contact("a", 40.0)
     assert (history.since_s, history.times_s.tolist()) == (10.0, [25.0])
     assert observed.known.history("a").times_s.tolist() == [20.0, 25.0]
 
 
 def test_a_policy_that_needs_the_future_is_told_it_in_any_case() -> None:
     observed = scenario([], [20.0], [10.0, 30.0], warm=Warm.NONE)
-    assert observed.known_to(parse_spec("oracle:max_ttl=1d")) is observed.known
+    assert observed.histories_for(parse_spec("oracle:max_ttl=1d")) is observed.known
 
 
 def test_what_one_run_learns_is_not_known_to_the_next() -> None:
     observed = scenario([], [20.0], [10.0, 30.0], warm=Warm.NONE)
-    observed.known_to(parse_spec("ttl")).contact("a", 10.0)
-    history, _ = observed.known_to(parse_spec("ttl")).contact("a", 30.0)
+    observed.histories_for(parse_spec("ttl")).contact("a", 10.0)
+    history, _ = observed.histories_for(parse_spec("ttl")).contact("a", 30.0)
     assert history.since_s == 30.0
 
 
@@ -116,5 +116,5 @@ def test_an_observer_has_learnt_of_objects_that_nobody_asks_for_any_more() -> No
         warm=Warm.CONTACTS,
         warn=lambda _: None,
     )
-    _, group = replayed.known_to(parse_spec("ttl")).contact("here", 40.0)
+    _, group = replayed.histories_for(parse_spec("ttl")).contact("here", 40.0)
     assert group.members(40.0) == 1

@@ -18,7 +18,7 @@ import redis
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.played.errors import PlayError
-from bestbefore.replay.simulate import plain, through_addon
+from bestbefore.replay.simulate import plain_engine, through_addon
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
@@ -114,7 +114,7 @@ def test_what_the_proxy_does_not_know_as_the_replay_does_is_refused(spec: str, r
     ],
 )
 def test_what_it_knows_alike_is_not(spec: str, replayed: Scenario) -> None:
-    assert through_addon.replay(replayed, parse_spec(spec)) == plain.replay(replayed, parse_spec(spec))
+    assert through_addon.replay(replayed, parse_spec(spec)) == plain_engine.replay(replayed, parse_spec(spec))
 
 
 # How it ends
@@ -184,7 +184,7 @@ def test_a_store_that_is_slow_is_waited_for(temporary: Path) -> None:
 
     replayed = long_trace()
     started_s = time.perf_counter()
-    assert through_addon.replay(replayed, parse_spec("ttl"), at_request(75, stop)) == plain.replay(
+    assert through_addon.replay(replayed, parse_spec("ttl"), at_request(75, stop)) == plain_engine.replay(
         replayed, parse_spec("ttl")
     )
     assert time.perf_counter() - started_s > 3.0

@@ -4,7 +4,7 @@ import pytest
 
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
-from bestbefore.replay.sweeps.finished import Finished, Rows
+from bestbefore.replay.sweeps.finished_points import FinishedPoints, Rows
 from bestbefore.replay.sweeps.grid import points_of
 from bestbefore.replay.sweeps.sweep import sweeping
 
@@ -27,7 +27,7 @@ class Counting:
         return [{"hits": alpha}, {"domain": "x", "hits": None}]
 
 
-def hits(counting: Counting, jobs: int, finished: Finished | None = None) -> list[object]:
+def hits(counting: Counting, jobs: int, finished: FinishedPoints | None = None) -> list[object]:
     with sweeping(POINTS, counting, jobs, finished) as results:
         found = dict(results)
     assert sorted(found) == list(range(len(POINTS)))
@@ -43,15 +43,15 @@ def test_each_point_gets_its_counts(jobs: int) -> None:
 def test_what_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
     path = tmp_path / "finished.jsonl"
     with pytest.raises(KeyboardInterrupt):
-        hits(Counting(interrupted_at=3.0), 1, Finished(path, "trace"))
+        hits(Counting(interrupted_at=3.0), 1, FinishedPoints(path, "trace"))
     counting = Counting()
-    assert hits(counting, 1, Finished(path, "trace")) == [1.0, 2.0, 3.0, 4.0]
+    assert hits(counting, 1, FinishedPoints(path, "trace")) == [1.0, 2.0, 3.0, 4.0]
     assert counting.counted == [3.0, 4.0]
 
 
 def test_another_trace_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / "finished.jsonl"
-    hits(Counting(), 1, Finished(path, "trace"))
+    hits(Counting(), 1, FinishedPoints(path, "trace"))
     counting = Counting()
-    hits(counting, 1, Finished(path, "other"))
+    hits(counting, 1, FinishedPoints(path, "other"))
     assert counting.counted == [1.0, 2.0, 3.0, 4.0]

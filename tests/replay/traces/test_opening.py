@@ -6,13 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.replay.traces.errors import TraceError
-from bestbefore.replay.traces.opening import BLOCK_BYTES, LONGEST_LINE_BYTES, OpenTrace, lines, opened
+from bestbefore.replay.traces.opening import BLOCK_BYTES, LONGEST_LINE_BYTES, OpenTrace, lines, open_trace
 from bestbefore.replay.traces.skipped import Skipped
 
 
 def lines_of(path: Path) -> tuple[list[tuple[int, bytes]], list[str]]:
     skipped = Skipped(path)
-    with opened(path) as source:
+    with open_trace(path) as source:
         return list(lines(source, skipped)), [line.removeprefix(f"{path}: ") for line in skipped.warnings()]
 
 
@@ -67,13 +67,13 @@ def test_the_head_is_still_to_be_read(tmp_path: Path) -> None:
     for name, content in (("plain", b"content"), ("zipped", gzip.compress(b"content"))):
         path = tmp_path / name
         path.write_bytes(content)
-        with opened(path) as source:
+        with open_trace(path) as source:
             assert source.head() == b"content"
             assert source.seekable().read() == b"content"
 
 
 def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TraceError, match=f"^{tmp_path}: Is a directory$"), opened(tmp_path):
+    with pytest.raises(TraceError, match=f"^{tmp_path}: Is a directory$"), open_trace(tmp_path):
         pass
 
 
@@ -98,7 +98,7 @@ def test_any_bytes_are_cut_at_their_line_ends_whatever_the_blocks(content: bytes
 def test_what_is_read_whole_has_a_limit(tmp_path: Path, pack: type[bytes]) -> None:
     path = tmp_path / "a"
     path.write_bytes(pack(b"x" * 5_000_000))
-    with opened(path) as source:
+    with open_trace(path) as source:
         assert source.whole(5_000_000) == b"x" * 5_000_000
-    with pytest.raises(TraceError, match=f"^{path}: larger than 4,999,999 bytes, "), opened(path) as source:
+    with pytest.raises(TraceError, match=f"^{path}: larger than 4,999,999 bytes, "), open_trace(path) as source:
         source.whole(4_999_999)

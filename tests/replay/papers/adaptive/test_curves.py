@@ -17,7 +17,7 @@ from bestbefore.replay.papers.adaptive.curves import (
     values_between,
 )
 from bestbefore.replay.papers.work import Work
-from bestbefore.replay.simulate import plain
+from bestbefore.replay.simulate import plain_engine
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
@@ -52,7 +52,7 @@ def test_a_series_has_the_counts_of_the_readable_engine() -> None:
     assert [one.name for one in series] == ["TTL", "AggHist, optimal segments"]
     for one in series:
         for result in one.results:
-            assert result.counts == plain.replay(replayed, result.point.policy).by_name()
+            assert result.counts == plain_engine.replay(replayed, result.point.policy).by_name()
     assert series[1].results[0].point.policy == AggHist(0.1, 1.0)
 
 

@@ -38,4 +38,4 @@ def test_since_includes_its_moment() -> None:
     late = requests((1.0, 0, 0), (2.0, 1, 1)).since(2.0)
     assert list(late.rows()) == [(2.0, "y", "b")]
     assert late.requested() == {"b"}
-    assert late.asked_for().tolist() == [False, True, False]
+    assert late.is_requested().tolist() == [False, True, False]

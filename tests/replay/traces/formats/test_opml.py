@@ -5,7 +5,7 @@ import pytest
 
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.opml import ListedFeed, address_key, listed_feeds, looks_like_opml
-from bestbefore.replay.traces.opening import opened
+from bestbefore.replay.traces.opening import open_trace
 
 LIST = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
 <!-- exported -->
@@ -23,7 +23,7 @@ LIST = b"""<?xml version="1.0" encoding="ISO-8859-1"?>
 
 def feeds(path: Path, content: bytes) -> tuple[ListedFeed, ...]:
     path.write_bytes(content)
-    with opened(path) as source:
+    with open_trace(path) as source:
         return listed_feeds(source)
 
 

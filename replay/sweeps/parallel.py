@@ -1,4 +1,4 @@
-"""Parallel evaluation of one function for many arguments, over several processes that end with their parent."""
+"""Parallel evaluation of a function over processes that end with their parent."""
 
 import multiprocessing
 import os
@@ -10,27 +10,26 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from typing import Any
 
-# A forked process has the trace without a copy of it. Elsewhere than on Linux, system libraries do not survive a fork.
+# A forked process shares the trace in memory. On systems other than Linux, libraries may fail after a fork.
 START_METHOD = "fork" if sys.platform == "linux" else "spawn"
 
 CORES = os.cpu_count() or 1
 
 _function: Callable[[Any], Any]
-"""In a worker: what it evaluates. It came with the process, since each argument would bring the trace along."""
+"""The function that a worker process evaluates. It is passed once, at the start, as pickling it copies the trace."""
 
 
 @contextmanager
-def evaluating[A, R](
+def parallel_map[A, R](
     function: Callable[[A], R], arguments: Sequence[A], jobs: int, start_method: str = START_METHOD
 ) -> Iterator[Iterator[tuple[int, R]]]:
-    """While the context lasts, the place of each argument and the value of the function there, as they become ready.
+    """Yield an iterator over (index of the argument, value of the function), in the order of completion.
 
-    With one job or one argument the work is done in this process, as the iterator is asked. Otherwise it begins at
-    once, in other processes; a spawned one gets the function pickled. They end when the context does, whatever ends
-    it (such as Ctrl-C), and when this process is killed.
+    With one job or one argument the function runs in this process, when the iterator is advanced. Otherwise evaluation
+    begins at once, in worker processes; a spawned one gets the function pickled. They end with the context, whatever
+    ends it (such as Ctrl-C), and when this process is killed.
 
-    Raises what the function raises, and BrokenProcessPool if a process ends for another reason, as when memory runs
-    out.
+    Raises what the function raises, and BrokenProcessPool if a process ends for another reason, such as lack of memory.
     """
     jobs = min(jobs, len(arguments))
     if jobs <= 1:
@@ -42,7 +41,7 @@ def evaluating[A, R](
         places: dict[Future[R], int] = {pool.submit(_evaluate, argument): i for i, argument in enumerate(arguments)}
         yield ((places[future], future.result()) for future in as_completed(places))
     except BaseException:
-        # They may be in the middle of minutes of work, which is of no use any more.
+        # The current work of a worker, perhaps minutes, is of no use any more.
         for worker in set(multiprocessing.active_children()) - others:
             worker.terminate()
         raise
@@ -53,8 +52,8 @@ def evaluating[A, R](
 def _begin(function: Callable[[Any], Any]) -> None:
     global _function
     _function = function
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # which a terminal sends to all; the parent ends the others
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # with which it does so, also where it ignores that itself
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all processes; the parent ends the workers
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # by SIGTERM, whose handler in the parent is inherited
     threading.Thread(target=_end_with_parent, daemon=True).start()
 
 

@@ -1,4 +1,4 @@
-"""Requests dated far from all others: clocks that were not set yet, or jumped."""
+"""The detection of requests with outlying dates, as of clocks that were not set or jumped."""
 
 from collections.abc import Iterator
 
@@ -10,11 +10,11 @@ from bestbefore.replay.traces.summary import counted
 
 FAR_S = 366 * DAY_S
 FEW = 20
-"""One in so many requests may lie apart, at either end; more are a part of the log."""
+"""At most one in this many requests, at either end, counts as outlying."""
 
 
-def dated_apart(accesses: Accesses) -> Iterator[str]:
-    """Lines for the user on requests that lie more than a year before or after the others. They are kept."""
+def outlying_dates(accesses: Accesses) -> Iterator[str]:
+    """Yield warnings about requests more than a year before or after the others. They are not removed."""
     times_s = accesses.requests.times_s
     few = len(times_s) // FEW
     before = _apart(times_s[: few + 1])
@@ -32,6 +32,6 @@ def dated_apart(accesses: Accesses) -> Iterator[str]:
 
 
 def _apart(times_s: FloatArray) -> int:
-    """Return how many there are, in order of time, before the last gap of over a year."""
+    """Return the number of times before the last gap of more than a year."""
     gaps = np.flatnonzero(np.diff(times_s) > FAR_S)
     return int(gaps[-1]) + 1 if len(gaps) else 0

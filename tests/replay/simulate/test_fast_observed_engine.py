@@ -7,10 +7,10 @@ import pytest
 
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.simulate import fast_observed, plain
+from bestbefore.replay.simulate import fast_observed_engine, plain_engine
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.simulate.fast_observed import FastObservedReplay, loops
+from bestbefore.replay.simulate.fast_observed_engine import FastObservedReplay, loops
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
@@ -37,14 +37,14 @@ def scenario_of(updates: int, requests: int, warm: Warm = Warm.CONTACTS, test_st
 def test_counts_do_not_depend_on_how_many_requests_are_taken_at_a_time(
     policy: Policy, warm: Warm, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fast_observed, "ROWS_AT_ONCE", 20)
+    monkeypatch.setattr(fast_observed_engine, "ROWS_AT_ONCE", 20)
     scenario = scenario_of(60, 500, warm)
     engine = FastObservedReplay(scenario)
     passed: list[object] = []
     counts = engine.replay(policy, lambda items: (passed.append(item) or item for item in items))
-    assert counts == plain.replay(scenario, policy)
+    assert counts == plain_engine.replay(scenario, policy)
     assert len(passed) == engine.items > 10
-    by_plain = plain.replay_objects(scenario, policy)
+    by_plain = plain_engine.replay_objects(scenario, policy)
     assert engine.replay_objects(policy) == {name: own for name, own in by_plain.items() if own.requests}
 
 
@@ -54,8 +54,8 @@ def test_counts_do_not_depend_on_how_many_cores_replay(policy: Policy, grouping:
     scenario = replace(scenario_of(600, 5000), grouping=grouping)
     engine = FastObservedReplay(scenario)
     engine._loops = lambda compiles: loops(compiles=True)._replace(cores=3)
-    assert engine.replay(policy) == plain.replay(scenario, policy)
-    by_plain = plain.replay_objects(scenario, policy)
+    assert engine.replay(policy) == plain_engine.replay(scenario, policy)
+    by_plain = plain_engine.replay_objects(scenario, policy)
     assert engine.replay_objects(policy) == {name: own for name, own in by_plain.items() if own.requests}
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_needed(updates: int, requests: int, warm: Warm) -> None:
     engine = FastObservedReplay(scenario)
     engine.prepare(POLICIES)
     for policy in POLICIES:
-        assert engine.replay(policy) == plain.replay(scenario, policy)
+        assert engine.replay(policy) == plain_engine.replay(scenario, policy)
     assert sum(own.requests for own in engine.replay_objects(POLICIES[0]).values()) == len(scenario.requests)
 
 
@@ -84,5 +84,5 @@ def test_what_one_replay_learns_is_not_known_to_the_next() -> None:
 
 def test_there_is_an_obstacle_only_to_what_cannot_be_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = scenario_of(60, 500)
-    monkeypatch.setattr(fast_observed, "COMPILED_FROM", 500)
-    assert [fast_observed.obstacle(scenario, policy) for policy in POLICIES] == [None] * 3
+    monkeypatch.setattr(fast_observed_engine, "COMPILED_FROM", 500)
+    assert [fast_observed_engine.obstacle(scenario, policy) for policy in POLICIES] == [None] * 3

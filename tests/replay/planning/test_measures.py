@@ -8,8 +8,8 @@ from bestbefore.policies.models.renewal.laws import Empirical, Weibull
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.laws import MODELS
+from bestbefore.replay.planning.measures import age, delay, freshness
 from bestbefore.replay.planning.objects import Law, PlannedObjects
-from bestbefore.replay.planning.worth import age, delay, freshness
 
 
 def objects(rates: list[float], laws: dict[int, Law] | None = None) -> PlannedObjects:

@@ -1,7 +1,7 @@
-"""The fast engine: what it does grows with the contacts, not with the requests, and is spread over processor cores.
+"""The fast engine for complete histories: its cost grows with contacts, not requests, and it uses all processor cores.
 
-It replays what `plain` replays, with the same counts. Requests are sorted once into streams, one for each object and
-cache; a kernel then jumps from each contact to the first request that is not before the expiry.
+It gives the same counts as `plain_engine`. Requests are sorted once into streams, one for each object and cache; a
+kernel then jumps from each contact to the first request at or after the expiry.
 """
 
 import multiprocessing
@@ -23,26 +23,27 @@ from bestbefore.replay.kernels.arrays.streams import Streams
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_groups, rule_of
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
-from bestbefore.replay.sweeps.cores import CORES
-from bestbefore.replay.sweeps.watching import Bar, Watch, no_bar
+from bestbefore.replay.sweeps.parallel import CORES
+from bestbefore.replay.sweeps.progress import Bar, Watch, no_bar
 
 COMPILED_FROM = 200_000
-"""The requests, over all that are replayed under one policy with some parameters or others, from which on it is worth
-loading numba, and once compiling with it."""
+"""The number of requests, summed over all replays under one policy class, from which numba is loaded and compiles."""
 MOST_EACH = 1 << 20
-"""Requests that are replayed at a time."""
+"""The most requests in a share of the work."""
 FEWEST_EACH = 1 << 16
-"""Requests that are worth a thread."""
+"""The least requests for which a further share, and thread, is worthwhile."""
 STREAMS_EACH = 1 << 16
-"""At most so many are followed together, as each takes memory."""
+"""The most streams in a share, each of which takes memory."""
 COLUMNS = 5
+"""The number of counts: misses, hits, stale hits, validations, unnecessary validations."""
 NO_DECISIONS = np.empty((0, 2))
+"""The argument of a kernel that is not to record its decisions."""
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
-    """Return why this engine cannot replay the scenario under the policy; None if it can.
+    """Return the reason why this engine cannot replay the scenario under the policy; None if it can.
 
-    Where it is worth compiling for the scenario, that is tried here.
+    If the scenario is large enough for compilation, the policy is compiled here to find out.
     """
     if scenario.warmup is not None and Needs.FUTURE not in policy.needs:
         return "what is observed depends on the contacts before"
@@ -53,40 +54,40 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 
 
 def compiling_obstacle(rule: AnyRule) -> str | None:
-    """Compile for a rule; return why it cannot be compiled, None if it is."""
+    """Compile the policy of a rule; return the reason why that is impossible, None if it is compiled."""
     from bestbefore.replay.kernels import compiled
 
     return compiled.obstacle(rule)
 
 
 class Compiling:
-    """The choice for which policies it is worth compiling."""
+    """The choice of the policies that are compiled."""
 
     def __init__(
-        self, requests: int, obstacle: Callable[[AnyRule], str | None], wanted: bool | None = None
+        self, requests: int, obstacle: Callable[[AnyRule], str | None], forced: bool | None = None
     ) -> None:
-        """`obstacle` says why a rule cannot be compiled. `wanted`: for all, or for none, however many requests."""
+        """`obstacle` returns why a rule cannot be compiled; `forced` forces the choice for all policies."""
         self._requests = requests
         self._obstacle = obstacle
-        self._wanted = wanted
+        self._forced = forced
         self._expected: set[type[Any]] = set()
 
     def expect(self, policies: Iterable[Policy]) -> None:
-        """Announce policies that will be replayed, each on its own."""
+        """Announce the policies that will be replayed, which counts their requests together."""
         rules = [rule for rule in map(rule_of, policies) if rule is not None]
         times = Counter(type(rule.own) for rule in rules)
         worth = [rule for rule in rules if times[type(rule.own)] * self._requests >= COMPILED_FROM]
-        self._expected |= {type(rule.own) for rule in worth if self._wanted or self._obstacle(rule) is None}
+        self._expected |= {type(rule.own) for rule in worth if self._forced or self._obstacle(rule) is None}
 
     def of(self, rule: AnyRule) -> bool:
         """Whether the policy of this rule is compiled."""
-        if self._wanted is not None:
-            return self._wanted
+        if self._forced is not None:
+            return self._forced
         return self._requests >= COMPILED_FROM or type(rule.own) in self._expected
 
 
 def loop(rule: AnyRule, *, compiles: bool) -> tuple[Callable[..., int], AnyRule]:
-    """`walk.replay` without its last argument, and the rule as it takes it."""
+    """Return `walk.replay` with its last argument bound, compiled or not, and the rule in the form that it takes."""
     if compiles:
         from bestbefore.replay.kernels import compiled
 
@@ -95,12 +96,12 @@ def loop(rule: AnyRule, *, compiles: bool) -> tuple[Callable[..., int], AnyRule]
 
 
 class FastReplay:
-    """A scenario laid out for a kernel, to be replayed under any number of policies."""
+    """The replay of one scenario, with complete histories, under any number of policies."""
 
     def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
-        """Sort the requests. Raises OSError if they are too many to do so in memory, and there is no room on disk.
+        """Sort the requests. Raises OSError if they do not fit into memory and there is no room on disk.
 
-        What replays is compiled if there are enough requests, or as `compiles` says; else it runs as it stands.
+        The kernel is compiled if there are enough requests, or as `compiles` says; otherwise it runs as plain Python.
         """
         self._scenario = scenario
         self._bar = bar
@@ -109,19 +110,19 @@ class FastReplay:
 
     @property
     def items(self) -> int:
-        """Return how many items are passed to the progress bar."""
+        """Return the number of items that the progress bar counts."""
         return len(self._shares)
 
     @property
     def _shares(self) -> Sequence[tuple[int, int]]:
-        """Ranges of streams that are replayed one after another, or on different cores."""
+        """The shares of the work: ranges of streams, replayed one after another or on different cores."""
         requests = len(self._scenario.requests)
-        # Two for each core, as neither cores nor requests are equally fast.
+        # Two shares for each core, so that unequal shares are balanced.
         requests_each = min(MOST_EACH, max(requests // (2 * CORES), FEWEST_EACH))
         return self._streams.shares(-(-requests // requests_each), STREAMS_EACH)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
-        """Make ready now what replays under these policies need, so that processes forked later share it."""
+        """Prepare replays under these policies, so that processes forked later share the prepared data."""
         self._compiling.expect(policies)
         with self._bar("preparing", len(policies)) as watch:
             for policy in watch(iter(policies)):
@@ -129,7 +130,7 @@ class FastReplay:
                     self._count(self._known(rule), rule, (0, 0), by_object=False)
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
-        """Return the counts, as `plain.replay` does. Raises ValueError where there is an obstacle."""
+        """Return the counts; see `plain_engine.replay`. Raises ValueError if there is an obstacle."""
         totals = np.zeros(COLUMNS, dtype=np.int64)
         with self._counted(policy, by_object=False) as counted:
             for _, counts in watch(counted):
@@ -137,7 +138,7 @@ class FastReplay:
         return Counts(*totals.tolist())
 
     def replay_objects(self, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-        """Return the counts, as `plain.replay_objects` does, for the objects that were requested."""
+        """Return the counts of the requested objects; see `plain_engine.replay_objects`."""
         objects = self._scenario.requests.objects
         totals = np.zeros((len(objects), COLUMNS), dtype=np.int64)
         with self._counted(policy, by_object=True) as counted:
@@ -147,14 +148,14 @@ class FastReplay:
 
     @contextmanager
     def _counted(self, policy: Policy, *, by_object: bool) -> Iterator[Iterator[tuple[int, NDArray[np.int64]]]]:
-        """Yield the results of `_count` for each share, over the cores while the context lasts."""
+        """Yield an iterator over the results of `_count` for all shares, computed on all cores."""
         why = obstacle(self._scenario, policy)
         rule = rule_of(policy)
         if rule is None or why is not None:
             raise ValueError(why)
         count = partial(self._count, self._known(rule), rule, by_object=by_object)
         if multiprocessing.parent_process() is not None or not self._compiling.of(rule):
-            yield map(count, self._shares)  # one of several processes has one core; interpreted, threads would wait
+            yield map(count, self._shares)  # a worker process uses one core, and plain Python holds the GIL
             return
         pool = ThreadPoolExecutor(CORES)
         try:
@@ -165,7 +166,7 @@ class FastReplay:
     def _count(
         self, known: PackedHistories, rule: AnyRule, share: tuple[int, int], *, by_object: bool
     ) -> tuple[int, NDArray[np.int64]]:
-        """The id of the first object of a share, and the counts of each from it on, or of all together."""
+        """Replay a share; return the id of its first object, and the counts from it on by object, or their sum."""
         streams = self._streams
         begin, end = share
         ids = streams.object_ids[begin:end]

@@ -1,6 +1,6 @@
-"""The worth of contacts for each object: its expected freshness, age and delay.
+"""The expected freshness, age and delay of each object for its contacts per period, under its law.
 
-Numbers of contacts may be fractional: the frequencies of a plan in real numbers, or of one to compare with.
+Contacts per period may be fractional, as in a plan in real numbers.
 """
 
 from collections.abc import Callable, Mapping
@@ -22,7 +22,7 @@ from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.planning.potential_waits import mean_age, total_delay
 
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)
-"""Of the mean over an interval, on [-1, 1]."""
+"""Gauss-Legendre quadrature on [-1, 1] for means over an interval."""
 
 
 def freshness(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
@@ -45,10 +45,9 @@ def freshness(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary)
 
 
 def age(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
-    """(n,) for how many periods each copy has been outdated, averaged over time; infinite if it is never refreshed.
+    """(n,) the age of each copy in periods, averaged over time; infinite if it is never refreshed.
 
-    A copy refreshed s ago is expected to have been outdated for as long as it was stale since, the law's
-    `stale_time(s)`.
+    The expected age of a copy refreshed s ago is the law's `stale_time(s)`.
     """
     intervals = _intervals(contacts, boundary)
     values = _for_all(objectives.age, objects.rates, intervals)
@@ -65,9 +64,9 @@ def age(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> Fl
 
 
 def delay(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
-    """(n,) the delays of the updates of one period, added up, in periods.
+    """(n,) the sum of the delays of the updates of one period, in periods.
 
-    Whatever the law of intervals, as an update comes at any moment of one between contacts with equal probability.
+    It does not depend on the law of intervals, as an update is uniformly distributed between two contacts.
     """
     values = _for_all(objectives.delay, objects.rates, _intervals(contacts, boundary))
     for row, law in objects.laws.items():
@@ -81,7 +80,7 @@ MEASURES: Mapping[str, Callable[[PlannedObjects, FloatArray, Boundary], FloatArr
     "age": age,
     "delay": delay,
 }
-"""By the names of the objectives."""
+"""The measures by the names of the objectives."""
 
 
 def _intervals(contacts: FloatArray, boundary: Boundary) -> FloatArray:
@@ -101,7 +100,7 @@ def _renewals(laws: Mapping[int, Law]) -> tuple[np.ndarray, list[RenewalLaw]]:
 
 
 def _stale_times(laws: list[RenewalLaw], tau: FloatArray) -> FloatArray:
-    """(m, k) that of each of m laws after each of its times, tau (m, k)."""
+    """(m, k) the expected stale time of each of m laws within each of its times, tau (m, k)."""
     values = np.empty(tau.shape)
     for kind, stale_time in ((Weibull, weibull_stale_time), (Pareto, pareto_stale_time)):
         rows = [row for row, law in enumerate(laws) if isinstance(law, kind)]

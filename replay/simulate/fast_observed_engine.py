@@ -1,7 +1,7 @@
-"""The fast engine where histories are observed: request by request, in order of time.
+"""The fast engine for observed histories: one pass over the requests in order of time.
 
-What one cache learns all others know, and what is learnt of an object all of its group. A request that finds its copy
-fresh costs a comparison; what is learnt at a contact is put into arrays.
+All caches share the observed histories, and the members of a group share its counts, so requests cannot be reordered. A
+request that finds its copy fresh costs one comparison; the observations of contacts are kept in arrays.
 """
 
 import math
@@ -25,29 +25,31 @@ from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.rule import AnyRule, looks_at_counts, looks_at_groups, rule_of
 from bestbefore.replay.simulate.counts import Counts
-from bestbefore.replay.simulate.fast import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
+from bestbefore.replay.simulate.fast_engine import COLUMNS, COMPILED_FROM, NO_DECISIONS, Compiling
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Scenario
-from bestbefore.replay.sweeps.cores import CORES
-from bestbefore.replay.sweeps.watching import Bar, Watch, no_bar
+from bestbefore.replay.sweeps.parallel import CORES
+from bestbefore.replay.sweeps.progress import Bar, Watch, no_bar
 from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests
 
 
 class Loops(NamedTuple):
-    """The loops, compiled or plain."""
+    """The loops of the kernels, compiled or as plain Python."""
 
     replay: Callable[..., int]
-    """As `observed.replay`, without its last argument."""
+    """`observed.replay` with its last argument bound."""
     prepared: Callable[[AnyRule], AnyRule]
-    """The rule as `replay` takes it."""
+    """Converts a rule into the form that `replay` takes."""
     learn_all: Callable[..., None]
+    """`learning.learn_all`."""
     report_all: Callable[..., None]
+    """`learning.report_all`."""
     cores: int
-    """How many can replay at a time."""
+    """The number of threads that can replay at the same time."""
 
 
 def loops(*, compiles: bool) -> Loops:
-    """Return the loops of `kernels.observed` and `kernels.learning`."""
+    """Return the loops of `kernels.observed` and `kernels.learning`, compiled or not."""
     if not compiles:
         return Loops(
             partial(observed.replay, by_bin=ByBin.of_lists()),
@@ -62,9 +64,9 @@ def loops(*, compiles: bool) -> Loops:
 
 
 def obstacle(scenario: Scenario, policy: Policy) -> str | None:
-    """Return why this engine cannot replay a scenario with observed histories under the policy; None if it can.
+    """Return the reason why this engine cannot replay the scenario under the policy; None if it can.
 
-    Where it is worth compiling for the scenario, that is tried here.
+    If the scenario is large enough for compilation, the policy is compiled here to find out.
     """
     rule = rule_of(policy)
     if rule is None:
@@ -73,25 +75,25 @@ def obstacle(scenario: Scenario, policy: Policy) -> str | None:
 
 
 def compiling_obstacle(rule: AnyRule) -> str | None:
-    """Compile for a rule; return why it cannot be compiled, None if it is."""
+    """Compile the policy of a rule; return the reason why that is impossible, None if it is compiled."""
     from bestbefore.replay.kernels import compiled
 
     return compiled.obstacle_observed(rule)
 
 
 def _requests(scenario: Scenario) -> int:
-    """Return the number of requests, with those that must be learnt from first."""
+    """Return the number of requests, including those before the test start that are learnt from."""
     before = scenario.contacts_before
     return len(scenario.requests) + (0 if before is None else len(before))
 
 
 class FastObservedReplay:
-    """A scenario with observed histories laid out for a kernel, to be replayed under any number of policies."""
+    """The replay of one scenario, with observed histories, under any number of policies."""
 
     def __init__(self, scenario: Scenario, bar: Bar = no_bar, *, compiles: bool | None = None) -> None:
-        """Prepare a scenario. The loops are compiled if there are enough requests, or as `compiles` says.
+        """Take a scenario. The loops are compiled if there are enough requests, or as `compiles` says.
 
-        Else they run plainly.
+        Otherwise they run as plain Python.
         """
         self._scenario = scenario
         self._bar = bar
@@ -100,31 +102,31 @@ class FastObservedReplay:
 
     @property
     def items(self) -> int:
-        """Return how many items are passed to the progress bar."""
+        """Return the number of items that the progress bar counts."""
         return _number_of_chunks(self._scenario.requests)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
-        """Make ready now what replays under these policies need, so that processes forked later share it."""
+        """Prepare replays under these policies, so that processes forked later share the prepared data."""
         self._compiling.expect(policies)
         with self._bar("preparing", len(policies)) as watch:
             for policy in watch(iter(policies)):
                 self._pass(policy, _no_counts(1), iter, self._scenario.requests.before(-math.inf))
 
     def replay(self, policy: Policy, watch: Watch = iter) -> Counts:
-        """Return the counts, as `plain.replay` does. Raises ValueError where there is an obstacle."""
+        """Return the counts; see `plain_engine.replay`. Raises ValueError if there is an obstacle."""
         counts = _no_counts(1)
         self._pass(policy, counts, watch, self._scenario.requests)
         return Counts(*counts[0].tolist())
 
     def replay_objects(self, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-        """Return the counts, as `plain.replay_objects` does, for the objects that were requested."""
+        """Return the counts of the requested objects; see `plain_engine.replay_objects`."""
         objects = self._scenario.requests.objects
         counts = _no_counts(len(objects))
         self._pass(policy, counts, watch, self._scenario.requests)
         return {objects[i]: Counts(*counts[i].tolist()) for i in np.flatnonzero(counts.any(axis=1)).tolist()}
 
     def _pass(self, policy: Policy, counts: NDArray[np.int64], watch: Watch, requests: Requests) -> None:
-        """Replay requests of the scenario from the first on, and add to the counts of all or of each object."""
+        """Replay the first requests of the scenario, and add to `counts`, a row for each object or one for all."""
         rule = rule_of(policy)
         if rule is None:
             raise ValueError(obstacle(self._scenario, policy))
@@ -136,7 +138,7 @@ class FastObservedReplay:
         part_of = self._parts(run.cores, by_group=counts_groups)
         prepared = run.prepared(rule)
         parts = int(part_of.max(initial=0)) + 1
-        # The parts have no object in common, and so no row but that of all.
+        # Parts share no objects, so they can share the rows of objects, but not a single row for all objects.
         counted = [counts, *(counts if len(counts) > 1 else np.zeros_like(counts) for _ in range(1, parts))]
 
         def replay(part: int, times_s: FloatArray, object_ids: IdArray, stream_ids: IdArray) -> None:
@@ -155,9 +157,9 @@ class FastObservedReplay:
             counts[:] = sum(counted)
 
     def _parts(self, cores: int, *, by_group: bool) -> NDArray[np.int64]:
-        """(objects,) the part of each, from 0 on: no part learns anything that another asks for."""
+        """(objects,) the part, from 0, of each object; parts share no objects, and no groups if `by_group`."""
         group_of = self._truth.group_of.astype(np.int64)
-        cores = 1 if multiprocessing.parent_process() is not None else cores  # of several processes each has one
+        cores = 1 if multiprocessing.parent_process() is not None else cores  # a worker process uses one core
         return (group_of if by_group else np.arange(len(group_of))) % cores
 
     @cached_property
@@ -166,7 +168,7 @@ class FastObservedReplay:
 
     @cached_property
     def _objects(self) -> tuple[str, ...]:
-        """Return the objects that requests number, and after them all others that were updated."""
+        """Return all objects: those of the requests with their ids, then the others that were updated."""
         asked = self._scenario.requests.objects
         return *asked, *sorted(set(self._scenario.updates.objects) - set(asked))
 
@@ -176,7 +178,7 @@ class FastObservedReplay:
 
     @cached_property
     def _at_test_start(self) -> LearntColumns:
-        """Return the state at the test start, as `ObservedHistories.at_test_start` does."""
+        """Return the observations up to the test start; see `ObservedHistories.at_test_start`."""
         run = self._loops(compiles=_requests(self._scenario) >= COMPILED_FROM)
         learnt = LearntColumns.nothing(self._truth)
         warmup = self._scenario.warmup
@@ -196,14 +198,14 @@ def _no_counts(rows: int) -> NDArray[np.int64]:
 
 
 def _number_of_chunks(requests: Requests) -> int:
-    """Return the number of chunks, at least one, so that something is compiled even where there is no request."""
+    """Return the number of chunks, at least one, so that the loop is called, and compiled, without requests too."""
     return max(math.ceil(len(requests) / ROWS_AT_ONCE), 1)
 
 
 def _chunks(requests: Requests) -> Iterator[tuple[FloatArray, IdArray, slice]]:
-    """The times and objects of requests, so many at a time that columns may be mapped from files, and which these are.
+    """Yield the times, the object ids and the rows of `ROWS_AT_ONCE` requests at a time.
 
-    They are copied: for numba what cannot be written to, or has gaps, is another type, for which it compiles again.
+    The arrays are copies: columns may be mapped from files, and numba would compile again for read-only arrays.
     """
     for chunk in range(_number_of_chunks(requests)):
         rows = slice(chunk * ROWS_AT_ONCE, (chunk + 1) * ROWS_AT_ONCE)

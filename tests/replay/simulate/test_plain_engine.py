@@ -17,7 +17,7 @@ from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.observed import Warm
-from bestbefore.replay.simulate.plain import replay, replay_objects
+from bestbefore.replay.simulate.plain_engine import replay, replay_objects
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 from bestbefore.replay.traces.columns.files import read_requests, read_updates

@@ -13,10 +13,10 @@ from bestbefore.policies.validation.machinery.policy import Formula
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.policies.validation.machinery.verdict import Decision, expires
 from bestbefore.replay.kernels.rule import rule_of
-from bestbefore.replay.simulate import fast, plain
+from bestbefore.replay.simulate import fast_engine, plain_engine
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines, Through
-from bestbefore.replay.simulate.fast import Compiling, FastReplay
+from bestbefore.replay.simulate.fast_engine import Compiling, FastReplay
 from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
@@ -41,42 +41,42 @@ def scenario_of(updates: int, requests: int, objects: int = 7, **given: object) 
 @pytest.mark.parametrize("compiles", [False, True])
 @pytest.mark.parametrize("policy", POLICIES)
 def test_counts_do_not_depend_on_how_streams_are_shared_out(
-    policy: fast.Policy, compiles: bool, monkeypatch: pytest.MonkeyPatch
+    policy: fast_engine.Policy, compiles: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scenario = scenario_of(60, 500)
-    monkeypatch.setattr(fast, "FEWEST_EACH", 20)
-    monkeypatch.setattr(fast, "MOST_EACH", 20)
+    monkeypatch.setattr(fast_engine, "FEWEST_EACH", 20)
+    monkeypatch.setattr(fast_engine, "MOST_EACH", 20)
     engine = FastReplay(scenario, compiles=compiles)
     passed: list[object] = []
     counts = engine.replay(policy, lambda items: (passed.append(item) or item for item in items))
-    assert counts == plain.replay(scenario, policy)
+    assert counts == plain_engine.replay(scenario, policy)
     assert len(passed) == engine.items > 10
-    assert engine.replay_objects(policy) == plain.replay_objects(scenario, policy)
+    assert engine.replay_objects(policy) == plain_engine.replay_objects(scenario, policy)
 
 
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("updates", "requests"), [(0, 0), (0, 9), (9, 0)])
-def test_nothing_is_needed(policy: fast.Policy, updates: int, requests: int) -> None:
+def test_nothing_is_needed(policy: fast_engine.Policy, updates: int, requests: int) -> None:
     scenario = scenario_of(updates, requests)
     engine = FastReplay(scenario)
     engine.prepare(POLICIES)
-    assert engine.replay(policy) == plain.replay(scenario, policy)
+    assert engine.replay(policy) == plain_engine.replay(scenario, policy)
     assert sum(counts.requests for counts in engine.replay_objects(policy).values()) == requests
 
 
 def test_requests_before_the_test_start_and_updates_before_the_origin_do_not_count() -> None:
     scenario = scenario_of(60, 500, origin_s=2 * DAY, test_start_s=8 * DAY)
-    assert FastReplay(scenario).replay(POLICIES[0]) == plain.replay(scenario, POLICIES[0]) != NOTHING
+    assert FastReplay(scenario).replay(POLICIES[0]) == plain_engine.replay(scenario, POLICIES[0]) != NOTHING
     late = scenario_of(60, 500, test_start_s=99 * DAY)
     assert FastReplay(late).replay(POLICIES[0]) == NOTHING
 
 
 def test_many_parameters_of_one_policy_are_worth_compiling_for() -> None:
-    compiling = Compiling(fast.COMPILED_FROM // 3, lambda rule: None)
+    compiling = Compiling(fast_engine.COMPILED_FROM // 3, lambda rule: None)
     few, many = parse_spec("ttl"), [parse_spec(f"fixed:interval={n}") for n in (1, 2, 3, 4)]
     compiling.expect([few, *many])
     assert [compiling.of(rule_of(policy)) for policy in (few, many[0])] == [False, True]  # type: ignore[arg-type]
-    assert Compiling(fast.COMPILED_FROM, lambda rule: None).of(rule_of(few))  # type: ignore[arg-type]
+    assert Compiling(fast_engine.COMPILED_FROM, lambda rule: None).of(rule_of(few))  # type: ignore[arg-type]
 
 
 class Hasty:
@@ -103,16 +103,16 @@ class Wordy(Formula):
 
 def test_what_cannot_be_compiled_runs_as_it_stands_where_that_is_fast_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = scenario_of(60, 500)
-    assert fast.obstacle(scenario, Wordy()) is None
-    assert FastReplay(scenario).replay(Wordy()) == plain.replay(scenario, Wordy())
-    monkeypatch.setattr(fast, "COMPILED_FROM", 600)
+    assert fast_engine.obstacle(scenario, Wordy()) is None
+    assert FastReplay(scenario).replay(Wordy()) == plain_engine.replay(scenario, Wordy())
+    monkeypatch.setattr(fast_engine, "COMPILED_FROM", 600)
     engine = FastReplay(scenario)
     engine.prepare([Wordy(), Wordy()])  # which together would be worth it
-    assert engine.replay(Wordy()) == plain.replay(scenario, Wordy())
-    monkeypatch.setattr(fast, "COMPILED_FROM", 1)
-    why = str(fast.obstacle(scenario, Wordy()))
+    assert engine.replay(Wordy()) == plain_engine.replay(scenario, Wordy())
+    monkeypatch.setattr(fast_engine, "COMPILED_FROM", 1)
+    why = str(fast_engine.obstacle(scenario, Wordy()))
     assert why.startswith("numba cannot compile wordy: Unknown attribute 'loads' of type Module")
-    assert re.search(r'\(File .*test_fast\.py", line \d+\)$', why)
+    assert re.search(r'\(File .*test_fast_engine\.py", line \d+\)$', why)
     engines = Engines(scenario)
     assert engines.through(Wordy()) is Through.PLAIN
-    assert engines.replay(Wordy()) == plain.replay(scenario, Wordy())
+    assert engines.replay(Wordy()) == plain_engine.replay(scenario, Wordy())

@@ -7,7 +7,7 @@ from bestbefore.policies.validation.machinery.policy import ContactOutcome, Poli
 from bestbefore.policies.validation.machinery.verdict import Verdict
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.scenario import Scenario
-from bestbefore.replay.sweeps.watching import Watch
+from bestbefore.replay.sweeps.progress import Watch
 
 Row = tuple[float, str, str]
 """(time, client, object) of a request."""
@@ -18,9 +18,9 @@ class CachedCopy:
     """A stored response during a replay."""
 
     current_s: float
-    """When it was last known to be what the origin had."""
+    """The time at which it was last known to be current."""
     verdict: Verdict
-    """From when on it must be validated."""
+    """The verdict, with the time from which on it must be validated."""
 
 
 @dataclass(slots=True)
@@ -28,9 +28,9 @@ class _Object:
     """An object during a replay."""
 
     changed_s: float = -math.inf
-    """Its latest update so far."""
+    """The time of its latest update so far."""
     copies: dict[str, CachedCopy] = field(default_factory=dict)
-    """By partition."""
+    """The copies by partition of the cache."""
     misses: int = 0
     hits: int = 0
     stale_hits: int = 0
@@ -42,18 +42,19 @@ class _Object:
 
 
 def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """Return the counts of all requests of the scenario under the policy: see `replay_objects`."""
+    """Return the counts of all requests of the scenario under the policy; see `replay_objects`."""
     return Counts.total(replay_objects(scenario, policy, watch).values())
 
 
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
-    """Return the counts of the requests of the scenario for each object under the policy.
+    """Return the counts by object of the requests of the scenario under the policy.
 
-    A request at r for an object without copy is a miss. Otherwise it is a hit if r < expiry, and a stale hit if the
-    object changed after the copy was current; else a validation, unnecessary if it did not change. After a miss or a
-    validation the copy is current at r and has a new expiry. An update at the instant of a request comes before it.
+    A request at r for an object without a copy is a miss. Otherwise it is a hit if r < expiry, and a stale hit if the
+    object changed after the copy was last known to be current; else it is a validation, unnecessary if the object did
+    not change. After a miss or a validation the copy is current at r and has a new expiry. An update at the time of a
+    request precedes it.
     """
-    known = scenario.known_to(policy)
+    known = scenario.histories_for(policy)
     partition_of = scenario.cache.partition_of
     objects = {name: _Object() for name in scenario.known.histories}
     updates = scenario.updates.rows()

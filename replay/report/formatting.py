@@ -1,8 +1,8 @@
-"""Names and numbers as people read them in reports."""
+"""The formatting of names and numbers in reports."""
 
 
 def words(name: str) -> str:
-    """The name of a count, with its unit at the end.
+    """Format the name of a count in words, with its unit at the end.
 
     >>> words("stale_hits"), words("mean_delay_s")
     ('stale hits', 'mean delay, s')
@@ -12,7 +12,7 @@ def words(name: str) -> str:
 
 
 def number(value: float) -> str:
-    """A count, or a time in seconds with three digits or more.
+    """Format a count, or a time in seconds with three digits or more.
 
     >>> number(4230), number(143.6837), number(0.0123456)
     ('4,230', '143.7', '0.0123')
@@ -23,7 +23,7 @@ def number(value: float) -> str:
 
 
 def percent(share: float) -> str:
-    """A share in per cent, with three digits.
+    """Format a share in percent with three digits.
 
     >>> percent(0.0123456), percent(1)
     ('1.23 %', '100 %')

@@ -1,4 +1,4 @@
-"""A plan as files, each whole or not at all, and as the JSON that is printed."""
+"""The output of a plan: CSV files, written atomically, and the printed JSON."""
 
 import csv
 import json
@@ -17,16 +17,16 @@ from bestbefore.replay.planning.laws import name_of, shape_of
 from bestbefore.replay.planning.moments import Moments
 from bestbefore.replay.planning.plan import ContactPlan
 from bestbefore.replay.planning.slotted import COLUMNS, Slotted
-from bestbefore.replay.sweeps.watching import Bar, no_bar
+from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.whole_file import naming, whole_file
 
 Write = Callable[[TextIO], None]
 
 
 def json_parts(plan: ContactPlan, bar: Bar = no_bar) -> Iterator[str]:
-    """`{"objective": sum(w F)/sum(w), "rates": {id: f}}`, or "visits" in whole numbers, in parts.
+    """Yield the parts of `{"objective": sum(w F)/sum(w), "rates": {id: f}}`; "visits" for whole numbers.
 
-    Age and delay are in periods; null where they are infinite. The bar watches the parts as they are taken.
+    Age and delay are in periods; null if infinite. The progress bar counts the parts.
     """
     objective = plan.mean(plan.aim.objective)
     shown = json.dumps(objective if math.isfinite(objective) else None)
@@ -45,7 +45,7 @@ def write_json(plan: ContactPlan, file: TextIO, bar: Bar = no_bar) -> None:
 
 
 def write_csv(plan: ContactPlan, moments: Moments, file: TextIO, bar: Bar = no_bar) -> None:
-    """A row for each object; what is not known or infinite is left empty. Times are in seconds."""
+    """Write a row for each object; unknown and infinite values are empty. Times are in seconds."""
     aim, objects = plan.aim, plan.objects
     period_s = aim.period_s
     columns: dict[str, FloatArray] = {
@@ -85,7 +85,7 @@ def _shown(value: float) -> str | float | int:
 
 
 def write_whole(files: Mapping[Path, Write]) -> None:
-    """Write all files, or none: each is complete before the first takes its name. Raises OSError, which names one."""
+    """Write all files or none: each is complete before the first one is renamed. Raises OSError with a file name."""
     with ExitStack() as stack:
         opened = [(write, path, stack.enter_context(whole_file(path))) for path, write in files.items()]
         for write, path, file in opened:
@@ -94,7 +94,7 @@ def write_whole(files: Mapping[Path, Write]) -> None:
 
 
 def write_slots(slotted: Slotted, ids: Ids, file: TextIO, bar: Bar = no_bar) -> None:
-    """A row for each contact: by whom and in which slot it is made."""
+    """Write a row for each contact with its crawler and slot."""
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
     with bar("writing slots", slotted.crawls.rows.size) as watch:

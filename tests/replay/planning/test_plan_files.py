@@ -15,9 +15,9 @@ from bestbefore.replay.planning.ids import Ids
 from bestbefore.replay.planning.moments import Crawls, Moments
 from bestbefore.replay.planning.objects import Law, PlannedObjects
 from bestbefore.replay.planning.plan import Aim, ContactPlan
+from bestbefore.replay.planning.plan_files import Write, json_parts, write_csv, write_json, write_slots, write_whole
 from bestbefore.replay.planning.slotted import slotted
-from bestbefore.replay.planning.written import Write, json_parts, write_csv, write_json, write_slots, write_whole
-from bestbefore.replay.sweeps.watching import Watch
+from bestbefore.replay.sweeps.progress import Watch
 
 
 def plan(objective: str = "freshness", *, discrete: bool = False, laws: dict[int, Law] | None = None) -> ContactPlan:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.replay.sweeps.cores import evaluating
+from bestbefore.replay.sweeps.parallel import parallel_map
 
 FAILS, DIES, HANGS = -1, -2, -3
 
@@ -34,30 +34,30 @@ def work(argument: int) -> int:
 def test_every_argument_gets_its_value_whatever_starts_the_processes(start_method: str) -> None:
     if start_method == "forkserver" and len(tempfile.gettempdir()) > 60:
         pytest.skip("the server's socket has no room in a folder whose path is so long")
-    with evaluating(partial(add, 10), range(5), 2, start_method) as values:
+    with parallel_map(partial(add, 10), range(5), 2, start_method) as values:
         assert dict(values) == {i: 10 + i for i in range(5)}
 
 
 def test_several_arguments_are_for_other_processes() -> None:
-    with evaluating(work, range(5), 2) as values:
+    with parallel_map(work, range(5), 2) as values:
         assert os.getpid() not in dict(values).values()
 
 
 @pytest.mark.parametrize(("arguments", "jobs"), [(range(3), 1), (range(1), 8), ([], 8)])
 def test_one_job_or_argument_is_done_in_this_process(arguments: list[int], jobs: int) -> None:
-    with evaluating(work, arguments, jobs) as values:
+    with parallel_map(work, arguments, jobs) as values:
         assert list(values) == [(place, os.getpid()) for place in range(len(arguments))]
 
 
 def test_an_error_ends_all_processes() -> None:
     before = set(multiprocessing.active_children())
-    with pytest.raises(ValueError, match="no value"), evaluating(work, [HANGS, FAILS], 2) as values:
+    with pytest.raises(ValueError, match="no value"), parallel_map(work, [HANGS, FAILS], 2) as values:
         list(values)
     assert set(multiprocessing.active_children()) <= before
 
 
 def test_a_process_that_ends_by_itself_is_an_error() -> None:
-    with pytest.raises(BrokenProcessPool), evaluating(work, [DIES, 1], 2) as values:
+    with pytest.raises(BrokenProcessPool), parallel_map(work, [DIES, 1], 2) as values:
         list(values)
 
 
@@ -65,7 +65,7 @@ def test_who_asks_for_no_more_values_leaves_no_processes() -> None:
     before = set(multiprocessing.active_children())
 
     def asks_once() -> None:
-        with evaluating(work, [1, HANGS, HANGS], 2) as values:
+        with parallel_map(work, [1, HANGS, HANGS], 2) as values:
             next(values)
             raise KeyboardInterrupt
 
@@ -76,7 +76,7 @@ def test_who_asks_for_no_more_values_leaves_no_processes() -> None:
 
 PARENT = """
 import os, signal, sys
-from bestbefore.replay.sweeps.cores import evaluating
+from bestbefore.replay.sweeps.parallel import parallel_map
 
 def hang(argument):
     os.write(1, b"%d\\n" % os.getpid())  # at once: print may write the end of the line by itself
@@ -85,7 +85,7 @@ def hang(argument):
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    with evaluating(hang, [1, 2], 2) as values:
+    with parallel_map(hang, [1, 2], 2) as values:
         list(values)
 """
 

@@ -1,13 +1,13 @@
-"""The progress of a replay, as it is shown to the user."""
+"""The types of progress bars, which the commands provide."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 Watch = Callable[[Iterator[Any]], Iterable[Any]]
-"""Passes items on and sees how many have passed."""
+"""Iterates over the items of an iterator and counts them."""
 Bar = Callable[[str, int], AbstractContextManager[Watch]]
-"""Given what is done and with how many items, watches them while the context lasts."""
+"""Opens a progress bar, from a description and the number of items."""
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""The finished points of sweeps, in a file that a kill leaves usable."""
+"""The finished points of sweeps, kept in a file from which an interrupted sweep is resumed."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -9,18 +9,18 @@ from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.whole_file import naming
 
 Row = Mapping[str, float | str | None]
-"""Counts by the names and in the order in which they are reported, of a part also which it is. None: none to count."""
+"""Counts with the names and in the order of reports, with the name of the part where it is one. None: undefined."""
 Rows = Sequence[Row]
-"""What is counted for a policy: of the whole trace first, then of its parts."""
+"""The counts under a policy: of the whole trace first, then of its parts."""
 
 
-class Finished:
-    """The finished points of one or several replays. Each is a line of the file, written when it is known."""
+class FinishedPoints:
+    """The finished points of one or several replays. Each is a line of the file, appended when it is finished."""
 
     def __init__(self, path: Path, replay: str) -> None:
-        """`replay` names what is replayed (see `identity`); points that were counted for another are ignored.
+        """Read the file; `replay` is the `identity` of the replay, points of other replays are ignored.
 
-        Raises OSError if the file is there and cannot be read. A line cut short by a kill is ignored.
+        Raises OSError if the file exists and cannot be read. A line truncated by a kill is ignored.
         """
         self._path = path
         self._replay = replay
@@ -31,11 +31,11 @@ class Finished:
             self._recall(line)
 
     def get(self, policy: Policy) -> Rows | None:
-        """Return what was counted for this policy, if it was."""
+        """Return the counts under this policy; None if it is not finished."""
         return self._rows.get(self._key(self._replay, policy.name, params(policy)))
 
     def add(self, policy: Policy, rows: Rows) -> None:
-        """Keep what was counted for this policy. Raises OSError."""
+        """Append the counts under this policy. Raises OSError."""
         line = {"replay": self._replay, "policy": policy.name, "params": params(policy), "counts": rows}
         with naming(self._path), self._path.open("a") as file:
             file.write(("" if self._ends_in_line else "\n") + json.dumps(line) + "\n")
