@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Feed
-from bestbefore.addon.engine.seen import seen_of
+from bestbefore.addon.engine.rate_evidence import rate_evidence
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.caching.reuse import Action, decide, expiry
 from bestbefore.addon.rfc9111.copy import Copy
@@ -221,7 +221,7 @@ def _observed(record: Record) -> Observed:
 
 
 def _rate(record: Record) -> RateReport | None:
-    seen = seen_of(record)
+    seen = rate_evidence(record)
     if seen.is_empty:
         return None
     rate = most_likely(seen, confidence=CONFIDENCE)

@@ -1,1 +1,1 @@
-"""Sans-IO: an event and now_s in, what to do out. Imports rfc9111, rules and policies only."""
+"""The engine, sans-IO: takes an event and the time, returns a decision. Imports rfc9111, rules and policies only."""

@@ -1,7 +1,7 @@
-"""Only the new items of a feed, for clients that ask so: instance manipulation `feed` (RFC 3229 and its use for feeds).
+"""Feed deltas: only the new items, for clients that request them by the instance manipulation `feed` (RFC 3229).
 
 A client sends `A-IM: feed` and, in If-None-Match, the entity tag of the document that it has. It gets a 226 with the
-present document less the items that it has seen: all that were listed, and unchanged since, under that tag.
+current document, without the items that the document with that tag listed and that are unchanged since.
 """
 
 from collections.abc import Sequence
@@ -27,11 +27,11 @@ class Base(NamedTuple):
 
     tag: EntityTag
     serial: int
-    """Of the list of items in it."""
+    """The serial number of its list of items."""
 
 
 def is_asked_for(request: Request) -> bool:
-    """Whether the client takes a delta and says what it has."""
+    """Whether the client accepts a delta and names the document that it has."""
     return request.method == "GET" and "if-none-match" in request.fields and _takes_feed(request.fields)
 
 
@@ -44,12 +44,12 @@ def _takes_feed(fields: Fields) -> bool:
 
 
 def may_replace(head: Head) -> bool:
-    """Whether a delta may stand in for a response with this head: a 200 with an entity tag, without no-transform."""
+    """Whether a delta may replace a response with this head: a 200 with an entity tag, without no-transform."""
     return head.status == 200 and etag_field(head.fields) is not None and not of_response(head.fields).no_transform
 
 
 def base_of(request: Request, feed: Feed) -> Base | None:
-    """The latest document of those that the client names; None if none is remembered."""
+    """Return the latest document among those that the client names; None if all are unknown."""
     bases = (
         Base(tag, serial)
         for tag in parse_entity_tags(request.fields.get("if-none-match") or "")
@@ -59,16 +59,16 @@ def base_of(request: Request, feed: Feed) -> Base | None:
 
 
 def has_seen(item: Item, feed: Feed, base: Base) -> bool:
-    """Whether who has the base has seen the item as it is now."""
+    """Whether the base document lists the item in its current version."""
     known = feed.items.get(digest(item.name))
     return known is not None and known.content == item.content and known.serial <= base.serial
 
 
 def head_of(head: Head, base: Base, size: int, coding: str) -> Head:
-    """The 226 in place of a 200 with this head.
+    """Return the head of a 226 that replaces a 200 with this head.
 
-    No cache that does not know of instance manipulations stores it: `no-store, im` (RFC 3229 10.6, 10.8.2). The
-    directives of the 200 follow, since readers go by its max-age.
+    `no-store, im` prevents caches that do not know instance manipulations from storing it (RFC 3229 10.6, 10.8.2). The
+    directives of the 200 follow, since feed readers obey its max-age.
     """
     directives = [member for member in list_members(head.fields.get("cache-control") or "") if member != "no-store"]
     lines = [
@@ -84,7 +84,7 @@ def head_of(head: Head, base: Base, size: int, coding: str) -> Head:
 
 
 def _vary(lines: Sequence[str]) -> str:
-    """Return the value of Vary with what the delta was chosen by, besides what the 200 was chosen by."""
+    """Return the value of Vary: the fields of the 200, and those that select the delta."""
     names = [name for line in lines for name in list_members(line)]
     if "*" in names:
         return "*"

@@ -1,8 +1,8 @@
 """Learning: from observations to the update history of an object.
 
-What a proxy sees is censored: a contact tells whether the object changed since the last one, and perhaps when. The
-record keeps each update as it was learnt (exactly, or an interval), and the point history that the policies take is
-derived from it: the exact time, else the middle of the interval (`refresh` section 7.3).
+Observations are censored: a contact shows whether the object changed since the last one, and perhaps when. The record
+keeps each update as it was learnt, by its exact time or an interval. The history that policies take is derived from the
+record, with the exact time or else the middle of the interval (`refresh` section 7.3).
 """
 
 import math
@@ -10,22 +10,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from bestbefore.addon.engine.listing import Feed, Shown, read_first, read_next
+from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.update import Update
 from bestbefore.policies.models.history import History
 from bestbefore.policies.units import HOUR_S
 
 DETAILED_UPDATES = 1024
-"""How many updates of an object are kept one by one; older ones are kept as counts per hour."""
+"""How many updates of an object are kept individually; older ones are kept as counts per hour."""
 VARIANTS_REMEMBERED = 16
-"""How many variants of an object have their last fingerprint kept; the longest unseen is forgotten first."""
+"""For how many variants of an object the last fingerprint is kept; the least recently observed is removed first."""
 CLOCK_SKEW_S = 60.0
-"""How far ahead of ours the clock of another proxy may be before its times count as wrong."""
+"""How far the clock of another proxy may be ahead before its times count as wrong."""
 
 
 @dataclass(frozen=True, slots=True)
-class VariantSeen:
+class VariantState:
     """The last observation of one variant."""
 
     t_s: float
@@ -34,40 +34,40 @@ class VariantSeen:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The record of one object: all that is remembered of it. Immutable: `observe` makes the next one."""
+    """The record of one object: everything that is kept about it. Immutable; `observe` returns a new one."""
 
     url: str
     since_s: float
-    """t_0: the first contact, or what the origin's own list of updates reaches back to."""
+    """t_0: the first contact, or the start of the origin's own list of updates."""
     last_contact_s: float
     contacts: int = 1
     unchanged: int = 0
-    """Contacts that found the object as it was."""
+    """The number of contacts that found the object unchanged."""
     updates: tuple[Update, ...] = field(default=())
-    """Ascending by their points."""
+    """In ascending order of their points."""
     folded: tuple[tuple[int, int], ...] = field(default=())
     """Older updates: (hours since the epoch, count), ascending."""
     last_modified_s: float | None = None
-    """The Last-Modified of the first contact, if it lay before it."""
-    seen: Mapping[str, VariantSeen] = field(default_factory=dict)
+    """The Last-Modified of the first contact, if it is earlier than the contact."""
+    seen: Mapping[str, VariantState] = field(default_factory=dict)
     """The last observation of each variant."""
     counted: bool = False
-    """Whether this object is a member of its group: it has shown a validator, or the rule learns without; and it was
-    contacted twice, or its origin listed its updates. A single contact has observed no time at all, and its record may
-    vanish with no process there to take it out of the group's counts."""
+    """Whether this object counts in its group: it has a validator, or the rule learns without one; and it was contacted
+    twice, or its origin listed its updates. A single contact has observed no interval, and its record may expire in the
+    store while no process runs that would subtract it from the group's counts."""
     feed: Feed | None = None
-    """What is remembered of its items, if it is a feed."""
+    """The items, if the object is a feed."""
     hidden_s: float = 0.0
-    """How long others may have hidden before updates whose time is known: since the contact before each, in sum. Not
-    of those that the origin has listed."""
+    """The total time in which further updates may have been missed: before each update of known time, the time since
+    the contact before. Updates that the origin has listed add nothing."""
 
     @property
     def provisional(self) -> bool:
-        """Whether the object was seen only once: most never come again."""
+        """Whether the object was contacted only once: most are never requested again."""
         return self.contacts < 2 and not self.counted
 
     def history(self) -> History:
-        """The point history, as the policies take it."""
+        """Return the history of points, which policies take."""
         return History.of((u.point_s for u in self.updates), self.since_s, self.last_modified_s, self.folded)
 
     @property
@@ -76,21 +76,21 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
-class Learnt:
-    """The record after an observation, and what the group's counts gain and lose by it."""
+class RecordChange:
+    """The change of a record by an observation: the new record, and the changes of the group's counts."""
 
     record: Record
     applied: bool
-    """False: this observation, or a later one, was known already; the record is unchanged."""
+    """False: this observation, or a later one, was applied before; the record is unchanged."""
     changed: bool | None
-    """Whether the object was found changed; None if this contact could not tell (a first one, say)."""
+    """Whether the object was found changed; None if unknown, as after a first contact."""
     new_updates_s: tuple[float, ...] = ()
-    """Points that the group's counts gain: the updates learnt, or all of them when the object joins its group. (Of a
-    folded update only the hour is known: its point is the middle of that.)"""
+    """Points to add to the group's counts: the new updates, or all updates when the object joins its group. (A folded
+    update counts at the middle of its hour.)"""
     dropped_updates_s: tuple[float, ...] = ()
-    """Points counted before that are now known to be elsewhere (an interval that became an exact time), or wrong."""
+    """Points to subtract from the group's counts: they have moved (an interval became an exact time), or were wrong."""
     new_since_s: float | None = None
-    """A t_0 that enters the group's counts: of a new member, or the earlier one of a member."""
+    """The t_0 to add to the group's counts: of a new member, or an earlier one of a member."""
     dropped_since_s: float | None = None
 
 
@@ -99,45 +99,45 @@ def hour_of(t_s: float) -> int:
     return math.floor(t_s / HOUR_S)
 
 
-def observe(record: Record | None, seen: Observation) -> Learnt:
-    """Apply one observation to what is remembered of its object.
+def observe(record: Record | None, observation: Observation) -> RecordChange:
+    """Apply one observation to the record of its object.
 
-    An observation that is not later than the last one of the object is dropped: a response with a large Age may be
-    older than what is known, and a write repeated after a timeout must count once.
+    An observation that is not later than the last one is dropped: a response with a large Age may be older than the
+    record, and a write that is repeated after a time-out must count once.
     """
     if record is None:
-        shown = None if seen.listing is None else read_first(seen.listing, seen.t_s)
-        return _merged(_first(seen), seen, _Found(None, shown=shown))
-    if seen.t_s <= record.last_contact_s:
-        return Learnt(record, applied=False, changed=None)
-    before = record.seen.get(seen.variant)
-    found = _compare_feed(record, before, seen)
-    listed = seen.reported_since_s is not None
+        shown = None if observation.listing is None else read_first(observation.listing, observation.t_s)
+        return _merged(_first(observation), observation, _Finding(None, shown=shown))
+    if observation.t_s <= record.last_contact_s:
+        return RecordChange(record, applied=False, changed=None)
+    before = record.seen.get(observation.variant)
+    found = _compare_feed(record, before, observation)
+    listed = observation.reported_since_s is not None
     record = replace(
         record,
         hidden_s=record.hidden_s + (0.0 if listed or found.update is None else _hidden_s(record, found.update)),
-        last_contact_s=seen.t_s,
+        last_contact_s=observation.t_s,
         contacts=record.contacts + 1,
         unchanged=record.unchanged + (found.changed is False),
-        seen=_remember(record.seen, seen, before),
-        feed=_without_document(record.feed, seen, unchanged=found.changed is False),
+        seen=_remember(record.seen, observation, before),
+        feed=_without_document(record.feed, observation, unchanged=found.changed is False),
     )
-    return _merged(record, seen, found)
+    return _merged(record, observation, found)
 
 
-def until(record: Record, now_s: float) -> Learnt:
-    """The record without what bears a time after now: the clock was ahead when it was made, and has been set back.
+def until(record: Record, now_s: float) -> RecordChange:
+    """Remove later times than `now_s` from a record: the clock was ahead when they were written, and was set back.
 
-    Without this such an object would learn nothing until the clock had caught up. A record that is ahead by no more
-    than `CLOCK_SKEW_S` is left as it is.
+    Otherwise the object would learn nothing until the clock reached those times. A record that is ahead by at most
+    `CLOCK_SKEW_S` is not changed.
 
-    When the contacts that bear later times were made is not known: after the latest moment that the record has from
-    the right time, which is its last contact now (-inf if it has none), so that the observation at hand is later.
+    The real time of contacts with later times is unknown. The last contact becomes the latest remaining time (-inf if
+    there is none), so that the current observation is later.
     """
     if record.last_contact_s <= now_s + CLOCK_SKEW_S:
-        return Learnt(record, applied=False, changed=None)
+        return RecordChange(record, applied=False, changed=None)
     updates = tuple(u for u in record.updates if u.by_s <= now_s)
-    moments_s = [record.since_s, *(u.by_s for u in updates), *(seen.t_s for seen in record.seen.values())]
+    moments_s = [record.since_s, *(u.by_s for u in updates), *(state.t_s for state in record.seen.values())]
     last_s = max((t for t in moments_s if t <= now_s), default=-math.inf)
     kept = replace(
         record,
@@ -145,13 +145,13 @@ def until(record: Record, now_s: float) -> Learnt:
         last_contact_s=last_s,
         updates=updates,
         folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
-        seen={name: VariantSeen(min(seen.t_s, last_s), seen.fingerprint) for name, seen in record.seen.items()},
+        seen={name: VariantState(min(s.t_s, last_s), s.fingerprint) for name, s in record.seen.items()},
         feed=None if record.feed is None else replace(record.feed, listed_s=min(record.feed.listed_s, last_s)),
     )
     if not record.counted:
-        return Learnt(kept, applied=True, changed=None)
+        return RecordChange(kept, applied=True, changed=None)
     moved = kept.since_s != record.since_s
-    return Learnt(
+    return RecordChange(
         kept,
         applied=True,
         changed=None,
@@ -163,65 +163,65 @@ def until(record: Record, now_s: float) -> Learnt:
     )
 
 
-def _first(seen: Observation) -> Record:
-    modified_s = seen.fingerprint.last_modified_s if seen.fingerprint else None
+def _first(observation: Observation) -> Record:
+    modified_s = observation.fingerprint.last_modified_s if observation.fingerprint else None
     return Record(
-        url=seen.url,
-        since_s=seen.t_s,
-        last_contact_s=seen.t_s,
-        last_modified_s=modified_s if modified_s is not None and modified_s <= seen.t_s else None,
-        seen=_remember({}, seen, None),
+        url=observation.url,
+        since_s=observation.t_s,
+        last_contact_s=observation.t_s,
+        last_modified_s=modified_s if modified_s is not None and modified_s <= observation.t_s else None,
+        seen=_remember({}, observation, None),
     )
 
 
-class _Found(NamedTuple):
+class _Finding(NamedTuple):
     """The findings of a contact."""
 
     changed: bool | None
-    """As in `Learnt`."""
+    """As `RecordChange.changed`."""
     update: Update | None = None
-    """The update, unless its postings are known."""
-    shown: Shown | None = None
-    """What the document showed, if it was a feed."""
+    """The update; None if there is none, or the postings give it."""
+    shown: FeedChange | None = None
+    """The postings in the document, if the object is a feed."""
 
 
-def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
-    """Add the updates that the contact showed and those that the origin reported, and say what the group gains."""
+def _merged(record: Record, observation: Observation, found: _Finding) -> RecordChange:
+    """Add the updates found by the contact and those reported by the origin; return the change of record and group."""
     changed, update, shown = found
-    since_s = min(record.since_s, seen.t_s)  # later only where the clock was ahead when the record began
+    since_s = min(record.since_s, observation.t_s)  # record.since_s is later only if the clock was ahead then
     if shown is not None and shown.since_s is not None:
         since_s = min(since_s, shown.since_s)
-    if seen.reported_since_s is not None:
-        since_s = min(since_s, seen.reported_since_s)
+    if observation.reported_since_s is not None:
+        since_s = min(since_s, observation.reported_since_s)
     reported_from_s = since_s
     if record.folded:
-        # Of the last hour with folded ones, what was reported from the oldest that is kept one by one on is not among
-        # them.
+        # In the last hour with folded updates, a reported update that is not earlier than the first individual one is
+        # not among the folded ones.
         reported_from_s = min([(record.folded[-1][0] + 1) * HOUR_S, *(u.by_s for u in record.updates[:1])])
     postings = [Update(*span) for span in shown.postings] if shown is not None else []
-    reported = [Update(t, t) for t in seen.reported_s]
-    if record.feed is None:  # of a first document: these may be updates that were learnt before it was known as a feed
+    reported = [Update(t, t) for t in observation.reported_s]
+    if record.feed is None:  # the first document: its postings may be updates that are in the record
         reported, postings = [*reported, *postings], []
-    reported = [update for update in reported if reported_from_s <= update.by_s <= seen.t_s]
-    if update is not None:  # the second of a Last-Modified may have begun before t_0
+    reported = [update for update in reported if reported_from_s <= update.by_s <= observation.t_s]
+    if update is not None:  # Last-Modified counts whole seconds, and may precede t_0
         reported.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
     updates, new, dropped = _merge(record.updates, reported, postings)
     detailed, folded = _fold(updates, record.folded)
-    # Of a folded update only its point remains.
+    # A folded update keeps only its point.
     hidden_s = record.hidden_s + sum(u.point_s - u.after_s for u in updates[: len(updates) - len(detailed)])
-    listed = seen.reported_since_s is not None or (shown is not None and bool(shown.postings))
-    counted = record.counted or (seen.counted and (record.contacts > 1 or listed))
+    listed = observation.reported_since_s is not None or (shown is not None and bool(shown.postings))
+    counted = record.counted or (observation.counted and (record.contacts > 1 or listed))
     feed = record.feed if shown is None else shown.feed
     learnt = replace(
         record, since_s=since_s, updates=detailed, folded=folded, counted=counted, feed=feed, hidden_s=hidden_s
     )
     if not counted:
-        return Learnt(learnt, applied=True, changed=changed)
-    if not record.counted:  # it joins its group, with all that is known of it
+        return RecordChange(learnt, applied=True, changed=changed)
+    if not record.counted:  # it joins its group, with all its updates
         points = _points(updates, record.folded)
-        return Learnt(learnt, applied=True, changed=changed, new_updates_s=points, new_since_s=since_s)
+        return RecordChange(learnt, applied=True, changed=changed, new_updates_s=points, new_since_s=since_s)
     moved = since_s != record.since_s
-    return Learnt(
+    return RecordChange(
         learnt,
         applied=True,
         changed=changed,
@@ -232,70 +232,71 @@ def _merged(record: Record, seen: Observation, found: _Found) -> Learnt:
     )
 
 
-def _compare_feed(record: Record, before: VariantSeen | None, seen: Observation) -> _Found:
-    """Return what the contact shows of an object that may be a feed: of a feed, only a new item is an update.
+def _compare_feed(record: Record, before: VariantState | None, observation: Observation) -> _Finding:
+    """Compare an object that may be a feed with its record. An update of a feed is a new item.
 
-    A page in its place (it asks for a login, say, or has moved) is no posting, nor is the way back. While such pages
-    come, they are compared among themselves.
+    Another page in its place (such as a login page) is no posting, nor is the return of the feed. While such pages are
+    returned, they are compared with each other.
     """
     feed = record.feed
-    if seen.listing is not None and feed is None:
-        return _Found(None, shown=read_first(seen.listing, seen.t_s))
-    if seen.listing is not None and feed is not None:
-        shown = read_next(feed, seen.listing, seen.t_s, {u.by_s for u in record.updates if u.exact})
-        return _Found(bool(shown.postings), shown=shown)
-    changed, update = _compare(before, seen)
-    if feed is None or feed.away or (seen.fingerprint is not None and seen.fingerprint.gone):
-        return _Found(changed, update)
-    return _Found(None if changed else changed)
+    if observation.listing is not None and feed is None:
+        return _Finding(None, shown=read_first(observation.listing, observation.t_s))
+    if observation.listing is not None and feed is not None:
+        shown = read_next(feed, observation.listing, observation.t_s, {u.by_s for u in record.updates if u.exact})
+        return _Finding(bool(shown.postings), shown=shown)
+    changed, update = _compare(before, observation)
+    if feed is None or feed.away or (observation.fingerprint is not None and observation.fingerprint.gone):
+        return _Finding(changed, update)
+    return _Finding(None if changed else changed)
 
 
-def _without_document(feed: Feed | None, seen: Observation, *, unchanged: bool) -> Feed | None:
-    """Return what is remembered of a feed after a contact without a document: a 304, or something else in its place."""
-    if feed is None or seen.listing is not None or feed.away:
+def _without_document(feed: Feed | None, observation: Observation, *, unchanged: bool) -> Feed | None:
+    """Return the state of a feed after a contact that returned no feed: a 304, or another page in its place."""
+    if feed is None or observation.listing is not None or feed.away:
         return feed
     if unchanged:
-        return replace(feed, listed_s=seen.t_s)
-    # Without content it is a 304 to a validator of the client's: it has the feed, a version that was not seen here.
-    elsewhere = seen.fingerprint is not None and (seen.fingerprint.gone or bool(seen.fingerprint.body))
-    return replace(feed, away=True) if elsewhere else feed
+        return replace(feed, listed_s=observation.t_s)
+    # A response without content is a 304 to the client's own validator, for a version of the feed that is unknown here.
+    shown = observation.fingerprint
+    return replace(feed, away=True) if shown is not None and (shown.gone or shown.body) else feed
 
 
-def _compare(before: VariantSeen | None, seen: Observation) -> tuple[bool | None, Update | None]:
-    """Whether the variant changed since it was last seen, and the update that this shows."""
-    if seen.fingerprint is None:
+def _compare(before: VariantState | None, observation: Observation) -> tuple[bool | None, Update | None]:
+    """Return whether the variant changed since it was last observed, and the update."""
+    if observation.fingerprint is None:
         return False, None
     if before is None:
         return None, None
-    same = before.fingerprint.same_content(seen.fingerprint)
+    same = before.fingerprint.same_content(observation.fingerprint)
     if same is None:
         return None, None
     if same:
         return False, None
-    return True, _dated(before, seen, seen.fingerprint.last_modified_s)
+    return True, _dated(before, observation, observation.fingerprint.last_modified_s)
 
 
-def _dated(before: VariantSeen, seen: Observation, modified_s: float | None) -> Update:
-    """The update between two observations: at its Last-Modified where that can be believed, else in the interval.
+def _dated(before: VariantState, observation: Observation, modified_s: float | None) -> Update:
+    """Return the update between two observations: at the Last-Modified if that is plausible, else within the interval.
 
-    A Last-Modified counts whole seconds, so one up to a second before the last contact may still follow it; one in the
-    future, not later than the one before, or older than the last contact is not believed.
+    As Last-Modified counts whole seconds, it may be up to a second before the last contact. It is implausible if it is
+    in the future, not later than the one before, or older than the last contact.
     """
     previous_s = before.fingerprint.last_modified_s
     if (
         modified_s is not None
-        and modified_s <= seen.t_s
+        and modified_s <= observation.t_s
         and modified_s > before.t_s - 1.0
         and (previous_s is None or modified_s > previous_s)
     ):
         return Update(modified_s, modified_s)
-    return Update(before.t_s, seen.t_s)
+    return Update(before.t_s, observation.t_s)
 
 
 def _hidden_s(record: Record, update: Update) -> float:
-    """Return how long others may have hidden before an update that a contact has shown, if its time has become known.
+    """Return the time before an update of known time in which further updates may have been missed.
 
-    Since the contact before; if the update was known to lie in an interval, since the contact at which that begins.
+    It begins at the contact before; or, if the update was known within an interval before, at the start of the
+    interval.
     """
     if not update.exact or update in record.updates:
         return 0.0
@@ -306,13 +307,13 @@ def _hidden_s(record: Record, update: Update) -> float:
 def _merge(
     known: tuple[Update, ...], reported: Sequence[Update], others: Sequence[Update]
 ) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
-    """Add updates to those known; one reported that may be a known one narrows it.
+    """Merge updates; a reported update that may be a known one narrows its interval.
 
-    All but the last reported are exact. `others` are surely none of the known.
+    All reported updates but the last are exact. `others` are certainly not among the known updates.
 
-    Also the points gained and lost.
+    Returns the updates, and the points gained and lost.
     """
-    if not reported and not others:  # as at most contacts
+    if not reported and not others:  # the usual case
         return known, (), ()
     updates = list(known)
     exact_s = {u.by_s for u in known if u.exact}
@@ -320,7 +321,7 @@ def _merge(
     for update in reported:
         if update.exact and update.by_s in exact_s:
             continue
-        # Exact updates that are not at the same moment are not the same: a feed may list a thousand.
+        # Exact updates at different times are different, so only intervals are searched: a feed may list a thousand.
         places = reversed(vague) if update.exact else range(len(updates) - 1, -1, -1)
         twin = next((i for i in places if updates[i].may_be(update)), None)
         if twin is None:
@@ -338,7 +339,7 @@ def _merge(
 
 
 def _points(updates: tuple[Update, ...], folded: Iterable[tuple[int, int]]) -> tuple[float, ...]:
-    """The points of updates, and as many in the middle of their hours as were folded."""
+    """Return the points of updates, and of folded ones the middle of their hours."""
     in_hours = ((hour + 0.5) * HOUR_S for hour, n in folded for _ in range(n))
     return tuple(sorted([*(u.point_s for u in updates), *in_hours]))
 
@@ -346,7 +347,7 @@ def _points(updates: tuple[Update, ...], folded: Iterable[tuple[int, int]]) -> t
 def _fold(
     updates: tuple[Update, ...], folded: tuple[tuple[int, int], ...]
 ) -> tuple[tuple[Update, ...], tuple[tuple[int, int], ...]]:
-    """Keep the latest updates one by one, the others as counts per hour."""
+    """Keep the latest updates individually, the others as counts per hour."""
     surplus = len(updates) - DETAILED_UPDATES
     if surplus <= 0:
         return updates, folded
@@ -358,12 +359,12 @@ def _fold(
 
 
 def _remember(
-    known: Mapping[str, VariantSeen], seen: Observation, before: VariantSeen | None
-) -> dict[str, VariantSeen]:
-    fingerprint = seen.fingerprint or (before.fingerprint if before else None)
+    known: Mapping[str, VariantState], observation: Observation, before: VariantState | None
+) -> dict[str, VariantState]:
+    fingerprint = observation.fingerprint or (before.fingerprint if before else None)
     if fingerprint is None:
         return dict(known)
-    variants = {**known, seen.variant: VariantSeen(seen.t_s, fingerprint)}
+    variants = {**known, observation.variant: VariantState(observation.t_s, fingerprint)}
     if len(variants) > VARIANTS_REMEMBERED:
         del variants[min(variants, key=lambda name: variants[name].t_s)]
     return variants

@@ -1,4 +1,4 @@
-"""The outcome of a request: one word for log, metrics and summary."""
+"""The outcome of a request, for log, metrics and summary."""
 
 from enum import StrEnum
 
@@ -7,18 +7,18 @@ class Outcome(StrEnum):
     """The outcome of a request."""
 
     HIT = "hit"
-    """From the store, without contact."""
+    """Served from the store, without contact."""
     VALIDATED = "validated"
-    """From the store, after the origin said that the copy is current. (The answer to a HEAD is the origin's own.)"""
+    """Served from the store, after the origin confirmed the copy. (A HEAD gets the origin's own response.)"""
     UPDATED = "updated"
     """A copy was validated and the origin sent a new one."""
     PASSED_ON = "passed-on"
-    """A copy was validated and the origin sent something else, an error or a redirect, which was passed on."""
+    """A copy was validated and the origin sent something else, such as an error or a redirect, which was forwarded."""
     MISS = "miss"
-    """There was no copy to use."""
+    """There was no usable copy."""
     BYPASS = "bypass"
-    """Forwarded, neither answered from the store nor stored."""
+    """Forwarded without use of the cache."""
     STALE = "stale"
-    """From the store although stale, since the origin could not answer."""
+    """Served stale from the store, since the origin failed."""
     REFUSED = "refused"
-    """Answered by the proxy itself with an error: not allowed, no copy and no contact wanted, or no origin."""
+    """Answered with an error of the proxy's own: access denied, no contact allowed, or the origin failed."""

@@ -1,6 +1,7 @@
-"""Entity tags of ours, for feeds whose origins send no validator: clients can ask whether there is anything new.
+"""Entity tags that the proxy adds to feeds without a validator, so that clients can make conditional requests.
 
-They are weak: two documents that say the same have the same, whenever they were made. The origin never sees them.
+They are weak: documents that differ only in when they were generated have the same tag. They are never sent to the
+origin.
 """
 
 from bestbefore.addon.feeds.document import Document
@@ -11,15 +12,15 @@ _PREFIX = '"bestbefore-'
 
 
 def tag_for(document: Document) -> str:
-    """The opaque part, with its quotes."""
+    """Return the opaque part of the tag of a document, with quotes."""
     return f'{_PREFIX}{document.version:016x}"'
 
 
 def without_own_tags(fields: Fields) -> Fields:
-    """Return the fields of a request as the origin may see them.
+    """Return the fields of a request without the proxy's own entity tags.
 
-    A condition that names only tags of ours is dropped, and with it the one that it overrides: If-Modified-Since by
-    If-None-Match (RFC 9110 13.1.3), Range by an If-Range that fails (RFC 9110 13.1.5).
+    A condition with no other tags is removed, and with it the field that it overrides: If-Modified-Since with
+    If-None-Match (RFC 9110 13.1.3), Range with an If-Range that fails (RFC 9110 13.1.5).
     """
     asked = fields.get("if-none-match")
     if asked is not None and _PREFIX in asked:

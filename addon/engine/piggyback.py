@@ -1,7 +1,7 @@
 """Update histories that origins add to their responses (`adaptive`, section 1), as structured fields (RFC 9651).
 
-A proxy asks with `Want-Update-History: ?1`; the answer bears `Update-History: 1706227238, 1706230000;since=1706140800`:
-the times of the latest updates, newest last, complete from `since` on.
+A proxy sends `Want-Update-History: ?1`; the response has `Update-History: 1706227238, 1706230000;since=1706140800`: the
+times of the latest updates, newest last, complete from `since` on.
 """
 
 from collections.abc import Sequence
@@ -15,12 +15,12 @@ from bestbefore.addon.rfc9111.message import Fields
 WANT = "Want-Update-History"
 UPDATES = "Update-History"
 AT_MOST = 64
-"""How many updates one response lists."""
+"""The most updates in one response."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """The updates of an object as its origin reports them."""
+class ReportedUpdates:
+    """The updates of an object that its origin reports."""
 
     times_s: tuple[float, ...]
     """Ascending."""
@@ -29,7 +29,7 @@ class Reported:
 
 
 def is_requested(request_fields: Fields) -> bool:
-    """Whether the sender of a request asks for the history. A malformed field asks for nothing."""
+    """Whether a request asks for the history. A malformed field is ignored."""
     value = request_fields.get(WANT)
     if value is None:
         return False
@@ -41,10 +41,10 @@ def is_requested(request_fields: Fields) -> bool:
 
 
 def written(times_s: Sequence[float], since_s: float) -> str | None:
-    """The field's value for these updates (ascending): the latest `AT_MOST`, complete from `since`.
+    """Return the field's value for these updates (ascending): the latest `AT_MOST`, complete from `since`.
 
-    It counts whole seconds: two updates within one are one. None where there is no update, since an empty list cannot
-    bear `since` (RFC 9651 3.1).
+    Times are whole seconds, so two updates within a second become one. None if there is no update, since an empty list
+    cannot have the parameter `since` (RFC 9651 3.1).
     """
     if not times_s:
         return None
@@ -54,11 +54,11 @@ def written(times_s: Sequence[float], since_s: float) -> str | None:
     return ", ".join(map(str, latest)) + f";since={complete_since}"
 
 
-def read(response_fields: Fields, now_s: float) -> Reported | None:
-    """The history that a response bears; None if there is none, or if it is malformed (then all of it is ignored).
+def read(response_fields: Fields, now_s: float) -> ReportedUpdates | None:
+    """Parse the history in a response; None if there is none or it is malformed.
 
-    Malformed: not a list of at most `AT_MOST` integers in [0, now], ascending, with an integer `since` on the last that
-    is not later than the first.
+    Well-formed is a list of at most `AT_MOST` ascending integers in [0, now]; the last has an integer `since` that is
+    not later than the first.
     """
     value = response_fields.get(UPDATES)
     if value is None:
@@ -73,7 +73,7 @@ def read(response_fields: Fields, now_s: float) -> Reported | None:
     since = members[-1][1].get("since")
     if len(times) != len(members) or times != sorted(set(times)) or not _is_time(since, now_s) or since > times[0]:
         return None
-    return Reported(tuple(float(t) for t in times), float(since))
+    return ReportedUpdates(tuple(float(t) for t in times), float(since))
 
 
 def _is_time(value: object, now_s: float) -> TypeGuard[int]:

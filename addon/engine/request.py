@@ -1,4 +1,4 @@
-"""A request comes in: serve a copy, ask the origin, or refuse."""
+"""The decision on a request: serve a copy, ask the origin, or refuse."""
 
 import re
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ from bestbefore.addon.rfc9111.message import Fields, Request
 from bestbefore.addon.rules import DomainRule
 
 HOST_MISMATCH = "host-mismatch"
-"""Host names another server than the connection leads to: what comes back must not be stored under either name."""
+"""Host names another server than the connection leads to: the response must not be stored under either name."""
 OFFLINE = "offline"
 ONLY_IF_CACHED = "only-if-cached"
 LOOP = "loop"
@@ -40,11 +40,11 @@ MISUSED_CONNECTION = "misused-connection"
 WRONG_HOST = "wrong-host"
 MALFORMED_REQUEST = "malformed-request"
 _FRAMING_METHODS = frozenset(("HEAD", "CONNECT"))
-"""Methods that decide where the answer ends (RFC 9112 6.3)."""
+"""Methods that decide where the response ends (RFC 9112 6.3)."""
 LENGTH_DIGITS = 18
-"""A longer Content-Length is none."""
+"""A Content-Length with more digits is invalid."""
 _HOST = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~%!$&'()*+;=-]+)(?::[0-9]*)?")
-"""What Host may hold; not the commas that RFC 3986 3.2.2 allows, which make a list of one."""
+"""A valid Host; commas, which RFC 3986 3.2.2 allows, are refused, as they would make a list."""
 MISDIRECTED = "misdirected"
 PASSTHROUGH = "passthrough"
 PREFETCH = "prefetch"
@@ -55,21 +55,21 @@ class Ask:
     """Send a request to the origin."""
 
     request: Request
-    """As the client sent it; less its Range where the origin is asked for the whole."""
+    """The client's request; without Range if the origin is asked for the whole content."""
     sent: Request
-    """As the origin gets it."""
+    """The request that the origin gets."""
     fwd: Fwd
     detail: str
     chosen: Copy | None = None
-    """The copy that would have answered, had it not expired."""
+    """The copy that would have answered if it had not expired."""
     candidates: tuple[Copy, ...] = ()
-    """The copies whose validators are sent: the answer may be that one of them is current."""
+    """The copies whose validators are sent: a 304 may confirm one of them."""
     bypass: bool = False
-    """What comes back is neither stored nor learnt from."""
+    """The response is neither stored nor learnt from."""
     override_would_serve: bool = False
-    """Whether `obey = "override"` would have served the copy without asking."""
+    """Whether `obey = "override"` would have served the copy without contact."""
     in_background: bool = False
-    """No client asked: a refusal, such as 403 or 429, is about us, and says nothing of the copies."""
+    """There is no client request: a refusal, such as 403 or 429, concerns the proxy, and does not affect the copies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +79,14 @@ class Serve:
     copy: Copy
     reuse: Reuse
     refresh: Ask | None = None
-    """Ask this in the background (stale-while-revalidate)."""
+    """The request to send in the background (stale-while-revalidate)."""
     shorten_would_validate: bool = False
-    """Whether `obey = "shorten"` would have asked the origin first."""
+    """Whether `obey = "shorten"` would have validated the copy first."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refuse:
-    """Answer with an error of our own."""
+    """Answer with an error of the proxy's own."""
 
     status: int
     detail: str
@@ -94,13 +94,13 @@ class Refuse:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Read all copies of the URL first, and decide then: those at hand are not all, and none of them answers."""
+    """Load all copies of the URL from the store, then decide again: no copy in memory answers the request."""
 
 
 def misframed(request: Request) -> str:
-    """Return why a request is refused with 400: it can be read in two ways. Empty if it cannot.
+    """Return why an ambiguous request is refused with 400; empty if it is not ambiguous.
 
-    `request` is as it came, framing fields included; `has_body` says whether content follows its head.
+    `request` is unmodified as received, with its framing fields; `has_body` tells whether content follows its head.
     """
     fields, method = request.fields, request.method
     lengths = fields.values("content-length")
@@ -114,21 +114,21 @@ def misframed(request: Request) -> str:
     if not framed or any(len(length) > LENGTH_DIGITS for length in lengths):
         return MALFORMED_REQUEST
     asks_for_all = request.target.path == "*" and method != "OPTIONS"  # RFC 9112 3.2.4
-    # To a server that does not tell `head` from HEAD its answer has no content.
+    # A server that ignores the case of methods would send no content in response to `head`.
     is_like_another = method not in _FRAMING_METHODS and method.upper() in _FRAMING_METHODS
     is_wrong = asks_for_all or is_like_another or not is_token(method) or is_malformed(request)
     return MALFORMED_REQUEST if is_wrong else ""
 
 
 def is_one_host(hosts: Sequence[str]) -> bool:
-    """Whether these Host lines name one server; none at all do, where the target does."""
+    """Whether these Host lines name one server; True without any, as the target names the server then."""
     return len(hosts) <= 1 and all(map(_HOST.fullmatch, hosts))
 
 
 def received(request: Request) -> Request:
-    """The request as it is to be judged: less the fields that Connection names, which the origin is not sent.
+    """Return the request without the fields that Connection names, which are not sent to the origin.
 
-    A copy is selected by what its origin was sent, and by nothing else. This very request where nothing goes.
+    Copies are selected only by fields that are sent to the origin. Returns the same object if nothing is removed.
     """
     fields = without_named(request.fields)
     return request if fields is request.fields else replace(request, fields=fields)
@@ -158,9 +158,9 @@ def on_request(
 def on_request(
     request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site, now_s: float, *, complete: bool = True
 ) -> Decision | Load:
-    """Decide on a request, given the copies of its URL and partition. It must be one that `received` made.
+    """Decide on a request that `received` has returned, given the copies of its URL and partition.
 
-    `complete`: whether these are all copies that there are. If not, what needs all of them is `Load`.
+    `complete`: whether these are all copies. If not, a decision that needs all is `Load`.
     """
     if has_passed(request.fields, site.name):
         return Refuse(508, LOOP)
@@ -173,7 +173,7 @@ def on_request(
         return Load()
     if copy is None:
         fwd = Fwd.VARY_MISS if copies else Fwd.URI_MISS
-        return _no_contact(asked, site) or _asking(request, rule, site, fwd, "")
+        return _no_contact(asked, site) or _ask(request, rule, site, fwd, "")
     reuse = decide(request, asked, copy, now_s, rule)
     if reuse.action in (Action.FRESH, Action.STALE):
         return Serve(copy, reuse, shorten_would_validate=_shorten_would_validate(copy, rule, now_s))
@@ -186,22 +186,22 @@ def on_request(
     candidates = (copy, *_others(copies, copy, request, site.salt))
     background = reuse.action is Action.STALE_WHILE_REVALIDATE
     asking = ranges.whole(request) if background else _part_or_whole(request, candidates)
-    ask = _asking(asking, rule, site, reuse.fwd or Fwd.STALE, reuse.reason, copy, candidates)
+    ask = _ask(asking, rule, site, reuse.fwd or Fwd.STALE, reuse.reason, copy, candidates)
     if background:
         return Serve(copy, reuse, refresh=ask)
     return replace(ask, override_would_serve=_override_would_serve(request, copy, rule, now_s))
 
 
 def ask_again(request: Request, copies: Sequence[Copy], rule: DomainRule, site: Site) -> Ask | None:
-    """Return the question whether the copy that answers a request is current, without a client's request.
+    """Return the validation of the copy that would answer a request, for a refresh without a client.
 
-    It may well be fresh. None if there is no such copy, it has no validator, or the origin may not be asked.
+    The copy may still be fresh. None if there is no such copy, it has no validator, or no contact is allowed.
     """
     copy = choose(copies, request.fields, site.salt)
     if site.offline or copy is None or not copy.has_validator:
         return None
     candidates = (copy, *_others(copies, copy, request, site.salt))
-    return replace(_asking(request, rule, site, Fwd.STALE, PREFETCH, copy, candidates), in_background=True)
+    return replace(_ask(request, rule, site, Fwd.STALE, PREFETCH, copy, candidates), in_background=True)
 
 
 def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:
@@ -211,7 +211,7 @@ def _no_contact(asked: CacheControl, site: Site) -> Refuse | None:
 
 
 def names_another_host(request: Request) -> bool:
-    """Whether Host is there and is not the target's."""
+    """Whether the request has a Host that differs from the target's."""
     hosts = request.fields.values("host")
     return len(hosts) > 1 or (bool(hosts) and hosts[0].strip().lower() not in _names_of(request))
 
@@ -224,7 +224,7 @@ def _names_of(request: Request) -> tuple[str, ...]:
 
 
 def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes) -> tuple[Copy, ...]:
-    """Further copies whose entity tags may be offered: not those that are bound to another person's cookie."""
+    """Return further copies whose entity tags may be sent: not those that are bound to the cookie of another user."""
     own = ("", cookie_hash(request.fields, salt)) if any(copy.personal for copy in copies) else ("",)
     return tuple(
         copy for copy in copies if copy is not chosen and copy.etag is not None and copy.personal in own
@@ -232,18 +232,18 @@ def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes)
 
 
 def _part_or_whole(request: Request, candidates: Sequence[Copy]) -> Request:
-    """Return what to ask the origin for when the client asks for a part: that part, or the whole to take the part from.
+    """Return the request to the origin for a range request: for the range, or for the whole content.
 
-    The whole where a copy can be confirmed. Most often it is, by a 304 without content, and the part is at hand; and
-    if not, what comes can be stored, learnt from and shared, which a 206 could not. (With Range beside our validators,
-    which RFC 9111 4.3.1 leaves open, a change would bring a 206, and the old copy be asked about again and again.)
+    For the whole content if a copy can be confirmed. Usually it is, by a 304, and the range is taken from the copy.
+    Else the 200 can be stored, learnt from and shared, unlike a 206. (With both Range and the proxy's validators, which
+    RFC 9111 4.3.1 leaves open, a change would bring a 206, and the old copy would be validated again and again.)
 
-    Else the part: who seeks in a film, or resumes a download, does not wait for the rest.
+    Otherwise for the range: a client that seeks in a video or resumes a download must not wait for the rest.
     """
     return ranges.whole(request) if any(copy.has_validator for copy in candidates) else request
 
 
-def _asking(
+def _ask(
     request: Request,
     rule: DomainRule,
     site: Site,
@@ -256,7 +256,7 @@ def _asking(
     if candidates:
         fields = conditional(fields, candidates)
     encodings = accepted_encodings(request.fields)
-    # A delta is made here, if at all: the origin's would be of no use to anyone else.
+    # The proxy makes deltas itself: a delta from the origin could not be stored for other clients.
     fields = without_own_tags(fields).without({"accept-encoding", "want-update-history", A_IM})
     if encodings is not None:
         fields = fields.added(("Accept-Encoding", encodings))
@@ -278,12 +278,12 @@ def _bypassing(request: Request, why: str, site: Site) -> Ask:
 
 
 def marked(fields: Fields, site: Site) -> Fields:
-    """Return the fields of a request for the origin, marked so that we recognise it should it come back."""
+    """Return the fields of a request for the origin with Via, by which the proxy detects loops."""
     return with_via(fields, "1.1", site.name, "Via" if site.via_request else LOOP_FIELD)
 
 
 def unconditional(ask: Ask) -> Ask:
-    """The same question without conditions: the origin's 304 was about none of the copies that we named."""
+    """Return the same request without conditions: the origin's 304 matched none of the copies."""
     fields = ask.sent.fields.without({"if-none-match", "if-modified-since"})
     return replace(ask, sent=replace(ask.sent, fields=fields), candidates=())
 

@@ -1,4 +1,4 @@
-"""The origin has answered: what is passed on, what is kept, what is learnt."""
+"""The decision on a response of the origin: what is forwarded, stored and learnt."""
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -7,7 +7,7 @@ from bestbefore.addon.engine import piggyback
 from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.engine.piggyback import Reported
+from bestbefore.addon.engine.piggyback import ReportedUpdates
 from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.caching.freshness import PERMANENT
@@ -25,51 +25,53 @@ from bestbefore.policies.units import DAY_S
 
 TOO_LARGE = "too-large"
 TOO_MANY = "too-many-objects"
-"""Why an answer is not stored: its domain has had its share of new objects today."""
+"""The reason if a response is not stored because its domain has had too many new objects today."""
 BACKGROUND_ERROR = "background-error"
-"""Why an error in answer to a prefetch is not stored: it may be about us rather than about what clients get."""
+"""The reason if an error in response to a prefetch is not stored: clients might not get it."""
 GONE = frozenset((404, 410))
-BESIDE_THE_OBJECT = frozenset((407, 408, 421, 425, 429))
-"""Errors about who asks, by which way or how often (RFC 9110 15.5.8, 15.5.9 and 15.5.20, RFC 8470 5.2, RFC 6585 4)."""
+NOT_ABOUT_OBJECT = frozenset((407, 408, 421, 425, 429))
+"""Errors about the client, connection or rate, not the object (RFC 9110 15.5.8, 15.5.9, 15.5.20, RFC 8470, RFC
+6585)."""
 PERMANENT_S = DAY_S
-"""For how long what the origin of a feed says for good is believed without asking again."""
+"""The lifetime of a permanent redirect or 410 of a feed."""
 NO_BODY = BodyRef("", 0)
 _SIZE_DIGITS_AT_MOST = 18
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """The times of one exchange with an origin, in policy time."""
+    """When a request to an origin was sent and its response received, in policy time."""
 
     request_s: float
     response_s: float
 
 
 class Keep(StrEnum):
-    """The fate of a copy after a 304."""
+    """What becomes of a copy after a 304."""
 
     RENEWED = "renewed"
-    """It is kept with the fields of the answer."""
-    AS_IT_WAS = "as-it-was"
-    """The answer names other content: it must not renew the copy (RFC 9111 4.3.4), and the next request asks again."""
+    """It is kept, with the fields of the 304."""
+    UNCHANGED = "as-it-was"
+    """The 304 names other content: it must not renew the copy (RFC 9111 4.3.4), and the next request validates
+    again."""
     DROPPED = "dropped"
-    """The renewed fields forbid to keep it."""
+    """The renewed fields forbid storing it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Confirmed:
-    """The copy is current: serve it, with the fields that the origin has renewed."""
+    """The copy is current: serve it, with the renewed fields."""
 
     copy: Copy
     others: tuple[Copy, ...]
-    """Further copies that the same answer is about."""
+    """Further copies that the same 304 confirms."""
     keep: Keep
-    reported: Reported | None
+    reported: ReportedUpdates | None
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """The answer is about no copy that we have: ask again without conditions."""
+class AskUnconditionally:
+    """The 304 matches no stored copy: send the request again without conditions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,25 +84,25 @@ class Fallback:
 
 @dataclass(frozen=True, slots=True)
 class Relay:
-    """Pass the response on as it comes."""
+    """Forward the response as it arrives."""
 
     head: Head
     why_not_stored: str = ""
-    """Empty: it will be stored once its content is complete."""
+    """The reason; empty: it is stored once its content is complete."""
     draft: Copy | None = None
-    """What the content completes: a copy to store or, if it may not be stored, an exchange that still teaches (if what
-    it brings is of the object at all: `shows_object`)."""
-    reported: Reported | None = None
+    """The copy to complete with the content: to store it or, if it may not be stored, to learn from it (if it shows the
+    object: `shows_object`)."""
+    reported: ReportedUpdates | None = None
     replaces: tuple[Copy, ...] = ()
-    """Copies that this answer renews without content (a HEAD)."""
+    """Copies that this response to a HEAD renews."""
     drops: bool = False
-    """Whether the copies of the URL are of no use any more."""
+    """Whether the stored copies of the URL are removed."""
 
 
 def on_response(
     ask: Ask, head: Head, times: Times, rule: DomainRule, site: Site
-) -> Confirmed | Again | Fallback | Relay:
-    """Decide on the head of the origin's answer to a question."""
+) -> Confirmed | AskUnconditionally | Fallback | Relay:
+    """Decide on the head of the origin's response."""
     reported = piggyback.read(head.fields, times.response_s) if rule.trust_piggyback else None
     head = replace(head, fields=head.fields.without({piggyback.UPDATES.lower()}))
     if ask.bypass:
@@ -130,15 +132,15 @@ def on_response(
         return Relay(head, TOO_LARGE, draft, reported, drops=supersedes)
     if why in (None, NoStore.NEVER_USABLE):
         return Relay(head, why or "", draft, reported)
-    if head.status == 304 and _teaches_by_clients_validator(ask.request, head, times.response_s, site):
+    if head.status == 304 and _confirms_client_validator(ask.request, head, times.response_s, site):
         return Relay(head, why or "", draft, reported)
     return Relay(head, why or "", drops=supersedes and why is not None and not why.lies_in_the_request)
 
 
 def outcome_of(ask: Ask, relay: Relay) -> Outcome:
-    """Return the outcome of a request whose response is passed on.
+    """Return the outcome of a request whose response is forwarded.
 
-    Of a validation: another state of the object, no word about it, or that the copy is current (the answer to a HEAD).
+    For a validation: updated, passed on, or (for a HEAD) validated.
     """
     if ask.bypass:
         return Outcome.BYPASS
@@ -152,26 +154,26 @@ def outcome_of(ask: Ask, relay: Relay) -> Outcome:
 
 
 def is_of_new_object(ask: Ask, relay: Relay) -> bool:
-    """Whether keeping, or learning from, this answer would bring an object into the store of which it has no copy."""
+    """Whether the response is stored or learnt from although there is no copy of its object."""
     return relay.draft is not None and ask.fwd is Fwd.URI_MISS
 
 
 def not_admitted(relay: Relay) -> Relay:
-    """The answer to one new object too many: it passes, and is neither kept nor learnt from."""
+    """Return the decision for a new object that is not admitted: forward it, neither store it nor learn from it."""
     return Relay(relay.head, why_not_stored=TOO_MANY)
 
 
 def shows_object(status: int) -> bool:
-    """Whether an answer shows a state of the object. One that does not teaches nothing, and ends no copy.
+    """Whether a response with this status shows a state of the object. Others are not learnt from, and replace no copy.
 
-    It is passed on all the same: only a 5xx may be treated as if there were no answer (RFC 9111 4.3.3). And where the
-    origin gives it a lifetime it is stored as any other, but for those that never are (`storing`).
+    All are forwarded: only a 5xx may be replaced by a stale copy (RFC 9111 4.3.3). With an explicit lifetime they are
+    stored as any other, except those that `storing` forbids.
     """
-    return status < 500 and status not in BESIDE_THE_OBJECT
+    return status < 500 and status not in NOT_ABOUT_OBJECT
 
 
 def on_failure(ask: Ask, rule: DomainRule, now_s: float) -> Fallback | None:
-    """The copy to serve when there is no answer from the origin, or only a 5xx; None if there is none that may."""
+    """Return the copy to serve stale after a failure or 5xx of the origin; None if none may be."""
     if ask.chosen is None:
         return None
     asked = of_request(ask.request.fields, honour=rule.honour_client_cc)
@@ -179,12 +181,14 @@ def on_failure(ask: Ask, rule: DomainRule, now_s: float) -> Fallback | None:
     return None if reuse is None else Fallback(ask.chosen, reuse)
 
 
-def _on_not_modified(ask: Ask, head: Head, times: Times, site: Site, reported: Reported | None) -> Confirmed | Again:
+def _on_not_modified(
+    ask: Ask, head: Head, times: Times, site: Site, reported: ReportedUpdates | None
+) -> Confirmed | AskUnconditionally:
     found = confirmed(head, ask.candidates)
     if not found:
-        # The origin says that what we have is current, and calls it by another name. Of one copy that can be meant.
+        # The origin confirms a copy, but under another validator. With a single candidate, that one is meant.
         only = ask.candidates[0] if len(ask.candidates) == 1 else None
-        return Again() if only is None else Confirmed(only, (), Keep.AS_IT_WAS, reported)
+        return AskUnconditionally() if only is None else Confirmed(only, (), Keep.UNCHANGED, reported)
     renewed = [
         updated(
             _in_time(copy, times.response_s), ask.request, head,
@@ -212,26 +216,26 @@ def _on_head(ask: Ask, head: Head, times: Times, site: Site) -> Relay:
 
 
 def _in_time(copy: Copy, now_s: float) -> Copy:
-    """The copy, stored no later than now. One from a clock that was ahead would outlive what invalidates it."""
+    """Limit the copy's `stored_s` to now: one from a clock that was ahead would escape invalidation."""
     return copy if copy.stored_s <= now_s else replace(copy, stored_s=now_s)
 
 
 def _is_too_large(head: Head, site: Site) -> bool:
-    """Whether the content is announced to be larger than what is stored."""
+    """Whether the announced content is larger than the limit for storing."""
     digits = (head.fields.first("content-length") or "").lstrip("0")
     if not (digits.isascii() and digits.isdigit()):
         return False
-    # Length first: Python refuses to convert numbers of thousands of digits.
+    # Check the number of digits first: Python refuses to convert thousands of digits.
     return len(digits) > _SIZE_DIGITS_AT_MOST or int(digits) > site.max_cached_body
 
 
-def _teaches_by_clients_validator(request: Request, head: Head, now_s: float, site: Site) -> bool:
-    """A 304 to the client's own validator counts as a 200 that bears it."""
+def _confirms_client_validator(request: Request, head: Head, now_s: float, site: Site) -> bool:
+    """Whether a 304 to the client's own validator can be learnt from, like a 200 with that validator."""
     return why_not_store(request, replace(head, status=200), now_s, targeted=site.targeted) is None
 
 
 def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
-    """The copy to store now that the content is there; None if it may not be (cut short, say)."""
+    """Return the copy to store, with its content; None if it may not be stored (truncated, for example)."""
     if relay.draft is None or relay.why_not_stored or not complete or is_truncated(relay.head.fields, body.size):
         return None
     fields = relay.draft.head.fields
@@ -240,18 +244,18 @@ def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
     return replace(relay.draft, body=body, head=replace(relay.draft.head, fields=fields))
 
 
-def is_for_good(head: Head) -> bool:
-    """Whether a response says something for good: `remembered` decides what becomes of it."""
+def is_permanent(head: Head) -> bool:
+    """Whether a response is permanent, such as a 301; `remembered` decides on it."""
     return head.status in PERMANENT
 
 
 def remembered(relay: Relay, *, was_feed: bool) -> Relay:
-    """Keep what a feed's origin says for good, though it has neither lifetime nor validator: readers ask for years.
+    """Store a permanent response to a feed's URL, even without lifetime and validator: feed readers repeat requests.
 
-    So a permanent redirect, or that it is gone, costs a contact a day (`PERMANENT_S`). Without the feed having been
-    seen there before it is as with any other object.
+    So a permanent redirect or 410 causes one contact a day (`PERMANENT_S`). It applies only if the URL was a feed
+    before.
     """
-    if not was_feed or relay.draft is None or not is_for_good(relay.head):
+    if not was_feed or relay.draft is None or not is_permanent(relay.head):
         return relay
     why = "" if relay.why_not_stored == NoStore.NEVER_USABLE else relay.why_not_stored
     return replace(relay, why_not_stored=why, draft=replace(relay.draft, for_good=True))
@@ -262,13 +266,13 @@ def observed(
     copy: Copy,
     digest: str,
     rule: DomainRule,
-    reported: Reported | None,
+    reported: ReportedUpdates | None,
     listing: Listing | None = None,
 ) -> Observation:
-    """Return what an answer with content shows; `copy` is the one made of it, stored or not.
+    """Return the observation by a response with content; `copy` is made from it, stored or not.
 
-    `digest` is that of its content, empty if there was none (a 304 to the client's own validator); `listing` the items
-    of a feed.
+    `digest`: of its content; empty if there was none (a 304 to the client's own validator). `listing`: the items of a
+    feed.
     """
     location = copy.head.fields.first("location")
     fingerprint = Fingerprint(
@@ -280,13 +284,13 @@ def observed(
     return replace(_observation(request, copy, fingerprint, rule, reported), listing=listing)
 
 
-def observed_unchanged(request: Request, copy: Copy, rule: DomainRule, reported: Reported | None) -> Observation:
-    """Return what a 304 to our own validator shows."""
+def observed_unchanged(request: Request, copy: Copy, rule: DomainRule, reported: ReportedUpdates | None) -> Observation:
+    """Return the observation by a 304 to the proxy's own validator."""
     return _observation(request, copy, None, rule, reported)
 
 
 def _observation(
-    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: DomainRule, reported: Reported | None
+    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: DomainRule, reported: ReportedUpdates | None
 ) -> Observation:
     return Observation(
         url=request.target.url,

@@ -1,7 +1,7 @@
-"""The sharing of one fetch: whether an answer to one client may answer another that asks for the same meanwhile.
+"""Request collapsing: whether the response to one request may answer another that waited for it.
 
-RFC 9111 4 allows to collapse requests where the response may be reused for each of them. A response that the origin
-made after a request came is as good as one that was validated for it: it may answer although it has no lifetime left.
+RFC 9111 4 allows collapsing if the response may be reused for each of the requests. A response that the origin
+generated after a request arrived is as good as a validated one: it may answer even without remaining lifetime.
 """
 
 from bestbefore.addon.engine.site import Site
@@ -18,9 +18,9 @@ COLLAPSED = "collapsed"
 
 
 def may_join(request: Request, rule: DomainRule) -> bool:
-    """Whether the request may wait for the answer to another, or others for the answer to it.
+    """Whether the request may share a contact with others.
 
-    One that insists on the origin has its own contact, and so has one that asks it for a part: that cannot be shared.
+    A request that requires a contact has its own, and so has a range request, whose response cannot be shared.
     """
     asked = of_request(request.fields, honour=rule.honour_client_cc)
     insists = asked.no_cache or asked.no_store or asked.max_age is not None or asked.min_fresh is not None
@@ -31,11 +31,11 @@ def may_join(request: Request, rule: DomainRule) -> bool:
 def shared_use(
     request: Request, copy: Copy, rule: DomainRule, site: Site, *, arrived_s: float, now_s: float
 ) -> Reuse | None:
-    """Return how the copy of another request's answer answers this one, which waited for it; None if it may not.
+    """Decide on the reuse of another request's response for this one, which waited for it; None if not allowed.
 
-    It may if it is fresh; or by its being new, unless it is `no-cache`, or a credential is in play. New is what came
-    after this request, at `arrived_s`: who asks while content of an earlier answer is still on its way may have seen
-    that answer already.
+    It may be if it is fresh; or if it is newer than this request, which came at `arrived_s`, unless it has `no-cache`
+    or a request has credentials. A client that requests again while an older response still arrives may have seen that
+    response.
     """
     if choose([copy], request.fields, site.salt) is None:
         return None

@@ -1,23 +1,23 @@
-"""The settings of a proxy that the engine needs."""
+"""The site-wide settings on which the engine's decisions depend."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """The settings of a proxy that enter decisions. Replaced when the configuration changes."""
+    """Site-wide settings: of the proxy as a whole, not of a domain's rule. Replaced when the configuration changes."""
 
     name: str
-    """Our pseudonym in Via and in observations; another one for each proxy, so that a loop is told from a chain."""
+    """The pseudonym in Via and in observations, unique for each proxy, so that loops are distinguished from chains."""
     salt: bytes
-    """Makes the hashes of cookies useless elsewhere."""
+    """The salt for hashes of cookies."""
     max_cached_body: int
     """The largest content that is stored, bytes."""
     offline: bool = False
-    """Everything stored is served, and nothing is contacted."""
+    """Whether all copies are served and no origin is contacted."""
     via_request: bool = True
-    """Whether requests to the origin bear Via."""
+    """Whether requests to the origin have Via."""
     reverse: bool = False
-    """Whether the proxy stands in front of an origin, and so may report the updates it has seen."""
+    """Whether the proxy is a reverse proxy, and so may report updates to clients."""
     targeted: tuple[str, ...] = ()
-    """The lower-case names of the targeted cache-control fields that are obeyed (RFC 9213), in their order."""
+    """The lower-case names of the targeted cache-control fields to obey (RFC 9213), in order of preference."""

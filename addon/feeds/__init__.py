@@ -1,4 +1,4 @@
-"""Feeds, sans-IO: from the bytes of RSS, Atom, RDF and JSON Feed to items and hints, and to documents with fewer items.
+"""Feeds, sans-IO: parses RSS, Atom, RDF and JSON Feed into items and hints, and removes items from documents.
 
-Imports nothing of ours; lxml and brotli do the reading. Whatever the bytes are, work and memory are bounded.
+Imports no other part of the project; uses lxml and brotli. Work and memory are bounded for any input.
 """

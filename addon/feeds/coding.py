@@ -1,4 +1,4 @@
-"""Undoes a Content-Encoding, up to a size: what is decoded is read and thrown away, never stored or passed on."""
+"""Decodes a Content-Encoding, up to a size. Decoded content is only parsed, never stored or forwarded."""
 
 import zlib
 
@@ -6,14 +6,14 @@ import brotli
 
 _CHUNK_BYTES = 64 * 1024
 _MEMBERS_AT_MOST = 1024
-"""Of a gzip file: each copies what follows it, so that the work would grow with the square of their number."""
+"""The most members of a gzip file: each copies the rest, so the work grows with the square of their number."""
 
 
 def decoded(content: bytes, content_encoding: str, limit: int) -> bytes | None:
-    """The content without its coding (RFC 9110 8.4.1); None if it is not gzip, br, deflate or none, or is broken.
+    """Decode content (RFC 9110 8.4.1); None if the coding is unknown (not gzip, br, deflate or none) or broken.
 
-    A gzip file of more than `_MEMBERS_AT_MOST` members counts as broken. Of content that decodes to more than `limit`
-    bytes nothing is returned, and no more than that is made of it.
+    A gzip file of more than `_MEMBERS_AT_MOST` members counts as broken. None also if the result exceeds `limit` bytes;
+    decoding stops there.
     """
     coding = content_encoding.strip(" \t").lower()
     try:
@@ -32,7 +32,7 @@ def decoded(content: bytes, content_encoding: str, limit: int) -> bytes | None:
 
 
 def _deflate_wbits(content: bytes) -> int:
-    """A zlib stream by RFC 9110; some send the bare deflate stream."""
+    """Return zlib's window bits: RFC 9110 requires a zlib stream, but some servers send raw deflate."""
     return 15 if content[:1] and content[0] & 0x0F == 8 else -15
 
 
@@ -44,7 +44,7 @@ def _inflated(content: bytes, wbits: int, limit: int) -> bytes | None:
         if len(whole) > limit or not inflater.eof:
             return None
         content = inflater.unused_data
-        if wbits != 31 or not content.startswith(b"\x1f\x8b"):  # what follows, if anything, is no further member
+        if wbits != 31 or not content.startswith(b"\x1f\x8b"):  # the rest, if any, is not a gzip member
             return whole
     return None
 
@@ -61,11 +61,11 @@ def _unbrotlied(content: bytes, limit: int) -> bytes | None:
             return b"".join(whole)
         piece = decoder.process(b"", output_buffer_limit=_CHUNK_BYTES)
         if not piece and not decoder.is_finished():
-            return None  # cut short
+            return None  # truncated
 
 
 def start_of(content: bytes, content_encoding: str, size: int) -> bytes:
-    """Decode at least the first `size` bytes of the content, as far as there are so many.
+    """Decode at least the first `size` bytes of the content, or all of it if it is shorter.
 
     Empty if the coding is broken.
     """

@@ -1,4 +1,4 @@
-"""A feed less the items that a reader has seen already: cut out of the bytes, so that the rest stays as it was sent."""
+"""Removes items that a feed reader has seen from a feed, by their byte positions: the rest remains as it was sent."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -15,15 +15,15 @@ class _Span(NamedTuple):
     end: int
 
 
-class _CannotTellError(Exception):
+class _AmbiguousError(Exception):
     """The positions of the items cannot be determined with certainty."""
 
 
 def reduced(body: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
-    """The document without the items that were seen.
+    """Return the document without the items that were seen.
 
-    None if it is no RSS or Atom, or where it cannot be said to the byte where they stand: it is not well-formed, has a
-    document type, or lists an item twice.
+    None if it is not RSS or Atom, or if the positions of items are uncertain: it is not well-formed, has a document
+    type, or lists an item twice.
     """
     document = extract(body)
     if document is None or document.kind not in ("rss", "atom"):
@@ -42,17 +42,17 @@ def reduced(body: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
 
 
 def _item_spans(body: bytes, kind: str) -> list[_Span] | None:
-    """The items, as `xml_feed` finds them, in the order of the document."""
+    """Return the positions of the items that `xml_feed` finds, in the order of the document."""
     finder = _Finder(body, kind)
     try:
         finder.parser.Parse(body, True)  # noqa: FBT003 - expat takes no names
-    except (expat.ExpatError, _CannotTellError, LookupError, ValueError):
+    except (expat.ExpatError, _AmbiguousError, LookupError, ValueError):
         return None
     return finder.spans
 
 
 class _Finder:
-    """Follows the elements of a document."""
+    """Finds the positions of the items while expat parses a document."""
 
     def __init__(self, body: bytes, kind: str) -> None:
         self.spans: list[_Span] = []
@@ -68,14 +68,14 @@ class _Finder:
         self.parser.StartDoctypeDeclHandler = self._on_doctype
 
     def _on_doctype(self, *_: object) -> None:
-        raise _CannotTellError
+        raise _AmbiguousError
 
     def _on_start(self, name: str, _: dict[str, str]) -> None:
         local = name.rpartition(":")[2].lower()
         depth = len(self._path)
         if local == self._name and 0 < depth <= 2 and self._path[-1] in self._holders:
-            if self._holder not in (None, self._path):  # items in several places: `xml_feed` has them in another order
-                raise _CannotTellError
+            if self._holder not in (None, self._path):  # items in several places
+                raise _AmbiguousError
             self._holder, self._start = list(self._path), self.parser.CurrentByteIndex
         self._path.append(local)
 
@@ -84,8 +84,8 @@ class _Finder:
         if self._start < 0 or self._path != self._holder:
             return
         at = self.parser.CurrentByteIndex
-        # At the end of an element that is one empty tag the parser stands behind it: at the end tag of its parent, say.
+        # For an empty-element tag the parser's position is after it, for example at the end tag of its parent.
         if not self._body.startswith(f"</{name}".encode(), at):
-            raise _CannotTellError
+            raise _AmbiguousError
         self.spans.append(_Span(self._start, self._body.index(b">", at) + 1))
         self._start = -1

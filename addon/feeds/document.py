@@ -1,4 +1,4 @@
-"""A feed document: its items, and the hints on how often to poll it."""
+"""A parsed feed: its items, and its hints on how often to poll it."""
 
 import hashlib
 import math
@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-READ_AT_MOST = 100_000
-"""How many items of one document are read at all: its first ones."""
-ITEMS_AT_MOST = 1024
-"""How many items of one document are looked at: the latest, then those without a time in their order."""
+MAX_PARSED_ITEMS = 100_000
+"""The most items that are parsed: the first ones of the document."""
+MAX_ITEMS = 1024
+"""The most items that are compared: the latest, then those without a time in the order of the document."""
 
 
 def digest(text: str | bytes) -> int:
@@ -23,11 +23,11 @@ class Item:
     """An item (RSS) or entry (Atom) of one document."""
 
     name: str
-    """What distinguishes it from other items: the identifier that the feed gives it, else its link, else its words."""
+    """Its identity: its identifier in the feed, else its link, else its text."""
     time_s: float | None
-    """When it says that it was published, or else last updated; None where it does not say, or not readably."""
+    """The time of its publication, or else of its last change; None if missing or malformed."""
     content: int
-    """A digest of all that stands in it: another one where the item was edited."""
+    """A digest of its whole content, which changes with an edit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +35,11 @@ class Hints:
     """The hints of a feed on when it is worth polling."""
 
     least_s: float = 0.0
-    """For how long a copy may be kept before it is asked again: the longer of ttl and sy:updatePeriod, s."""
+    """How long the feed asks not to be polled, s: the longer of ttl and sy:updatePeriod."""
     skip_hours: tuple[int, ...] = ()
     """Hours of the day (UTC, 0 to 23) in which polling is useless."""
     skip_days: tuple[int, ...] = ()
-    """Days of the week (UTC, 0 is Monday), likewise."""
+    """Days of the week (UTC, 0 is Monday) on which polling is useless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,30 +49,30 @@ class Document:
     kind: str
     """`rss`, `rdf`, `atom` or `json`."""
     items: tuple[Item, ...]
-    """In the order of the document. All names are different."""
+    """In the order of the document, with distinct names."""
     hints: Hints = field(default_factory=Hints)
     version: int = 0
-    """A digest of what it says: equal for documents that differ only in when they were made."""
+    """A digest of its content: equal for documents that differ only in when they were generated."""
 
     @property
     def latest(self) -> tuple[Item, ...]:
-        """The items that are looked at: `ITEMS_AT_MOST`, in the order of the document."""
-        if len(self.items) <= ITEMS_AT_MOST:
+        """Return the items to compare: at most `MAX_ITEMS`, in the order of the document."""
+        if len(self.items) <= MAX_ITEMS:
             return self.items
 
         def rank(place: int) -> float:
             time_s = self.items[place].time_s
             return math.inf if time_s is None else -time_s
 
-        kept = sorted(sorted(range(len(self.items)), key=rank)[:ITEMS_AT_MOST])
+        kept = sorted(sorted(range(len(self.items)), key=rank)[:MAX_ITEMS])
         return tuple(self.items[place] for place in kept)
 
 
 def with_distinct_names(items: Iterable[Item], otherwise: Sequence[str]) -> tuple[Item, ...]:
     """Return the items with distinct names.
 
-    `otherwise`: for each, further words to tell it by (its link and title). Items that share a name are named by
-    these too; those that share all of it are one item, given twice.
+    `otherwise`: for each, a further text that identifies it (its link and title), which is added to a name that several
+    items share. Items that share both are duplicates of one item.
     """
     listed = list(items)
     times = Counter(item.name for item in listed)

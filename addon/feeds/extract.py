@@ -1,8 +1,7 @@
-"""The extraction of a feed from bytes, by their content, whatever the media type says.
+"""Parses a feed from bytes; its format is detected by content, not by media type.
 
-Limits, so that work and memory are bounded whatever is sent: a document of more than `DOCUMENT_BYTES`, or of more
-than `MARKS_AT_MOST` tags and attributes, is no feed to us. It is stored and served as any other object. (Who reads what
-they have stored themselves may set other limits.)
+To bound work and memory, a document of more than `DOCUMENT_BYTES`, or of more than `MAX_MARKS` tags and attributes, is
+not taken for a feed. It is stored and served as any other object. (A replay may set other limits.)
 """
 
 import re
@@ -13,11 +12,11 @@ from bestbefore.addon.feeds.characters import as_utf8
 from bestbefore.addon.feeds.document import Document
 
 DOCUMENT_BYTES = 8 << 20
-"""The largest document that is read, once decoded."""
-MARKS_AT_MOST = 600_000
-"""Each tag, attribute, list and member takes some hundred bytes of memory once it is read."""
+"""The largest document that is parsed, after decoding."""
+MAX_MARKS = 600_000
+"""The most tags, attributes, lists and members: each takes some hundred bytes of memory when parsed."""
 START_BYTES = 4096
-"""So much of a document shows what it is, unless a long comment stands before it."""
+"""The size of the start of a document that shows its format, unless it begins with a long comment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +24,7 @@ class Limits:
     """The limits on the size of a document."""
 
     document_bytes: int = DOCUMENT_BYTES
-    marks: int = MARKS_AT_MOST
+    marks: int = MAX_MARKS
 
 
 _LIVE = Limits()
@@ -37,7 +36,7 @@ _NAME = re.compile(rb"<(?:[A-Za-z_][\w.-]*:)?([A-Za-z_][\w.-]*)[\s/>]")
 
 
 def looks_like_feed(start: bytes) -> bool | None:
-    """Whether a document that starts so may be a feed; None: more of it is needed to tell, up to `START_BYTES`."""
+    """Whether a document with this start may be a feed; None: more of it is needed, up to `START_BYTES`."""
     text = as_utf8(start[:START_BYTES])
     if text[:1] == b"{":
         return b"jsonfeed.org/version" in text.replace(b"\\/", b"/")
@@ -48,7 +47,7 @@ def looks_like_feed(start: bytes) -> bool | None:
 
 
 def extract(body: bytes, limits: Limits = _LIVE) -> Document | None:
-    """The feed that these bytes are, without content coding; None if they are none, or too large to be read."""
+    """Parse a feed from bytes without content coding; None if they are not a feed, or too large."""
     if len(body) > limits.document_bytes:
         return None
     text = as_utf8(body)
@@ -65,9 +64,9 @@ def _marks(text: bytes, *marks: bytes) -> int:
 
 
 def _root(text: bytes) -> bytes:
-    """The lower-case local name of the root element, past declaration, instructions, comments and document type.
+    """Return the lower-case local name of the root element, after declaration, instructions, comments and doctype.
 
-    Empty if the text ends before it; `?` if it is no XML.
+    Empty if the text ends before it; `?` if it is not XML.
     """
     at = 0
     while True:

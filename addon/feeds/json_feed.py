@@ -1,14 +1,14 @@
-"""JSON Feed 1.0 and 1.1 (jsonfeed.org)."""
+"""Parser of JSON Feed 1.0 and 1.1 (jsonfeed.org)."""
 
 import json
 from typing import Any
 
-from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Item, digest, with_distinct_names
+from bestbefore.addon.feeds.document import MAX_PARSED_ITEMS, Document, Item, digest, with_distinct_names
 from bestbefore.addon.feeds.times import parse_time
 
 
 def read(text: bytes) -> Document | None:
-    """The feed; None if it is not JSON, or JSON of another kind."""
+    """Parse a feed; None if the text is not JSON, or other JSON."""
     try:
         feed: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -16,7 +16,7 @@ def read(text: bytes) -> Document | None:
     if not isinstance(feed, dict) or "jsonfeed.org/version" not in str(feed.get("version")):
         return None
     listed = feed.get("items")
-    given = listed[:READ_AT_MOST] if isinstance(listed, list) else []
+    given = listed[:MAX_PARSED_ITEMS] if isinstance(listed, list) else []
     entries = [entry for entry in given if isinstance(entry, dict)]
     try:
         items = with_distinct_names([_item(entry) for entry in entries], [_words(entry) for entry in entries])

@@ -1,4 +1,4 @@
-"""The dates of feeds: RFC 822 as it is really written, and the profiles of ISO 8601 (RFC 3339, W3C-DTF)."""
+"""Parser of dates in feeds: RFC 822 with its common deviations, and profiles of ISO 8601 (RFC 3339, W3C-DTF)."""
 
 import re
 from datetime import UTC, datetime
@@ -22,13 +22,13 @@ _ZONE_HOURS = {
     "ast": -4, "adt": -3, "est": -5, "edt": -4, "cst": -6, "cdt": -5, "mst": -7, "mdt": -6, "pst": -8, "pdt": -7,
     "cet": 1, "cest": 2,
 }
-"""Hours east of Greenwich. Any other name, UT and GMT among them, and no zone at all, is read as UTC."""
+"""Hours east of Greenwich. Other names, such as UT and GMT, and a missing zone count as UTC."""
 
 
 def parse_time(text: str) -> float | None:
-    """Unix seconds; None for what is no date of these forms, or names a moment that does not exist.
+    """Parse a date into Unix seconds; None if it has another form or does not exist.
 
-    Fractions of a second are dropped. A date alone is its midnight. The name of the day is not compared with the date.
+    Fractions of a second are dropped. A date without time is midnight. The name of the day is not checked.
     """
     text = text.strip()
     if not text or len(text) > _LONGEST:

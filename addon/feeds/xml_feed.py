@@ -1,6 +1,6 @@
-"""RSS 0.9x, 1.0 (RDF) and 2.0, Atom 0.3 and 1.0, read by lxml, well-formed or not.
+"""Parser of RSS 0.9x, 1.0 (RDF) and 2.0, Atom 0.3 and 1.0, by lxml, well-formed or not.
 
-Entities are never resolved, and nothing is fetched. What is malformed is read as far as libxml2 makes sense of it.
+Entities are never resolved, and nothing is fetched. Malformed documents are parsed as far as libxml2 can recover.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,26 +11,26 @@ from typing import Any
 from lxml import etree
 
 from bestbefore.addon.feeds import hints
-from bestbefore.addon.feeds.document import READ_AT_MOST, Document, Hints, Item, digest, with_distinct_names
+from bestbefore.addon.feeds.document import MAX_PARSED_ITEMS, Document, Hints, Item, digest, with_distinct_names
 from bestbefore.addon.feeds.times import parse_time
 
 _KINDS = {"rss": "rss", "channel": "rss", "rdf": "rdf", "feed": "atom"}
 _HOLDS_ITEMS = frozenset(("rss", "channel", "rdf"))
 _TIMES = ("pubdate", "published", "issued", "created", "date", "updated", "modified")
-"""Where the time of an item is looked for: of its publication before that of its last change."""
+"""The elements with the time of an item, in order of preference: of its publication, then of its last change."""
 _APART = frozenset(("lastbuilddate", "pubdate", "updated", "date", "generator", "modified", "item", "entry"))
-"""Children of the feed itself that change although it says nothing new; and its items, which have their own digests."""
+"""Children of the feed that are left out of its digest: they change without new content, or are items."""
 
 
 def read(text: bytes) -> Document | None:
-    """The feed that this is, in UTF-8; None if nothing of the kind can be made of it."""
+    """Parse a feed from UTF-8; None if it is not a feed."""
     root = _parsed(text)
     if root is None:
         return None
     kind = _KINDS.get(_local(root))
     if kind is None:
         return None
-    nodes = list(islice(_item_nodes(root, kind), READ_AT_MOST))
+    nodes = list(islice(_item_nodes(root, kind), MAX_PARSED_ITEMS))
     children = [_Children(node) for node in nodes]
     items = with_distinct_names(
         [_item(node, child) for node, child in zip(nodes, children, strict=True)], [c.words for c in children]
@@ -59,14 +59,14 @@ def _parsed(text: bytes) -> Any:
 
 
 def _is_certain(root: Any, kind: str) -> bool:
-    """Whether a document without items is a feed nevertheless: the names alone occur elsewhere too."""
+    """Whether a document without items is certainly a feed: other documents have the same root names."""
     if kind == "atom":
         return "atom" in str(root.tag).rpartition("}")[0].lower()
     return any(_local(child) == "channel" for child in root)
 
 
 def _local(node: Any) -> str:
-    """The lower-case name without its namespace; empty for what is no element."""
+    """Return the lower-case name without its namespace; empty for nodes that are not elements."""
     tag = node.tag
     return _local_name(tag) if isinstance(tag, str) else ""
 
@@ -89,7 +89,7 @@ def _item_nodes(root: Any, kind: str) -> Iterator[Any]:
 
 
 class _Children:
-    """The first child of each name of an item, and its link: the alternate one, if it has several."""
+    """The children of an item: the first of each name, and its link (the alternate one, if it has several)."""
 
     def __init__(self, item: Any) -> None:
         self.first: dict[str, Any] = {}
@@ -126,7 +126,7 @@ def _words_of(children: _Children) -> str:
 
 
 def _feed_nodes(root: Any) -> Iterator[Any]:
-    """The children of the feed itself, of the channel for RSS."""
+    """Return the children of the feed element; of the channel for RSS."""
     for holder in (root, *(node for node in root if _local(node) == "channel")):
         yield from (node for node in holder if _local(node) and _local(node) != "channel")
 
@@ -150,7 +150,7 @@ def _hints(root: Any) -> Hints:
 
 
 def _version(root: Any, items: tuple[Item, ...]) -> int:
-    """A digest of all that the feed says but when it was made."""
+    """Return a digest of the feed's content, without the time of its generation."""
     said = [
         etree.tostring(node, encoding="utf-8", with_tail=False)
         for node in _feed_nodes(root)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.engine.seen import hours_of_updates, seen_of
+from bestbefore.addon.engine.rate_evidence import rate_evidence, updates_by_hour
 from bestbefore.addon.prefetcher.eligibility import LEAST_WANTS, refused_url
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.cache.planning import Demand
@@ -78,8 +78,8 @@ async def candidates(
                 url,
                 registrable_domain(target.host),
                 group_of(target.host, target.path),
-                seen_of(record),
-                hours_of_updates(record),
+                rate_evidence(record),
+                updates_by_hour(record),
                 n / hours,
                 record.last_contact_s,
                 asked_from,

@@ -10,7 +10,7 @@ from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import GONE
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
@@ -190,7 +190,7 @@ def _outcome(fetched: Prefetched) -> str:
     return "unchanged" if fetched.outcome is Outcome.VALIDATED or fetched.learnt is not None else "replaced"
 
 
-def _delays_s(learnt: Learnt, since_s: float) -> Iterable[float]:
+def _delays_s(learnt: RecordChange, since_s: float) -> Iterable[float]:
     """Yield the delay of each update with a known time that this contact was the first to show."""
     new = set(learnt.new_updates_s)
     seen_s = learnt.record.last_contact_s

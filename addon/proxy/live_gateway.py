@@ -93,9 +93,9 @@ class LiveGateway:
             refusal = self._gate.refusal(request, client, self._exchanges.site)
             if refusal is not None:
                 return self._exchanges.refused(request, client, refusal[0], "not-allowed", refusal[1])
-        if not self._admission.begins():
+        if not self._admission.begin_request():
             return self._exchanges.refused(request, client, 503, "too-many-requests")
-        return await self._admission.until_sent(self._answer(pending, interim, upload))
+        return await self._admission.end_when_sent(self._answer(pending, interim, upload))
 
     async def _answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         request, client = pending.context.request, pending.client
@@ -124,7 +124,7 @@ class LiveGateway:
             status, text = (200, f"purged {url}") if had_copies else (404, f"there is no copy of {url}")
             logger.info("%s: %s", address, text)
         body = f"bestbefore: {text}\n".encode()
-        return Answer(heads.of_our_own(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
+        return Answer(heads.generated(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
 
     async def drained(self, client: Client) -> None:
         """Wait until written data is sent, as `transports.drained` does."""

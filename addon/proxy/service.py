@@ -28,7 +28,7 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.descriptors import raised_limit
-from bestbefore.addon.proxy.access.passed_through import PassedThrough
+from bestbefore.addon.proxy.access.passthrough_cleanup import PassthroughCleanup
 from bestbefore.addon.proxy.access.trust import targeted, trust
 from bestbefore.addon.proxy.allocator import release_free_regularly
 from bestbefore.addon.proxy.companion import Companion
@@ -169,9 +169,9 @@ class Service:
         self._closing.push_async_callback(self._store.close)
         self._traffic.start()
         self._closing.push_async_callback(self._traffic.close)
-        self._passed_through = PassedThrough(settings.state / "passthrough", self._store, settings.store)
-        self._closing.push_async_callback(self._passed_through.close)
-        self._passed_through.reconfigured(settings.passthrough)
+        self._passthrough_cleanup = PassthroughCleanup(settings.state / "passthrough", self._store, settings.store)
+        self._closing.push_async_callback(self._passthrough_cleanup.close)
+        self._passthrough_cleanup.reconfigured(settings.passthrough)
         verify, ca_file = trust(stock=self.uses_hooks)
         self._origin = Origin(
             self.clock,
@@ -179,8 +179,8 @@ class Service:
             verify=verify,
             ca_file=ca_file,
             limits=limits_of(settings),
-            open_at_most=self.admission.descriptors.origins,
-            on_surplus=self._drop_all,
+            max_open=self.admission.descriptors.origins,
+            on_unexpected_data=self._drop_all,
             unsound=self.state.unsound,
             on_answer=self._companion.note_answer,
         )
@@ -274,7 +274,7 @@ class Service:
             logger.warning("changed credentials are not used: %s", error)
         site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
         self._exchanges.reconfigured(self._watch.config.rules, site)
-        self._passed_through.reconfigured(settings.passthrough)
+        self._passthrough_cleanup.reconfigured(settings.passthrough)
         self._companion.reconfigured()
         logger.info("the configuration has changed")
         if need_restart:
@@ -341,7 +341,7 @@ class Service:
             self._log.add(answered)
 
     def _health(self) -> dict[str, object]:
-        connections = "too many" if self.admission.shortage.holds else "ok"
+        connections = "too many" if self.admission.shortage.is_recent else "ok"
         return {**self._store.health(), "connections": connections}
 
 

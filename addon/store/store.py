@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine.learning import Learnt, Record
+from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, GroupCounts, Tombstone, UnavailableError
@@ -257,7 +257,7 @@ class Store:
 
     # Histories
 
-    async def learn(self, seen: Observation) -> Learnt:
+    async def learn(self, seen: Observation) -> RecordChange:
         """Apply an observation to what is known of its object; waits for what is known, not for the write."""
         return await self._histories.learn(seen, self._clock.now())
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from itertools import takewhile
 from typing import Self
 
-from bestbefore.addon.engine.learning import Learnt, Record, observe
+from bestbefore.addon.engine.learning import Record, RecordChange, observe
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.models.history import History
@@ -88,7 +88,7 @@ class ObservedHistories:
         updates = int(times.searchsorted(t, side="right"))
         return Fingerprint(body=str(updates), last_modified_s=float(times[updates - 1]) if updates else None)
 
-    def _learn(self, object_: str, learnt: Learnt) -> None:
+    def _learn(self, object_: str, learnt: RecordChange) -> None:
         if not learnt.applied:
             return
         before = self.records.get(object_)

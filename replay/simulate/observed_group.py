@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 
-from bestbefore.addon.engine.learning import Learnt, hour_of
+from bestbefore.addon.engine.learning import RecordChange, hour_of
 from bestbefore.policies.models.group import Group, Tally
 from bestbefore.policies.models.intensity import HOURLY_S
 from bestbefore.policies.units import BINS, HOUR_S
@@ -21,7 +21,7 @@ class ObservedGroup:
         self._starts: dict[float, int] = {}
         self.group = self._made()
 
-    def add(self, learnt: Learnt) -> None:
+    def add(self, learnt: RecordChange) -> None:
         """Count the updates of an observation. A replay, unlike the live proxy, never has to withdraw updates."""
         for point_s in learnt.new_updates_s:
             self._count(hour_of(point_s))

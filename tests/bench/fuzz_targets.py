@@ -19,7 +19,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine import heads, piggyback
-from bestbefore.addon.engine.learning import Record, VariantSeen
+from bestbefore.addon.engine.learning import Record, VariantState
 from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint
 from bestbefore.addon.engine.request import Ask, Serve, on_request
@@ -146,7 +146,7 @@ def _exchange(text: str) -> None:
     relay = on_response(ask, head, Times(NOW_S, NOW_S + 0.1), rule, _SITE)
     if not isinstance(relay, Relay):
         return
-    heads.passed_on(relay.head, NOW_S, cache_status.forwarded(ask.fwd), _SITE)
+    heads.forwarded(relay.head, NOW_S, cache_status.forwarded(ask.fwd), _SITE)
     copy = completed(relay, BodyRef("digest", 4), complete=True)
     if copy is None:
         return
@@ -169,7 +169,7 @@ _COPY = copy_of(
 )  # fmt: skip
 _RECORD = Record(
     "http://e.org/a", NOW_S - 1e6, NOW_S, contacts=3, updates=(Update(NOW_S - 9, NOW_S - 9), Update(NOW_S - 5, NOW_S)),
-    folded=((474000, 2),), seen={"": VariantSeen(NOW_S, Fingerprint(etag='"1"', body="digest"))},
+    folded=((474000, 2),), seen={"": VariantState(NOW_S, Fingerprint(etag='"1"', body="digest"))},
 )
 
 # Files.

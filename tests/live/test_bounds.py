@@ -22,7 +22,7 @@ MIB = 1 << 20
 LARGE_BYTES = 300 * MIB
 PATIENCE_S = 200.0
 """For what is large to pass: a slow machine may take a minute."""
-HELD_BYTES = 48 * MIB
+MAX_BUFFERED_BYTES = 48 * MIB
 """By how much the proxy may grow while something large passes."""
 
 type Serve = Callable[..., str]
@@ -30,12 +30,12 @@ type Serve = Callable[..., str]
 
 @contextmanager
 def little_is_held(proxy: Any) -> Iterator[None]:
-    """The proxy's memory grows by no more than `HELD_BYTES` meanwhile, not even for a moment."""
+    """The proxy's memory grows by no more than `MAX_BUFFERED_BYTES` meanwhile, not even for a moment."""
     process = Path(f"/proc/{proxy.process.pid}")
     (process / "clear_refs").write_text("5")  # from now on the peak is that of what follows
     before = _peak_bytes(process)
     yield
-    assert _peak_bytes(process) - before < HELD_BYTES
+    assert _peak_bytes(process) - before < MAX_BUFFERED_BYTES
 
 
 def _peak_bytes(process: Path) -> int:
@@ -307,7 +307,7 @@ def test_a_large_download_waits_for_a_slow_client(shared_proxy: Any, serve: Serv
     url = serve(large)
     with little_is_held(shared_proxy), connected(shared_proxy) as client:
         client.sendall(f"GET {url}/large HTTP/1.1\r\nHost: {url[7:]}\r\nConnection: close\r\n\r\n".encode())
-        assert stalled(large) < HELD_BYTES
+        assert stalled(large) < MAX_BUFFERED_BYTES
         received = 0
         while chunk := client.recv(MIB):
             received += len(chunk)
@@ -321,7 +321,7 @@ def test_a_large_download_over_http_2_waits_for_the_window(
     large = Large()
     with little_is_held(shared_proxy), http2(shared_proxy, serve(large, authority.leaf_file)) as client:
         stream_id = client.ask(method)
-        assert stalled(large) < HELD_BYTES
+        assert stalled(large) < MAX_BUFFERED_BYTES
         client.read(stream_id, 64 * MIB)
 
 
@@ -377,7 +377,7 @@ def test_an_upload_waits_for_a_slow_origin(shared_proxy: Any, serve: Serve) -> N
     url = serve(origin)
     with little_is_held(shared_proxy), connected(shared_proxy) as client:
         client.sendall(f"POST {url}/ HTTP/1.1\r\nHost: {url[7:]}\r\nContent-Length: {LARGE_BYTES}\r\n\r\n".encode())
-        assert stalled(Upload.on(client)) < HELD_BYTES
+        assert stalled(Upload.on(client)) < MAX_BUFFERED_BYTES
         origin.go.set()
         assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
     assert origin.has_all.is_set()
@@ -388,7 +388,7 @@ def test_an_upload_over_http_2_waits_for_a_slow_origin(shared_proxy: Any, serve:
     with little_is_held(shared_proxy), http2(shared_proxy, serve(origin, authority.leaf_file)) as client:
         stream_id = client.ask("POST", end=False)
         client.receive()
-        assert stalled(Upload(lambda: client.upload(stream_id))) < HELD_BYTES
+        assert stalled(Upload(lambda: client.upload(stream_id))) < MAX_BUFFERED_BYTES
         origin.go.set()
         assert origin.has_all.wait(PATIENCE_S)
 
@@ -398,7 +398,7 @@ def test_an_upload_waits_until_the_origin_can_be_written_to(shared_proxy: Any, s
     url = serve(origin, authority.leaf_file, begin)
     with little_is_held(shared_proxy), tunnel(shared_proxy, url) as client:
         client.sendall(f"POST / HTTP/1.1\r\nHost: {url[8:]}\r\nContent-Length: {LARGE_BYTES}\r\n\r\n".encode())
-        assert stalled(Upload.on(client)) < HELD_BYTES
+        assert stalled(Upload.on(client)) < MAX_BUFFERED_BYTES
         origin.go.set()
         begin.set()
         assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
@@ -412,7 +412,7 @@ def test_an_upload_waits_until_the_origin_can_be_written_to(shared_proxy: Any, s
 def test_an_upload_to_nobody_is_not_held(shared_proxy: Any, silent: str, head: str) -> None:
     with little_is_held(shared_proxy), connected(shared_proxy) as client:
         client.sendall(head.format(silent).encode())
-        assert stalled(Upload.on(client)) < HELD_BYTES
+        assert stalled(Upload.on(client)) < MAX_BUFFERED_BYTES
 
 
 # Heads.

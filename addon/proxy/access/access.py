@@ -1,8 +1,8 @@
-"""Access control: who may use the proxy, and for what.
+"""Access control: which clients may use the proxy, and for what.
 
-Loopback clients may do everything, and they alone may PURGE. Others need an address of `allow_clients` or, where
-`credentials` names a file, a user and password; they reach no loopback or link-local target and open tunnels only to
-`connect_ports`.
+Loopback clients may do everything, and only they may PURGE. Other clients need an address in `allow_clients` or, if
+`credentials` names a file, a user and password. They may not reach loopback or link-local targets, and may open tunnels
+only to `connect_ports`.
 """
 
 import base64
@@ -30,9 +30,9 @@ _OF_PAGES_AND_PROXIES = ("origin", "sec-fetch-", "via", "forwarded", "x-forwarde
 
 @lru_cache(maxsize=4096)
 def address_of(text: str) -> Address | None:
-    """An IP address, without zone; one that maps IPv4 into IPv6 as the IPv4 address it is. None for a name.
+    """Parse an IP address, without its zone; an IPv4-mapped IPv6 address gives the IPv4 address. None for a name.
 
-    Also in the forms that only the system reads as an address, such as `127.1` and `0x7f000001`.
+    Also parses forms that only the system takes for an address, such as `127.1` and `0x7f000001`.
     """
     bare = text.strip("[]").partition("%")[0]
     try:
@@ -47,7 +47,7 @@ def address_of(text: str) -> Address | None:
 
 
 def is_local(text: str) -> bool:
-    """Whether only this machine can be meant: a loopback, link-local or unspecified address, or localhost."""
+    """Whether an address or name is of this machine: loopback, link-local, unspecified, or localhost."""
     address = address_of(text)
     if address is None:
         name = text.lower().rstrip(".")
@@ -56,14 +56,14 @@ def is_local(text: str) -> bool:
 
 
 def peer_of(client: Client) -> str:
-    """The address of a client, as text; empty if it is not known."""
+    """Return the address of a client as text; empty if unknown."""
     return client.peername[0] if client.peername else ""
 
 
 def is_restricted(client: Client) -> bool:
-    """Whether a client may not reach this machine itself: it is not on it, and says where its requests go.
+    """Whether a client may not reach the proxy's own machine: it is a remote client of a forward proxy.
 
-    (In front of an origin the operator says that.)
+    (Of a reverse proxy the operator configures the target.)
     """
     address = address_of(peer_of(client))
     return not (address is not None and address.is_loopback) and not isinstance(client.proxy_mode, ReverseMode)
@@ -76,10 +76,10 @@ class Access:
     allow_clients: Sequence[Network] | None = None
     connect_ports: Collection[int] = (443, 8443)
     users: Mapping[str, str] = field(default_factory=dict)
-    """Passwords by user; empty: no credentials are asked for."""
+    """Passwords by user; empty: no credentials are required."""
 
     def admits(self, client: str) -> bool:
-        """Whether this client may connect at all. With `credentials` alone every address may try."""
+        """Whether this client may connect. With `credentials` but no `allow_clients`, every address may connect."""
         address = address_of(client)
         if address is None or address.is_loopback:
             return True
@@ -88,7 +88,7 @@ class Access:
         return any(address in network for network in self.allow_clients if network.version == address.version)
 
     def authorised(self, client: str, proxy_authorization: str | None) -> bool:
-        """Whether the request's credentials suffice; loopback clients need none."""
+        """Whether the credentials of a request are valid; loopback clients need none."""
         address = address_of(client)
         if not self.users or (address is not None and address.is_loopback):
             return True
@@ -108,10 +108,10 @@ class Access:
         return address is None or address.is_loopback or port in self.connect_ports
 
     def purges(self, client: str, fields: Fields) -> bool:
-        """Whether a PURGE with these fields is obeyed: it comes from a program of this machine.
+        """Whether a PURGE with these fields is obeyed: only if a program on this machine sends it.
 
-        A browser is one too, and a web page could make it send the request; it then bears Origin or a Sec-Fetch field,
-        which pages cannot take away. A proxy is another, whose clients may be anywhere; it adds Via or the like.
+        Requests that a web page makes a browser send are refused: they have Origin or Sec-Fetch fields, which pages
+        cannot remove. So are those of another proxy, whose clients may be remote: they have Via or similar fields.
         """
         address = address_of(client)
         passed_on = any(name.startswith(_OF_PAGES_AND_PROXIES) for name in fields.names())
@@ -119,7 +119,7 @@ class Access:
 
 
 def read_credentials(path: Path) -> dict[str, str]:
-    """Users and passwords from a file of lines `user:password`; empty lines and those that start with # are skipped.
+    """Read users and passwords from a file of lines `user:password`; skip empty lines and those that start with #.
 
     Raises ValueError, which names file and line (never the password), and OSError.
     """

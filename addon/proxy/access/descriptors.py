@@ -1,47 +1,47 @@
-"""The division of the file descriptors of a process among its uses, so that no use takes the last."""
+"""The division of a process's file descriptors among their uses, so that no use exhausts them."""
 
 import resource
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Self
 
-WANTED = 65_536
-"""So many are asked for, if the system gives them: a connection costs memory too."""
+TARGET_LIMIT = 65_536
+"""The limit to request from the system. A higher one is useless, as each connection needs memory too."""
 RESERVED = 48
-"""Kept for the store, the log, the admin address and what is open for a moment."""
-SMALLEST = 8
+"""Reserved for the store, the log, the admin address and short-lived files."""
+MIN_PART = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptors:
-    """The parts. Where several processes serve, each has descriptors, and so parts, of its own."""
+    """How many file descriptors each use may take. Each process has its own descriptors."""
 
     limit: int
-    """Of the process (RLIMIT_NOFILE)."""
+    """The limit of the process (RLIMIT_NOFILE)."""
     clients: int
     """Connections of clients."""
     exchanges: int
-    """Requests under way, each of which may read a stored file."""
+    """Requests in progress, each of which may read a stored file."""
     files: int
-    """Content in flight that is in a file (`budget.Budget`)."""
+    """Files with content in flight (`budget.Budget`)."""
     origins: int
-    """Connections to origins of our own fetch, in use or kept for reuse."""
+    """Connections of `proxy.origin` to origins, in use or idle."""
     tunnels: int
-    """Connections to origins that mitmproxy opens for clients: for uploads, tunnels and upgrades."""
+    """Connections that mitmproxy opens to origins: for tunnels and upgrades."""
 
     @classmethod
     def of(cls, limit: int) -> Self:
-        """Divide a limit of so many descriptors."""
-        part = max(SMALLEST, (limit - RESERVED) // 5)
+        """Divide a limit."""
+        part = max(MIN_PART, (limit - RESERVED) // 5)
         return cls(limit, part, part, part, part, part)
 
 
 def raised_limit() -> int:
-    """Raise the limit of descriptors to the hard limit of the process, and return it."""
+    """Raise the process's limit on descriptors towards `TARGET_LIMIT`, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = WANTED if hard == resource.RLIM_INFINITY else min(hard, WANTED)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
+    target = TARGET_LIMIT if hard == resource.RLIM_INFINITY else min(hard, TARGET_LIMIT)
+    if soft != resource.RLIM_INFINITY and soft < target:
         with suppress(OSError, ValueError):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
     soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return WANTED if soft == resource.RLIM_INFINITY else min(soft, WANTED)
+    return TARGET_LIMIT if soft == resource.RLIM_INFINITY else min(soft, TARGET_LIMIT)

@@ -12,53 +12,53 @@ from bestbefore.addon.rfc9111.message import Fields, Request
 
 
 class Gate:
-    """The checks of clients and targets by the settings, and the tunnels that are open."""
+    """Checks clients and targets by the settings; keeps the open tunnels."""
 
     def __init__(self, settings: Settings) -> None:
-        """Raises OSError and ValueError for a file of credentials that cannot be used."""
+        """Raises OSError and ValueError if the credentials file is unusable."""
         self.reconfigured(settings)
         self.own_ports: frozenset[int] = frozenset()
-        """Where we ourselves listen."""
+        """The ports on which the proxy listens."""
         self._tunnels: dict[str, Fields] = {}
-        """By the connections of their clients: the fields of the CONNECT."""
+        """The fields of the CONNECT request, by the id of the client connection."""
 
     def reconfigured(self, settings: Settings) -> None:
-        """Go by these from now on; or by those before, if this raises what `__init__` does."""
+        """Apply changed settings. Raises as `__init__` does; the settings before then remain in force."""
         users = {} if settings.credentials is None else read_credentials(settings.credentials)
         self.access = Access(settings.allow_clients, settings.connect_ports, users)
         self._settings = settings
 
     def admitted(self, client: Client, proxy_authorization: str | None) -> bool:
-        """Whether the client has shown the credentials that it needs, with this request or with its tunnel's."""
+        """Whether the client has sent the credentials that it needs, with this request or for its tunnel."""
         return client.id in self._tunnels or self.access.authorised(peer_of(client), proxy_authorization)
 
     def tunnel_opened(self, client: Client, fields: Fields) -> None:
-        """The client was admitted to a tunnel: what comes through it needs no credentials of its own."""
+        """Record an admitted tunnel: requests through it need no further credentials."""
         self._tunnels[client.id] = fields
 
     def tunnel_on(self, client: Client, fields: Fields, site: Site) -> Fields:
-        """The fields of the CONNECT that opens a client's tunnel at the parent proxy: it may lead back to us."""
+        """Return the fields of the CONNECT to the parent proxy, with Via: the tunnel may lead back to this proxy."""
         return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), site)
 
     def closed(self, connection_id: str) -> None:
-        """A connection is closed."""
+        """Forget the tunnel of a closed connection."""
         self._tunnels.pop(connection_id, None)
 
     def is_own(self, host: str, port: int) -> bool:
-        """Whether this is an address at which we ourselves listen."""
+        """Whether the proxy itself listens at this address."""
         return port in self.own_ports and (host == self._settings.listen.host or is_local(host))
 
     def is_barred(self, client: Client, address: tuple[str | int, ...]) -> bool:
-        """Whether a connection for this client must not lead to this machine itself.
+        """Whether a connection for this client must not lead to the proxy's own machine.
 
-        A parent proxy may be there: it is the operator's choice.
+        A connection to a parent proxy may: the operator has chosen it.
         """
         parent = self._settings.upstream
         is_parent = parent is not None and address[:2] == (parent.host, parent.port)
         return is_restricted(client) and not is_parent
 
     def refusal(self, request: Request, client: Client, site: Site) -> tuple[int, str] | None:
-        """Return status and reason if a request that mitmproxy would forward, or a tunnel, is refused; else None."""
+        """Return status and reason of the refusal of an upgrade request or a tunnel; None if it is allowed."""
         if request.method.upper() == "PURGE":
             return 400, "a PURGE has no content"
         if why := misframed(request):

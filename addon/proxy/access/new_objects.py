@@ -1,7 +1,7 @@
-"""A bound on new objects: no client can fill the store with URLs that it makes up.
+"""A bound on new objects: clients cannot fill the store with invented URLs.
 
-One page can make its visitors ask for any number of URLs, and one site can link to them. What was asked for twice is
-remembered for half a year.
+A web page can make its visitors request any number of URLs, and the history of an object that was requested twice is
+kept for half a year.
 """
 
 from cachetools import LRUCache
@@ -9,9 +9,8 @@ from cachetools import LRUCache
 from bestbefore.policies.units import DAY_S
 
 PER_DAY = 50_000
-"""How many objects of one registrable domain that were not in the store are let in on one day (UTC). What comes
-beyond that passes, and is neither stored nor learnt from. By domain rather than by host: a domain has any number of
-hosts."""
+"""How many new objects of one registrable domain are admitted to the store per day (UTC). Responses for further ones
+are forwarded, and neither stored nor learnt from. Counted by domain, as a domain may have any number of hosts."""
 DOMAINS_COUNTED = 16_384
 
 
@@ -23,7 +22,7 @@ class NewObjects:
         """Domain -> day since the epoch, new objects on it."""
 
     def admits(self, domain: str, now_s: float) -> bool:
-        """Whether one more may come in; counts it if so."""
+        """Whether one more object of the domain may be stored; if so, count it."""
         day = int(now_s // DAY_S)
         counted_on, count = self._today.get(domain, (day, 0))
         if counted_on != day:

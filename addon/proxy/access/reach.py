@@ -1,7 +1,7 @@
-"""The ranges of addresses a contact may lead to, judged by the address that is connected to.
+"""The ranges of addresses to which a contact may connect.
 
-What is public is in no range, and may always be reached. Everything else is in one: this machine itself, the link, or a
-network that has the same addresses wherever it is.
+A public address is in no range, and may always be reached. Every other address is in one: loopback, link-local, or a
+private network.
 """
 
 import ipaddress
@@ -17,7 +17,7 @@ _NETWORKS = tuple(
     for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7", "fec0::/10")
 )
 OTHER = "other"
-"""Addresses that are for no host of the Internet: documentation, benchmarks, multicast, what is reserved."""
+"""Addresses that no Internet host has: for documentation, benchmarks, multicast, or reserved."""
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 
 RANGES = frozenset((LOOPBACK, LINK_LOCAL, OTHER, *map(str, _NETWORKS)))
@@ -25,7 +25,7 @@ RANGES = frozenset((LOOPBACK, LINK_LOCAL, OTHER, *map(str, _NETWORKS)))
 
 @lru_cache(maxsize=65_536)
 def range_of(host: str) -> str:
-    """The range of an address, or of a name that only this machine resolves; empty for what is public, or any name."""
+    """Return the range of an address, or of a name such as localhost; empty for a public address or another name."""
     address = address_of(host)
     if address is None:
         return LOOPBACK if is_local(host) else ""
@@ -42,7 +42,7 @@ def range_of(host: str) -> str:
 
 
 def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    """The IPv4 address to which a gateway would pass on what is sent to this one (RFC 3056, RFC 6052)."""
+    """Return the IPv4 address to which a gateway forwards packets for this address (RFC 3056, RFC 6052)."""
     if address in _NAT64:
         return ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
     return address.sixtofour
@@ -50,17 +50,17 @@ def _embedded(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """The ranges that may be reached, beside what is public."""
+    """The ranges that may be reached, besides public addresses."""
 
     ranges: frozenset[str]
 
     def allows(self, host: str) -> bool:
-        """Whether an address may be connected to; of a name that is not resolved yet, whether to go on."""
+        """Whether connecting to an address is allowed; True for a name, which is checked again when resolved."""
         name = range_of(host)
         return not name or name in self.ranges
 
 
 EVERYWHERE = Reach(RANGES)
 BEYOND_THIS_MACHINE = Reach(RANGES - {LOOPBACK, LINK_LOCAL})
-"""For clients of other machines."""
+"""For remote clients."""
 PUBLIC = Reach(frozenset())

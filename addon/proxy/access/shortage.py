@@ -1,4 +1,4 @@
-"""The shortage of resources: what was refused at a limit is counted, and logged in one line a minute."""
+"""Shortage of resources: refusals at a limit are counted, and logged in one line a minute."""
 
 import asyncio
 import logging
@@ -10,16 +10,16 @@ logger = logging.getLogger(__name__)
 
 LOG_EVERY_S = 60.0
 CONNECTIONS, EXCHANGES, TUNNELS, ACCEPTS = "connections", "requests", "origin-connections", "accepts"
-"""What may run out; `ACCEPTS`: the system had no descriptor for a new connection."""
+"""The limited resources; `ACCEPTS`: the system had no descriptor for a new connection."""
 _OUT_OF_RESOURCE = "socket.accept() out of system resource"
-"""What asyncio says of it, a hundred times in a turn of its loop."""
+"""asyncio's message for it, which it logs a hundred times in one turn of the event loop."""
 
 
 class Shortage:
-    """Counts refusals by what there was too much of."""
+    """Counts refusals by the resource that was exhausted."""
 
     def __init__(self, limit: int, now: Callable[[], float], count: Callable[[str], None] = lambda _: None) -> None:
-        """`limit`: of descriptors, for the message. `now`: the monotonic clock. `count`: for the metric."""
+        """`limit`: of descriptors, for the message. `now`: the monotonic clock. `count` is called for the metric."""
         self._limit = limit
         self._now = now
         self._count = count
@@ -27,19 +27,19 @@ class Shortage:
         self._logged_s: float | None = None
         self._last_s: float | None = None
 
-    def refused(self, what: str) -> None:
+    def refused(self, resource: str) -> None:
         """Count a refusal."""
-        self._unlogged[what] += 1
-        self._count(what)
+        self._unlogged[resource] += 1
+        self._count(resource)
         self._last_s = self._now()
         self.log_counts()
 
     def log_counts(self) -> None:
-        """Log what was not logged yet, if the last line is a minute old. To be called now and then."""
+        """Log the refusals not yet logged, if the last line is a minute old. Must be called regularly."""
         now_s = self._now()
         if not self._unlogged or (self._logged_s is not None and now_s - self._logged_s < LOG_EVERY_S):
             return
-        counts = ", ".join(f"{number} {what}" for what, number in sorted(self._unlogged.items()))
+        counts = ", ".join(f"{number} {resource}" for resource, number in sorted(self._unlogged.items()))
         logger.warning(
             "refused at a limit since the last such line: %s (limit of file descriptors: %d)", counts, self._limit
         )
@@ -47,12 +47,12 @@ class Shortage:
         self._logged_s = now_s
 
     @property
-    def holds(self) -> bool:
-        """Whether anything was refused within the last minute."""
+    def is_recent(self) -> bool:
+        """Whether there was a refusal within the last minute."""
         return self._last_s is not None and self._now() - self._last_s < LOG_EVERY_S
 
     def watch(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Count what asyncio would log of connections that it cannot accept."""
+        """Count connections that asyncio cannot accept, in place of its log messages."""
         before = loop.get_exception_handler()
 
         def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

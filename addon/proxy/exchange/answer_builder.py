@@ -94,5 +94,5 @@ class AnswerBuilder:
         """Return an error response of the proxy's own."""
         context.outcome, context.reason, context.ttl_s = Outcome.REFUSED, detail, None
         body = f"bestbefore: {message or detail}\n".encode()
-        head = heads.of_our_own(status, context.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
+        head = heads.generated(status, context.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
         return self.answer(context, head, b"" if context.request.method == "HEAD" else body, is_refusal=True)

@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
@@ -169,7 +169,7 @@ class AnswerCollector:
         _, context.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
         return Completed(evaluated, stored=True)
 
-    async def learn(self, observation: Observation, context: RequestContext) -> Learnt:
+    async def learn(self, observation: Observation, context: RequestContext) -> RecordChange:
         """Record what a contact has shown of the object."""
         learnt = context.learnt = await self.store.learn(observation)
         context.update = bool(learnt.new_updates_s) and learnt.changed is True

@@ -6,14 +6,14 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import (
-    Again,
+    AskUnconditionally,
     Confirmed,
     Fallback,
     Keep,
     Relay,
     Times,
-    is_for_good,
     is_of_new_object,
+    is_permanent,
     not_admitted,
     observed_unchanged,
     on_failure,
@@ -88,7 +88,7 @@ class Contacts:
             except OriginError as error:
                 return await self.failed(contact, error)
         fetched.close()
-        if isinstance(decision, Again):
+        if isinstance(decision, AskUnconditionally):
             return await self.answer(contact.without_conditions(), flight)
         if isinstance(decision, Fallback):
             answer = await self._fallback(contact, decision, fetched.head.status)
@@ -98,7 +98,7 @@ class Contacts:
     async def _admitted(self, relay: Relay, contact: Contact, fetched: Fetched) -> Relay:
         """Return the decision on a response, adjusted for its object's history and the address that it came from."""
         target = contact.ask.request.target
-        if is_for_good(relay.head):
+        if is_permanent(relay.head):
             record = await self._store.record(target.url)
             relay = remembered(relay, was_feed=record is not None and record.feed is not None)
         if relay.draft is None:

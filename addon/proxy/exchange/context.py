@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
@@ -43,7 +43,7 @@ class RequestContext:
     would_differ: str = ""
     origin_status: int | None = None
     """The status of the origin's response; None if there was none."""
-    learnt: Learnt | None = None
+    learnt: RecordChange | None = None
     """What was learnt from the contact; None if nothing."""
     feed: str = ""
     spared_bytes: int = 0

@@ -12,7 +12,7 @@ from mitmproxy.connection import Client
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
-from bestbefore.addon.engine.learning import Learnt
+from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
 from bestbefore.addon.engine.site import Site
@@ -66,7 +66,7 @@ class Prefetched:
     status: int | None
     """None: there was no answer."""
     received_bytes: int
-    learnt: Learnt | None
+    learnt: RecordChange | None
     """None: the answer taught nothing."""
 
 

@@ -77,7 +77,7 @@ class AnswerRelayer:
         context.stored, context.unnecessary = stores, outcome is Outcome.VALIDATED
         detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.why_not_stored
         member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
-        head = heads.passed_on(relay.head, self._clock.now(), member, self._active.site)
+        head = heads.forwarded(relay.head, self._clock.now(), member, self._active.site)
         begun = await self._begin(contact, fetched, relay, flight)
         content = begun.content
         if isinstance(begun, _Complete):

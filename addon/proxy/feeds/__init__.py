@@ -1,1 +1,1 @@
-"""The handling of feeds: they are read, and shortened for readers that ask for it."""
+"""Feeds in the proxy: reading them, and sending deltas to feed readers that request them."""

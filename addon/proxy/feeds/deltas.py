@@ -1,4 +1,4 @@
-"""Cuts an answer down to what a feed reader has not seen, if it asks for that (`engine.feed_delta` says when)."""
+"""Reduces an answer to the items that a feed reader has not seen, if it requests that (`engine.feed_delta`)."""
 
 import gzip
 from functools import partial
@@ -17,16 +17,16 @@ from bestbefore.addon.store.store import Store
 
 
 class Deltas:
-    """Makes deltas of complete answers."""
+    """Turns complete answers into deltas."""
 
     def __init__(self, store: Store, feeds: FeedReader) -> None:
         self._store = store
         self._feeds = feeds
 
     async def shorten(self, answer: Answer, context: RequestContext, rule: DomainRule) -> None:
-        """Make the answer a delta, if the request asks for one, it is possible, and it is shorter.
+        """Turn the answer into a delta, if the request asks for one, it is possible, and it is shorter.
 
-        Raises OriginError if the content is still on its way and does not come.
+        Raises OriginError if the rest of the content does not arrive.
         """
         request = context.request
         if not (rule.feed_delta and feed_delta.is_asked_for(request) and feed_delta.may_replace(answer.head)):
@@ -51,11 +51,11 @@ class Deltas:
     async def _cut(self, head: Head, content: bytes, feed: Feed, base: Base) -> bytes | None:
         if begins_feed(head, content) is not True:
             return None
-        return await self._feeds.less(head, content, partial(feed_delta.has_seen, feed=feed, base=base))
+        return await self._feeds.without_items(head, content, partial(feed_delta.has_seen, feed=feed, base=base))
 
 
 async def _is_whole(answer: Answer) -> bool:
-    """Return whether the content is complete, after waiting for it if it is not too long."""
+    """Whether the content is complete, after waiting for it if it is not too long."""
     if answer.chunks is None:
         return True
     length = answer.head.fields.first("content-length") or ""

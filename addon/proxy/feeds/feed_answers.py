@@ -1,4 +1,4 @@
-"""The special treatment of an origin's response that is a feed: a tag of ours, and that it may be awaited whole."""
+"""Responses that are feeds: they may get an entity tag of the proxy's own, and be collected before they are sent."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import replace
@@ -19,17 +19,16 @@ from bestbefore.addon.rules import DomainRule
 
 
 def teaches_as_feed(relay: Relay) -> bool:
-    """Whether content that is not stored may be a feed to learn from."""
+    """Whether a response that is not stored may be a feed to learn from."""
     teaches = relay.draft is not None and relay.why_not_stored == NoStore.NEVER_USABLE
     return teaches and may_be_feed(relay.head)
 
 
 def is_awaited(request: Request, relay: Relay, rule: DomainRule) -> bool:
-    """Return whether the content, if it is a feed, is to be complete before its head is sent.
+    """Whether the content, if it is a feed, must be complete before the head is sent.
 
-    It is where the head depends on it: for an entity tag of ours, or a delta. What is sent as a page of HTML, say,
-    is not: its head may be all that a client waits for. (If it is a feed after all, it is learnt from as any
-    other.)
+    It must if the head depends on the content: for an entity tag of the proxy's own, or a delta. Not if it is sent with
+    another media type, such as HTML, whose head a client may wait for. (It is still learnt from if it is a feed.)
     """
     draft = relay.draft
     if draft is None or relay.why_not_stored not in ("", NoStore.NEVER_USABLE) or not is_sent_as_feed(relay.head):
@@ -42,21 +41,21 @@ def _wants_tag(copy: Copy, rule: DomainRule) -> bool:
 
 
 def as_copy_of_feed(copy: Copy, document: Document, rule: DomainRule) -> Copy:
-    """Return the copy marked as this feed, with an entity tag of ours if it needs one."""
+    """Return the copy marked as this feed, with an entity tag of the proxy's own if it needs one."""
     return replace(copy, is_feed=True, own_etag=tag_for(document) if _wants_tag(copy, rule) else "")
 
 
 def listing_of(copy: Copy, document: Document) -> Listing:
-    """The items, under the entity tag that clients see."""
+    """Return the feed's items, with the entity tag that clients see."""
     return Listing.of(document, "" if copy.shown_etag is None else copy.shown_etag.opaque)
 
 
 def as_feed[T: bytes | AsyncGenerator[bytes]](
     context: RequestContext, head: Head, content: T, size: int, copy: Copy | None
 ) -> tuple[Head, T | bytes]:
-    """The answer to a client, if it is a feed: with our entity tag, or a 304 if the client has it already.
+    """Return head and content of the answer; for a feed, with the copy's entity tag, or a 304 if the client has it.
 
-    That may be so although the origin has sent the whole: it was asked about another document, or knows no validators.
+    The client may have it although the origin sent a 200: the origin supports no validators, or got another one.
     """
     if copy is None or not copy.is_feed or context.request.method != "GET":
         return head, content
@@ -69,7 +68,7 @@ def as_feed[T: bytes | AsyncGenerator[bytes]](
 
 
 async def read_start(chunks: AsyncGenerator[bytes], head: Head) -> tuple[bytes, bool]:
-    """Return the start of the content that shows whether it is a feed, and whether it is."""
+    """Read the start of the content, as much as shows whether it is a feed; return the start and the result."""
     start = await anext(chunks, b"")
     while begins_feed(head, start) is None and (more := await anext(chunks, b"")):
         start += more
@@ -77,7 +76,7 @@ async def read_start(chunks: AsyncGenerator[bytes], head: Head) -> tuple[bytes, 
 
 
 async def resumed(first: bytes, chunks: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
-    """Content of which the first piece was taken already."""
+    """Yield a piece that was read before, and then the other pieces."""
     try:
         if first:
             yield first

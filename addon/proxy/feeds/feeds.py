@@ -1,4 +1,4 @@
-"""Finds the feed in complete content. Decoding and reading it is done in a thread: it may take a second."""
+"""Detects and parses feeds. Decoding and parsing run in a thread, as they may take a second."""
 
 import asyncio
 import logging
@@ -15,25 +15,25 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile, whole
 logger = logging.getLogger(__name__)
 
 MAX_CONCURRENT = 2
-"""How many feeds are read at the same time, and beside them one of more than `LARGE_BYTES`: a document that is made
-for it takes seconds, and some hundred MB of memory."""
+"""How many feeds are parsed at the same time. Of those larger than `LARGE_BYTES` only one is: a malicious document
+takes seconds and some hundred MB of memory."""
 LARGE_BYTES = 256 * 1024
 
-_NEVER = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript",
+_NOT_FEEDS = ("image/", "audio/", "video/", "font/", "text/css", "text/javascript", "application/javascript",
           "application/pdf", "application/zip", "application/wasm")  # fmt: skip
-_LOOKED_AT = 16 * START_BYTES
+_MAX_START_BYTES = 16 * START_BYTES
 _JSON_FEED = "application/feed+json"
 _FEEDS = ("xml", "rss", "atom", "rdf")
 
 
 def media_type(head: Head) -> str:
-    """Return the media type without parameters, in lower case; empty if there is none."""
+    """Return the media type without its parameters, in lower case; empty if there is none."""
     return (head.fields.first("content-type") or "").partition(";")[0].strip(" \t").lower()
 
 
 def may_be_feed(head: Head) -> bool:
-    """Whether content under this head is worth a look: feeds are sent as HTML, as plain text, as anything."""
-    return head.status == 200 and not media_type(head).startswith(_NEVER)
+    """Whether a response with this head may be a feed. Feeds are also sent with other types, such as HTML."""
+    return head.status == 200 and not media_type(head).startswith(_NOT_FEEDS)
 
 
 def is_sent_as_feed(head: Head) -> bool:
@@ -43,37 +43,37 @@ def is_sent_as_feed(head: Head) -> bool:
 
 
 def begins_feed(head: Head, start: bytes) -> bool | None:
-    """Whether content that starts so, as it is transferred, may be a feed; None: that is too little to tell."""
+    """Whether content may be a feed, by its start in its content coding; None if the start is too short to decide."""
     if not may_be_feed(head):
         return False
-    text = start_of(start[:_LOOKED_AT], head.fields.get("content-encoding") or "", START_BYTES)
-    # Some write the members of a JSON object in alphabetical order: `version` comes after all items.
+    text = start_of(start[:_MAX_START_BYTES], head.fields.get("content-encoding") or "", START_BYTES)
+    # Some feeds have the members of the JSON object in alphabetical order, with `version` after all items.
     if media_type(head) == _JSON_FEED and text.lstrip().startswith(b"{"):
         return True
     return looks_like_feed(text)
 
 
 class FeedReader:
-    """Reads feeds, a few at a time."""
+    """Parses feeds, a few at a time."""
 
     def __init__(self) -> None:
         self._reading, self._reading_large = asyncio.Semaphore(MAX_CONCURRENT), asyncio.Semaphore(1)
 
     async def read(self, head: Head, content: bytes | UnlinkedFile) -> Document | None:
-        """The feed that complete content is, as it was transferred; None if it is none."""
-        start = content if isinstance(content, bytes) else content.read(0, _LOOKED_AT)
+        """Parse complete content, in its content coding, as a feed; None if it is not one."""
+        start = content if isinstance(content, bytes) else content.read(0, _MAX_START_BYTES)
         if begins_feed(head, start) is not True:
             return None
         return await self._read(content, _document, head.fields.get("content-encoding") or "")
 
-    async def less(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
-        """The feed without its coding and the items that were seen; None if it cannot be cut."""
-        return await self._read(content, _less, head.fields.get("content-encoding") or "", is_seen)
+    async def without_items(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
+        """Return the decoded feed without the items that were seen; None if the items cannot be located."""
+        return await self._read(content, _without_items, head.fields.get("content-encoding") or "", is_seen)
 
     async def _read[C: bytes | UnlinkedFile, T, **P](
         self, content: C, read: Callable[Concatenate[C, P], T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Read content in a thread; None if that fails by a bug, for the client is to get the content all the same."""
+        """Parse content in a thread; None after an unexpected exception, so that the client still gets the content."""
         large = len(content) > LARGE_BYTES
         async with self._reading_large if large else self._reading:
             try:
@@ -83,7 +83,7 @@ class FeedReader:
                 return None
 
 
-def _less(content: bytes, content_encoding: str, is_seen: Callable[[Item], bool]) -> bytes | None:
+def _without_items(content: bytes, content_encoding: str, is_seen: Callable[[Item], bool]) -> bytes | None:
     text = decoded(content, content_encoding, DOCUMENT_BYTES)
     return None if text is None else reduced(text, is_seen)
 

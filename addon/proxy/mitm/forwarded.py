@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.origin.framing import FIELD_LINE, MADE_HERE
+from bestbefore.addon.proxy.origin.framing import FIELD_LINE, HOP_FIELDS
 from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
@@ -56,7 +56,7 @@ def upgrade_request_fields(request: Request, site: Site) -> Fields:
     """Return the fields of an upgrade request as the origin gets them: the target's Host, and no framing fields."""
     own = (("Host", request.target.authority), ("Connection", "Upgrade"))
     upgrade = ("Upgrade", ", ".join(upgrade_protocols(request.fields)))
-    rest = end_to_end(request.fields).without(MADE_HERE)
+    rest = end_to_end(request.fields).without(HOP_FIELDS)
     return marked(Fields((*own, upgrade, *rest.raw)), site)
 
 
@@ -81,7 +81,7 @@ def can_be_forwarded(request: Request, head: Head) -> bool:
 def upgrade_response_head(forwarded: ForwardedRequest, head: Head, now_s: float, site: Site) -> Head:
     """Return the head of a response to an upgrade request as the client gets it."""
     member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=forwarded.why)
-    passed = heads.passed_on(head, now_s, member, site)
+    passed = heads.forwarded(head, now_s, member, site)
     reason = _CONTROL.sub("", head.reason)  # mitmproxy does not validate the reason phrase
     fields = _with_framing(head, passed.fields.without({piggyback.UPDATES.lower()}))
     return replace(passed, reason=reason, fields=fields)

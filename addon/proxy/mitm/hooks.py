@@ -166,13 +166,13 @@ class BestBefore:
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Forget a connection to an origin that has ended."""
         if self._service is not None:
-            self._service.admission.closed()
+            self._service.admission.release_connection()
             self._service.connection_closed(data.server)
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:  # noqa: ARG002
         """Forget a connection to an origin that failed, or was refused."""
         if self._service is not None:
-            self._service.admission.closed()
+            self._service.admission.release_connection()
 
     def http_connect(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: a client asks for a tunnel."""
@@ -203,7 +203,7 @@ class BestBefore:
     async def server_connect(self, data: server_hooks.ServerConnectionHookData) -> None:
         """mitmproxy's hook before it connects itself: refuse addresses that the client may not reach."""
         service, address = self._service, data.server.address
-        if service is not None and not service.admission.opens():
+        if service is not None and not service.admission.reserve_connection():
             data.server.error = "too many connections to origins"
             return
         if service is None or address is None or not service.gate.is_barred(data.client, address):

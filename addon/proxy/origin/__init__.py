@@ -1,1 +1,1 @@
-"""The side that faces origins: an HTTP/1.1 client that frames what it sends and trusts no frame that it receives."""
+"""The HTTP/1.1 client for origins, which frames requests itself and parses the framing of responses strictly."""

@@ -1,18 +1,18 @@
-"""Content in chunks (RFC 9112 7.1), read strictly."""
+"""A strict parser of chunked content (RFC 9112 7.1)."""
 
 import re
 
 from bestbefore.addon.proxy.origin.framing import FIELD_LINE, HEAD_LIMIT_BYTES, MalformedError
 
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})([ \t]*)(?:;[\t\x20-\x7e\x80-\xff]*)?")
-"""A longer size is none: others count in signed numbers of 64 bits."""
+"""Longer sizes are refused: other parsers use signed numbers of 64 bits."""
 LINE_LIMIT_BYTES = 4096
-"""Of the line before a chunk, its extensions included."""
+"""The longest line before a chunk, including its extensions."""
 _CRLF = b"\r\n"
 
 
 class ChunkedReader:
-    """Takes the content out of its chunks. Extensions and trailer fields are dropped (RFC 9112 7.1.1, 7.1.2)."""
+    """Decodes chunked content. Chunk extensions and trailer fields are discarded (RFC 9112 7.1.1, 7.1.2)."""
 
     def __init__(self, *, padded: bool = True) -> None:
         """`padded`: whether white space may follow a size, as some servers write it."""
@@ -21,13 +21,13 @@ class ChunkedReader:
         """Whether the last chunk and the trailer fields were read."""
         self._buffer = bytearray()
         self._left = 0
-        """Of the chunk that is being read, bytes."""
+        """How many bytes of the current chunk are missing."""
         self._in_chunk = False
         self._in_trailer = False
         self._trailer_bytes = 0
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The content in these bytes. What follows the last chunk is left in `rest`. Raises MalformedError."""
+        """Return the content in these bytes. Data after the last chunk is kept in `rest`. Raises MalformedError."""
         self._buffer += data
         content: list[bytes] = []
         while not self.done and self._step(content):
@@ -36,7 +36,7 @@ class ChunkedReader:
 
     @property
     def rest(self) -> bytes:
-        """Return what came after the end."""
+        """Return the data that followed the end."""
         return bytes(self._buffer) if self.done else b""
 
     def _step(self, content: list[bytes]) -> bool:
@@ -48,7 +48,7 @@ class ChunkedReader:
             if piece:
                 content.append(piece)
             return bool(piece)
-        if self._in_chunk:  # its content is complete: the line end that belongs to it
+        if self._in_chunk:  # its content is complete: read the CRLF after it
             if len(self._buffer) < len(_CRLF):
                 return False
             if self._buffer[:2] != _CRLF:

@@ -1,8 +1,8 @@
-"""The contact with an origin: one request out, a head and a stream of content back.
+"""The client for origins: sends a request, and returns a head and a stream of content.
 
-Our own client rather than mitmproxy's: a failed connection can be answered from the store, interim (1xx) responses do
-not end the exchange, connections are shared by all clients, and prefetching uses the same fetch. And rather than a
-library's: which connection an answer may be read from is what keeps clients apart (docs/decisions/origin.md).
+Why not mitmproxy's: here the store can answer after a failed connection, interim (1xx) responses do not end the
+exchange, all clients share connections, and prefetching uses the same code. Why not a library's: the isolation of
+clients depends on the connection from which a response is read (docs/decisions/origin.md).
 """
 
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -18,23 +18,23 @@ from bestbefore.addon.proxy.origin.connecting import Connector, out_of_reach, tl
 from bestbefore.addon.proxy.origin.connection import Exchange, OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.proxy.origin.framing import MalformedError, request_head
-from bestbefore.addon.proxy.origin.pool import OPEN_AT_MOST, Pool, PoolKey
+from bestbefore.addon.proxy.origin.pool import MAX_OPEN, Pool, PoolKey
 from bestbefore.addon.proxy.origin.reader import Final
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Head, Request
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
-"""Methods of requests that may use a connection that had been idle. If it breaks before any answer they are sent again
-(RFC 9110 9.2); others could not be, so that each of them has a connection of its own."""
+"""Methods of requests that may use an idle connection. If it breaks before any response, the request is repeated (RFC
+9110 9.2). Requests with other methods cannot be repeated, so each has a new connection."""
 _STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
 
 type Respond = Callable[[Request, float], tuple[Head, bytes]]
-"""Answers a request at a moment of policy time without any network."""
+"""Answers a request at a moment of policy time without the network."""
 
 
 class Origin:
-    """Fetches. Each reach has its own connections, so that none is used for whom it is not meant."""
+    """The client. Connections are not shared between requests with a different `Reach`."""
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class Origin:
         verify: bool = True,
         ca_file: str | None = None,
         limits: TimeLimits = DEFAULT_LIMITS,
-        open_at_most: int = OPEN_AT_MOST,
-        on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None,
+        max_open: int = MAX_OPEN,
+        on_unexpected_data: Callable[[Sequence[str]], object] = lambda _urls: None,
         unsound: UnsoundOrigins | None = None,
         on_answer: Callable[[str, Head], object] = lambda _host, _head: None,
     ) -> None:
-        """Make a client without connections. `on_surplus` and `unsound`: see `Pool`.
+        """Create a client without connections. `on_unexpected_data` and `unsound`: see `Pool`.
 
-        `on_answer` is called with the host and the head of each answer.
+        `on_answer` is called with host and head of each response.
         """
         self._clock = clock
         self._parent = upstream
@@ -59,15 +59,15 @@ class Origin:
         self._own: dict[str, Respond] = {}
         self._on_answer = on_answer
         self._connector = Connector(tls_context(ca_file, verify=verify), upstream)
-        self._pool = Pool(open_at_most, on_surplus, unsound)
+        self._pool = Pool(max_open, on_unexpected_data, unsound)
 
     @property
     def open_connections(self) -> int:
-        """The number of connections, idle ones included."""
+        """The number of connections, including idle ones."""
         return self._pool.open
 
     def answer_for(self, host: str, respond: Respond) -> None:
-        """Let requests for this host be answered here, as if by an origin."""
+        """Answer requests for this host by a function in place of an origin."""
         self._own[host] = respond
 
     async def fetch(
@@ -78,11 +78,11 @@ class Origin:
         interim: Interim = no_interim,
         upload: Upload | None = None,
     ) -> Fetched:
-        """Send the request (its fields unchanged after Host, framed by us) and wait for the final response's head.
+        """Send a request and wait for the head of the final response.
 
-        `reach`: to which addresses it may be sent, whatever its name resolves to. `interim` is called with
-        responses before that. `upload`: its content, which is read once. Raises OriginError if no response
-        comes.
+        Its fields are sent unchanged, but for Host and the framing fields. `reach`: the addresses to which it may be
+        sent. `interim` is called with interim responses. `upload`: its content, which is read once. Raises OriginError
+        if no response comes.
         """
         sent_s = self._clock.now()
         if request.target.host in self._own:
@@ -100,30 +100,30 @@ class Origin:
     def _key(self, request: Request, reach: Reach) -> PoolKey:
         target, parent = request.target, self._parent
         if parent is not None:
-            # A parent proxy is the operator's choice, wherever it is; to it goes what needs no tunnel.
+            # A parent proxy is the operator's choice, at any address; plain HTTP needs no tunnel through it.
             if target.scheme == "http":
                 return PoolKey(EVERYWHERE, "http", parent.host, parent.port)
             reach = EVERYWHERE
         return PoolKey(reach, target.scheme, target.host, target.port)
 
     async def _connect(self, key: PoolKey) -> OriginConnection:
-        await self._pool.make_room(self._limits.connect_s)
+        await self._pool.reserve_place(self._limits.connect_s)
         try:
             connection = await self._connector.connect(
                 key.scheme, key.host, key.port, key.reach, self._limits.connect_s
             )
         except BaseException:
-            self._pool.not_opened()
+            self._pool.release_place()
             raise
-        self._pool.opened(key, connection)
+        self._pool.add(key, connection)
         return connection
 
     async def _exchanged(
         self, connection: OriginConnection, key: PoolKey, request: Request, interim: Interim, upload: Upload | None
     ) -> Fetched:
-        """Do one exchange on this connection.
+        """Send a request on this connection and wait for the head of the response.
 
-        Raises OriginError; `_UnansweredError` if the connection had been used before and broke without any answer.
+        Raises OriginError; `_UnansweredError` if a reused connection broke without any response.
         """
         reused = bool(connection.urls)
         length = 0 if upload is None else upload.length
@@ -150,7 +150,7 @@ class Origin:
         head = final.head
         self._on_answer(request.target.host, head)
         is_stream = (head.fields.first("content-type") or "").lower().startswith(_STREAMS)
-        # Behind a parent proxy only the name is known.
+        # Through a parent proxy only the name is known.
         peer = connection.peer if self._parent is None else request.target.host
         return Fetched(
             head,
@@ -169,7 +169,7 @@ class Origin:
 
 
 class _UnansweredError(Exception):
-    """A connection that had been idle broke before the origin answered: it may have closed it at that moment."""
+    """A reused connection broke before the origin answered: the origin may have closed it while it was idle."""
 
 
 async def _whole(body: bytes) -> AsyncGenerator[bytes]:

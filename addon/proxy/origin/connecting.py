@@ -1,4 +1,4 @@
-"""The set-up of a connection to an origin: name, address, TLS, and the tunnel through a parent proxy."""
+"""The set-up of a connection to an origin: name resolution, TLS, and the tunnel through a parent proxy."""
 
 import asyncio
 import socket
@@ -14,28 +14,28 @@ from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.origin.connection import OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.framing import MalformedError
-from bestbefore.addon.proxy.origin.reader import AnswerReader, End, Final
+from bestbefore.addon.proxy.origin.reader import End, Final, ResponseReader
 
-NAMES_KEPT = 4096
-NAME_S = 10.0
-"""How long the addresses of a name are believed."""
+MAX_CACHED_NAMES = 4096
+NAME_TTL_S = 10.0
+"""How long the addresses of a name are cached."""
 SECOND_ADDRESS_S = 0.25
-"""After so long the next address of a name is tried beside the first (RFC 8305)."""
+"""How long after the first address of a name the next is tried in parallel (RFC 8305)."""
 
-type Found = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int] | tuple[str, int, int, int]]
+type AddressInfo = tuple[socket.AddressFamily, socket.SocketKind, int, str, tuple[str, int] | tuple[str, int, int, int]]
 """An address as getaddrinfo gives it."""
 
 
 class Connector:
-    """The maker of connections to origins."""
+    """Opens connections to origins."""
 
     def __init__(self, tls: ssl.SSLContext, parent: Server | None = None) -> None:
         self._tls = tls
         self._parent = parent
-        self._names: TTLCache[tuple[str, int], list[Found]] = TTLCache(NAMES_KEPT, NAME_S)
+        self._names: TTLCache[tuple[str, int], list[AddressInfo]] = TTLCache(MAX_CACHED_NAMES, NAME_TTL_S)
 
     async def connect(self, scheme: str, host: str, port: int, reach: Reach, within_s: float) -> OriginConnection:
-        """A connection to an origin, or for plain HTTP to the parent proxy. Raises OriginError."""
+        """Connect to an origin, or for plain HTTP to the parent proxy. Raises OriginError."""
         try:
             async with asyncio.timeout(within_s):
                 if self._parent is None:
@@ -45,7 +45,7 @@ class Connector:
             raise OriginError(Failure.TIMEOUT, "the origin cannot be reached in time") from None
         except (ssl.SSLError, ssl.CertificateError) as error:
             raise OriginError(Failure.TLS, f"the origin's TLS failed: {error}") from error
-        except (OSError, UnicodeError, RuntimeError) as error:  # asyncio's, where a descriptor is in use already
+        except (OSError, UnicodeError, RuntimeError) as error:  # RuntimeError: descriptor in use
             raise OriginError(Failure.UNREACHABLE, f"the origin cannot be reached: {error}") from error
 
     async def _directly(self, scheme: str, host: str, port: int, reach: Reach) -> OriginConnection:
@@ -56,7 +56,7 @@ class Connector:
         return await self._made(opened, host if tls else None)
 
     async def _made(self, opened: socket.socket, tls_host: str | None) -> OriginConnection:
-        """A connection on an opened socket."""
+        """Return a connection on an open socket."""
         try:
             opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             _, connection = await asyncio.get_running_loop().create_connection(
@@ -70,22 +70,22 @@ class Connector:
             raise
         return connection
 
-    async def addresses(self, host: str, port: int, reach: Reach) -> list[Found]:
-        """The addresses of a host that may be reached. They are judged at each connection."""
-        found = self._names.get((host, port)) if reach == EVERYWHERE else None
-        if found is None:
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)  # type: ignore[assignment]
-            assert found is not None
+    async def addresses(self, host: str, port: int, reach: Reach) -> list[AddressInfo]:
+        """Return the addresses of a host that `reach` allows. They are checked for each connection."""
+        addresses = self._names.get((host, port)) if reach == EVERYWHERE else None
+        if addresses is None:
+            addresses = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)  # type: ignore[assignment]
+            assert addresses is not None
             if reach == EVERYWHERE:
-                self._names[host, port] = found
-        allowed = [entry for entry in found if reach.allows(entry[4][0])]
+                self._names[host, port] = addresses
+        allowed = [entry for entry in addresses if reach.allows(entry[4][0])]
         if not allowed:
-            raise OSError(out_of_reach(host, found[0][4][0] if found else host))
+            raise OSError(out_of_reach(host, addresses[0][4][0] if addresses else host))
         return allowed
 
     async def _through_parent(self, parent: Server, scheme: str, host: str, port: int) -> OriginConnection:
-        """Connect to the parent; for https through a tunnel."""
-        # A parent proxy is the operator's choice, wherever it is.
+        """Connect to the parent proxy; for https, through a tunnel."""
+        # A parent proxy is the operator's choice, at any address.
         connection = await self._directly(parent.scheme, parent.host, parent.port, EVERYWHERE)
         if scheme != "https":
             return connection
@@ -111,11 +111,11 @@ class Connector:
 
 
 class _Tunnel(asyncio.Protocol):
-    """Reads the parent's answer to CONNECT."""
+    """Reads the parent's response to CONNECT."""
 
     def __init__(self) -> None:
         self.opened: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._reader = AnswerReader("HEAD")  # an answer to CONNECT that opens a tunnel has no content
+        self._reader = ResponseReader("HEAD")  # a response to CONNECT that opens a tunnel has no content
 
     def data_received(self, data: bytes) -> None:
         if self.opened.done():
@@ -129,7 +129,7 @@ class _Tunnel(asyncio.Protocol):
             if isinstance(event, Final) and not 200 <= event.head.status < 300:
                 self._fail(f"the parent proxy opens no tunnel: it answers {event.head.status}")
             elif isinstance(event, End) and not self.opened.done():
-                if event.surplus:
+                if event.unexpected_data:
                     self._fail("the parent proxy sent something before the tunnel was used")
                 else:
                     self.opened.set_result(None)
@@ -149,7 +149,7 @@ def out_of_reach(host: str, address: str) -> str:
 
 
 def tls_context(ca_file: str | None, *, verify: bool) -> ssl.SSLContext:
-    """Return the context that verifies origins: by the roots of a file, or by the system's."""
+    """Return the TLS context that verifies origins by the roots in a file, or by the system's."""
     context = ssl.create_default_context()
     context.set_alpn_protocols(["http/1.1"])
     if ca_file:

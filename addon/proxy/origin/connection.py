@@ -1,4 +1,4 @@
-"""A connection to an origin. It carries one exchange at a time, and knows which."""
+"""A connection to an origin, which carries one exchange at a time."""
 
 import asyncio
 import select
@@ -10,29 +10,29 @@ from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin import reader
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.framing import MalformedError
-from bestbefore.addon.proxy.origin.reader import AnswerReader, Final
+from bestbefore.addon.proxy.origin.reader import Final, ResponseReader
 from bestbefore.addon.proxy.origin.upload import Upload, UploadError
 
-HELD_BYTES = 256 * 1024
-"""How much content may wait to be taken before the origin is read no further."""
+MAX_BUFFERED_BYTES = 256 * 1024
+"""How much content may be buffered before reading from the origin is paused."""
 _READABLE = select.POLLIN | select.POLLHUP | select.POLLERR
 
 
 class OriginConnection(asyncio.Protocol):
-    """The connection's own state. What arrives while no exchange is outstanding ends it."""
+    """A connection. Data that arrives while there is no exchange closes it."""
 
     def __init__(self, *, tls: bool) -> None:
         self.urls: list[str] = []
-        """What was asked for on it, in order."""
+        """The URLs requested on it, in order."""
         self.peer = ""
         """The address at its other end."""
-        self.quiet_since_s = 0.0
-        """The event loop's time at which the last exchange was over."""
+        self.idle_since_s = 0.0
+        """When the last exchange ended, in the event loop's time."""
         self.closed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self.had_surplus = False
-        """Whether anything came that belongs to no exchange."""
+        self.had_unexpected_data = False
+        """Whether data came that belongs to no exchange."""
         self.was_displaced = False
-        """Whether that may have been the answer to the last request, which then got another."""
+        """Whether that data may be the response to the last request, which then got the response to another."""
         self._tls = tls
         self._transport: asyncio.Transport | None = None
         self._exchange: Exchange | None = None
@@ -40,31 +40,31 @@ class OriginConnection(asyncio.Protocol):
         self._writable = asyncio.Event()
         self._writable.set()
 
-    # asyncio's calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection stands; also called with another transport once there is TLS on it."""
+        """Set the transport; called again with another transport once TLS is set up."""
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
         peername = transport.get_extra_info("peername")
         self.peer = peername[0] if peername else ""
 
     def data_received(self, data: bytes) -> None:
-        """Give data to the exchange that is outstanding; without one, end the connection."""
+        """Pass data to the current exchange; close the connection if there is none."""
         if self._exchange is None:
-            self.had_surplus = self.was_displaced = True
+            self.had_unexpected_data = self.was_displaced = True
             self.abort()
         else:
             self._exchange.receive(data)
 
     def eof_received(self) -> None:
-        """Note that the origin sends no more. Over TLS this means that it said so itself."""
+        """Handle the end of the origin's data. With TLS, the origin has sent close_notify."""
         self._ended = True
         if self._exchange is not None:
             self._exchange.receive_eof()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The connection is gone."""
+        """Fail the current exchange, and mark the connection as closed."""
         if self._exchange is not None:
             if exc is None and not self._tls:
                 self._exchange.receive_eof()
@@ -75,14 +75,14 @@ class OriginConnection(asyncio.Protocol):
             self.closed.set_result(None)
 
     def pause_writing(self) -> None:
-        """The origin does not take what is sent."""
+        """Pause: the origin does not read."""
         self._writable.clear()
 
     def resume_writing(self) -> None:
-        """Resume after the transport has drained."""
+        """Resume writing."""
         self._writable.set()
 
-    # What an exchange does.
+    # Called by an exchange.
 
     @property
     def transport(self) -> asyncio.Transport:
@@ -92,11 +92,11 @@ class OriginConnection(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Whether another exchange may begin on it."""
+        """Whether another exchange may begin."""
         return self._transport is not None and not self._transport.is_closing() and not self._ended
 
     def is_silent(self) -> bool:
-        """Whether nothing waits in its socket: read or not, it would belong to no exchange."""
+        """Whether there is no data in its socket, which would belong to no exchange."""
         found = None if self._transport is None else self._transport.get_extra_info("socket")
         if found is None or found.fileno() < 0:
             return False
@@ -105,19 +105,19 @@ class OriginConnection(asyncio.Protocol):
         return not poll.poll(0)
 
     def begin(self, exchange: "Exchange") -> None:
-        """Begin an exchange: what comes from now on belongs to it."""
+        """Begin an exchange, to which all further data belongs."""
         if self._exchange is not None:
             raise RuntimeError("a connection carries one exchange at a time")
         self._exchange = exchange
 
-    def finish(self, *, reusable: bool, surplus: bool, displaced: bool) -> None:
-        """The exchange is over."""
+    def finish(self, *, reusable: bool, unexpected_data: bool, displaced: bool) -> None:
+        """End the exchange."""
         self._exchange = None
-        self.had_surplus = self.had_surplus or surplus
+        self.had_unexpected_data = self.had_unexpected_data or unexpected_data
         self.was_displaced = self.was_displaced or displaced
         if reusable and self.is_open:
             self.read(on=True)
-            self.quiet_since_s = asyncio.get_running_loop().time()
+            self.idle_since_s = asyncio.get_running_loop().time()
         else:
             self.abort()
 
@@ -127,11 +127,11 @@ class OriginConnection(asyncio.Protocol):
             self._transport.write(data)
 
     async def drained(self) -> None:
-        """Wait until the origin has taken most of what was sent."""
+        """Wait until the origin has read most of what was sent."""
         await self._writable.wait()
 
     def read(self, *, on: bool) -> None:
-        """Read from the origin, or leave what comes in the socket."""
+        """Resume or pause reading from the origin."""
         if self._transport is not None and not self._transport.is_closing():
             (self._transport.resume_reading if on else self._transport.pause_reading)()
 
@@ -142,7 +142,7 @@ class OriginConnection(asyncio.Protocol):
 
 
 class Exchange:
-    """A request and its answer on one connection."""
+    """A request and its response on a connection."""
 
     def __init__(
         self,
@@ -152,17 +152,17 @@ class Exchange:
         interim: Interim,
         released: Callable[[], object],
     ) -> None:
-        """`released` is called when the connection may carry another exchange."""
+        """`released` is called when the connection can carry another exchange."""
         self._connection = connection
         self._released = released
         self._limits = limits
         self._interim = interim
-        self._reader = AnswerReader(method)
+        self._reader = ResponseReader(method)
         self._final: asyncio.Future[Final] = asyncio.get_running_loop().create_future()
         self._pieces: deque[bytes] = deque()
-        self.held_bytes = 0
-        """Content that has come and was not taken yet."""
-        self._moved = asyncio.Event()
+        self.buffered_bytes = 0
+        """Content that was received but not consumed yet."""
+        self._activity = asyncio.Event()
         self._error: OriginError | None = None
         self._over = False
         self._deadline: asyncio.Timeout | None = None
@@ -172,10 +172,10 @@ class Exchange:
         """Whether all content of the request was sent."""
         self._in_head = False
         self.was_answered = False
-        """Whether anything has come."""
+        """Whether any data was received."""
 
     async def run(self, head: bytes, upload: Upload | None) -> Final:
-        """Send the request and wait for the final head. Raises OriginError; the connection is closed then."""
+        """Send the request and wait for the final head. Raises OriginError and then closes the connection."""
         self._connection.begin(self)
         if not self._connection.is_open:
             self.close()
@@ -210,18 +210,18 @@ class Exchange:
             if upload.length is None:
                 self._connection.write(b"0\r\n\r\n")
             self._is_sent = True
-            await upload.broken_off()  # a client that leaves before the answer ends the contact: it was for it alone
+            await upload.wait_for_failure()  # end the contact if the client disconnects before the response
         except UploadError as error:
             self.fail(OriginError(Failure.UPLOAD, str(error)))
 
     async def chunks(self, silence_s: float) -> AsyncGenerator[bytes]:
-        """The content as it comes. Raises OriginError if it is cut short, or nothing comes for `silence_s`."""
+        """Yield the content as it arrives. Raises OriginError if it is truncated, or nothing comes for `silence_s`."""
         try:
             while True:
                 if self._pieces:
                     piece = self._pieces.popleft()
-                    self.held_bytes -= len(piece)
-                    if not self._over and self.held_bytes <= HELD_BYTES:
+                    self.buffered_bytes -= len(piece)
+                    if not self._over and self.buffered_bytes <= MAX_BUFFERED_BYTES:
                         self._connection.read(on=True)
                     yield piece
                 elif self._error is not None:
@@ -229,24 +229,24 @@ class Exchange:
                 elif self._over:
                     return
                 else:
-                    self._moved.clear()
+                    self._activity.clear()
                     try:
                         async with asyncio.timeout(silence_s):
-                            await self._moved.wait()
+                            await self._activity.wait()
                     except TimeoutError:
                         raise OriginError(Failure.TIMEOUT, "the origin stopped in mid-answer") from None
         finally:
             self.close()
 
     def close(self) -> None:
-        """Give the connection back. Before the end of the answer, that closes it."""
+        """Release the connection; close it if the response is not complete."""
         if not self._over:
-            self._end(reusable=False, surplus=False)
+            self._end(reusable=False, unexpected_data=False)
 
-    # What the connection brings.
+    # Called by the connection.
 
     def receive(self, data: bytes) -> None:
-        """Receive more of the answer."""
+        """Process data of the response."""
         self.was_answered = True
         try:
             for event in self._reader.feed(data):
@@ -255,13 +255,13 @@ class Exchange:
             self.fail(OriginError(Failure.MALFORMED, f"the origin's answer could not be read: {error}"))
             return
         if not self._over:
-            if not (self._in_head and self._reader.in_head):  # a head that drips gains no time
+            if not (self._in_head and self._reader.in_head):  # the time limit of a head is not extended
                 self._in_head = self._reader.in_head
                 self._wait_on(self._limits.head_s if self._in_head else self._limits.read_s)
-            if self.held_bytes > HELD_BYTES:
+            if self.buffered_bytes > MAX_BUFFERED_BYTES:
                 self._connection.read(on=False)
 
-    def _take(self, event: reader.AnswerEvent) -> None:
+    def _take(self, event: reader.ResponseEvent) -> None:
         match event:
             case reader.Interim(head):
                 if is_forwarded(head.status):
@@ -271,13 +271,13 @@ class Exchange:
                     self._final.set_result(event)
             case bytes():
                 self._pieces.append(event)
-                self.held_bytes += len(event)
-                self._moved.set()
-            case reader.End(reusable, surplus, displaced):
-                self._end(reusable=reusable, surplus=surplus, displaced=displaced)
+                self.buffered_bytes += len(event)
+                self._activity.set()
+            case reader.End(reusable, unexpected_data, displaced):
+                self._end(reusable=reusable, unexpected_data=unexpected_data, displaced=displaced)
 
     def receive_eof(self) -> None:
-        """The origin has closed the connection, which may be the end of the content."""
+        """Handle the end of the connection, which may be the end of the content."""
         if self._over:
             return
         try:
@@ -287,24 +287,24 @@ class Exchange:
             self.fail(OriginError(Failure.RESET, str(error)))
 
     def fail(self, error: OriginError) -> None:
-        """Fail: there is no answer, or no more of it."""
+        """End the exchange with an error."""
         if self._over:
             return
         self._error = error
         if not self._final.done():
             self._final.set_exception(error)
-        self._end(reusable=False, surplus=False)
+        self._end(reusable=False, unexpected_data=False)
 
-    def _end(self, *, reusable: bool, surplus: bool, displaced: bool = False) -> None:
+    def _end(self, *, reusable: bool, unexpected_data: bool, displaced: bool = False) -> None:
         self._over = True
-        self._moved.set()
+        self._activity.set()
         if self._upload is not None:
-            # An answer that comes before the request is complete is the last on its connection (RFC 9112 9.3).
+            # After a response that precedes the end of the request, the connection cannot be reused (RFC 9112 9.3).
             reusable = reusable and self._is_sent
             self._upload.drop()
         if self._sending is not None:
             self._sending.cancel()
-        self._connection.finish(reusable=reusable, surplus=surplus, displaced=displaced)
+        self._connection.finish(reusable=reusable, unexpected_data=unexpected_data, displaced=displaced)
         if self._connection.is_open:
             self._released()
 

@@ -1,4 +1,4 @@
-"""The result of a contact with an origin: a head and a stream of content, or the reason why there is none."""
+"""The result of a contact with an origin: a head and a stream of content, or the kind of failure."""
 
 from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from bestbefore.addon.rfc9111.message import Head, Request
 
 
 class Failure(StrEnum):
-    """The reason why there is no answer from an origin, or only a part of one."""
+    """The kind of failure if an origin sent no response, or only a part of one."""
 
     UNREACHABLE = "origin-unreachable"
     TIMEOUT = "origin-timeout"
@@ -24,12 +24,12 @@ class Failure(StrEnum):
 
     @property
     def status(self) -> int:
-        """The status of the answer that tells a client of it."""
+        """The status of the error response to the client."""
         return {Failure.TIMEOUT: 504, Failure.UPLOAD: 408}.get(self, 502)
 
 
 class OriginError(ConnectionError):
-    """The origin could not be asked, or stopped in mid-answer."""
+    """The origin could not be reached, or its response is incomplete or malformed."""
 
     def __init__(self, failure: Failure, detail: str) -> None:
         super().__init__(detail)
@@ -38,7 +38,7 @@ class OriginError(ConnectionError):
 
 @dataclass(slots=True)
 class Fetched:
-    """The head of an origin's response, and its content still to be read."""
+    """The head of an origin's response, and a stream of its content."""
 
     head: Head
     request_time_s: float
@@ -46,19 +46,19 @@ class Fetched:
     response_time_s: float
     """Policy time when the head was complete."""
     chunks: AsyncGenerator[bytes]
-    """The content as it was transferred (no content coding is undone). Raises OriginError if it is cut short."""
+    """The content in its content coding. Raises OriginError if it is truncated."""
     length: int | None
-    """The length of the content, bytes, where it is known before it is read."""
+    """The announced length of the content, bytes; None if unknown."""
     close: Callable[[], object] = lambda: None
-    """Closes the connection, if the content is not read to its end; has no effect after that."""
+    """Closes the connection if the content was not read to its end."""
     local: bool = False
-    """Whether it came from an address that only this machine means."""
+    """Whether it came from a loopback or link-local address."""
     range: str = ""
-    """The range of the address that it came from (`reach.range_of`)."""
+    """The range of the address from which it came (`reach.range_of`)."""
 
 
 class Source(Protocol):
-    """The interface of what contacts go to: the network, or in a replay the recorded updates."""
+    """The interface of a source of responses: the network or, in a replay, the recorded updates."""
 
     async def fetch(
         self,

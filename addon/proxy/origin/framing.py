@@ -1,7 +1,7 @@
-"""The framing of messages on a connection to an origin (RFC 9112): written by us alone, and read strictly.
+"""The framing of messages on a connection to an origin (RFC 9112): of requests, and strictly of responses.
 
-What a peer says of the length of its message decides where the next one begins, and connections are shared by all
-clients. So an answer whose frame can be read in two ways is refused, and one that breaks a rule ends its connection.
+The framing of a message decides where the next one begins, and clients share connections. So a response with ambiguous
+framing is refused, and the connection of one that breaks a rule is closed.
 """
 
 import re
@@ -12,13 +12,13 @@ from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 HEAD_LIMIT_BYTES = 64 * 1024
-"""Of the head of a message."""
-LINES_AT_MOST = 128
-"""Fields of the head of a response."""
+"""The largest head of a message."""
+MAX_FIELDS = 128
+"""The most field lines in the head of a response."""
 
 _TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
 _STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: (.*))?")
-"""A status that is not defined is passed on; none is below 100 (RFC 9110 15)."""
+"""An undefined status is forwarded; none is below 100 (RFC 9110 15)."""
 FIELD_LINE = re.compile(rb"(" + _TOKEN + rb")[ \t]*:[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
 _FOLDED = re.compile(rb"[ \t]+([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
 _CONTROL = re.compile(rb"[\x00-\x1f\x7f]")
@@ -28,34 +28,33 @@ _NOT_IN_A_VALUE = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _LENGTH_DIGITS = 18
 
 FRAMING = frozenset(("content-length", "transfer-encoding"))
-MADE_HERE = FRAMING | {"host", "connection", "expect", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"}
-"""Fields of a request that are made for its connection, and never taken from the client."""
+HOP_FIELDS = FRAMING | {"host", "connection", "expect", "keep-alive", "proxy-connection", "te", "trailer", "upgrade"}
+"""Fields of a request that the proxy generates for its connection, and never copies from the client."""
 _BODILESS = frozenset((204, 304))
 _ANNOUNCES_EMPTY_CONTENT = frozenset(("POST", "PUT", "PATCH"))
-"""Methods whose requests are expected to have content: that there is none is said (RFC 9110 8.6)."""
+"""Methods whose requests have Content-Length: 0 if they have no content (RFC 9110 8.6)."""
 
 
 class MalformedError(ValueError):
-    """A message breaks the rules of its framing."""
+    """A message violates the rules of framing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentFrame:
-    """The way in which the end of the content of an answer is found."""
+    """How the end of the content of a response is determined."""
 
     length: int | None
-    """Bytes; None: `chunked` says, or else the end of the connection."""
+    """Bytes; None: by `chunked`, else by the end of the connection."""
     chunked: bool
     sound: bool
-    """Whether another request may be sent on the connection after this answer."""
+    """Whether the connection may be reused after this response."""
 
 
 def request_head(request: Request, *, absolute: bool, length: int | None, close: bool) -> bytes:
-    """Return the head of a request as it is sent. Its framing is ours: none is taken from the request's own fields.
+    """Return the head of a request as it is sent, with framing that is not copied from the request's fields.
 
-    `absolute`: the target in absolute form, for a parent proxy. `length`: bytes of content that follow; None: it
-    follows in chunks. `close`: ask the origin to close the connection after its answer. Raises MalformedError for what
-    the next server could read in another way.
+    `absolute`: the target is in absolute form, for a parent proxy. `length`: bytes of content; None: chunked. `close`:
+    ask the origin to close the connection after its response. Raises MalformedError for an ambiguous head.
     """
     method = request.method.encode("latin-1", "replace")
     target = (absolute_form(request.target) if absolute else request.target.path).encode("latin-1", "replace")
@@ -64,7 +63,7 @@ def request_head(request: Request, *, absolute: bool, length: int | None, close:
         raise MalformedError("an invalid method or target")
     lines = [b"%s %s HTTP/1.1" % (method, target), b"Host: " + authority]
     for name, value in request.fields.raw:
-        if name.lower() in MADE_HERE:
+        if name.lower() in HOP_FIELDS:
             continue
         raw_name, raw_value = name.encode("latin-1", "replace"), value.encode("latin-1", "replace")
         if not _METHOD.fullmatch(raw_name) or _NOT_IN_A_VALUE.search(raw_value):
@@ -80,23 +79,23 @@ def request_head(request: Request, *, absolute: bool, length: int | None, close:
 
 
 def absolute_form(target: Target) -> str:
-    """The target for a parent proxy; the server as a whole (OPTIONS *) has no path there (RFC 9112 3.2.4)."""
+    """Return the target in absolute form, for a parent proxy; without a path for `OPTIONS *` (RFC 9112 3.2.4)."""
     return f"{target.scheme}://{target.authority}" if target.path == "*" else target.url
 
 
 def response_head(raw: bytes) -> tuple[Head, int, bool]:
-    """The head of a response, up to its empty line: head, minor version, and whether it broke no rule.
+    """Parse the head of a response: return the head, its minor version, and whether it is without violations.
 
-    Lines may end with LF alone (RFC 9112 2.2), a field may be folded (5.2) if it does not frame, and white space before
-    a colon goes (5.1). Control characters in a reason are removed; elsewhere they are refused, as is all that is not a
-    status line or a field. Raises MalformedError.
+    Lines may end with a bare LF (RFC 9112 2.2), a field may be folded (5.2) if it is not a framing field, and white
+    space before a colon is removed (5.1). Control characters in a reason are removed; elsewhere they are refused, as is
+    any line that is not a status line or a field. Raises MalformedError.
     """
     first, *rest = [line.removesuffix(b"\r") for line in raw.rstrip(b"\r\n").split(b"\n")]
     status_line = _STATUS_LINE.fullmatch(first)
     if status_line is None:
         raise MalformedError("the first line is not a status line")
-    if len(rest) > LINES_AT_MOST:
-        raise MalformedError(f"the head has more than {LINES_AT_MOST} lines")
+    if len(rest) > MAX_FIELDS:
+        raise MalformedError(f"the head has more than {MAX_FIELDS} lines")
     fields: list[tuple[str, str]] = []
     sound = True
     for line in rest:
@@ -116,7 +115,7 @@ def response_head(raw: bytes) -> tuple[Head, int, bool]:
 
 
 def framed_head(head: Head) -> Head:
-    """Return the head with at most one length: the one that was read, however many lines gave it, and none in a 204."""
+    """Return the head with at most one Content-Length line, and none in a 204."""
     lengths = head.fields.values("content-length")
     if not lengths or (len(lengths) == 1 and lengths[0].isdigit() and head.status != 204):
         return head
@@ -131,8 +130,8 @@ def content_frame(method: str, head: Head, minor: int) -> ContentFrame:
 
     Raises MalformedError.
 
-    Two lengths, a length beside a coding, another coding beside chunked and any in HTTP/1.0 are refused: what one
-    reads as content, another reads as the next answer.
+    Two lengths, a length with a transfer coding, a coding other than chunked, and any coding in HTTP/1.0 are refused:
+    another parser could take content for the next response.
     """
     fields = head.fields
     codings, lengths = fields.values("transfer-encoding"), fields.values("content-length")
@@ -150,13 +149,13 @@ def content_frame(method: str, head: Head, minor: int) -> ContentFrame:
     if method == "HEAD" or head.status in _BODILESS:
         forbidden = head.status == 204 and (codings or length)
         return ContentFrame(0, chunked=False, sound=sound and not forbidden)
-    if codings:  # what does not end in chunks ends with the connection (RFC 9112 6.3)
+    if codings:  # a coding other than chunked is ended by the connection (RFC 9112 6.3)
         return ContentFrame(None, chunked=chunked, sound=sound and chunked)
     return ContentFrame(length, chunked=False, sound=sound and length is not None)
 
 
 def _length(lines: tuple[str, ...]) -> int:
-    """The one value that all lines and members have."""
+    """Return the value, which must be the same in all lines and members."""
     members = {member for line in lines for member in list_members(line) or [""]}
     value = members.pop()
     if members or not (value.isascii() and value.isdigit()) or len(value) > _LENGTH_DIGITS:

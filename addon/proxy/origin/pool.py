@@ -1,4 +1,4 @@
-"""Connections to origins between exchanges: which may be used again, when, and how many there are."""
+"""The pool of connections to origins: which may be reused, when, and how many may be open."""
 
 import asyncio
 from collections import deque
@@ -11,17 +11,17 @@ from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 
 QUIET_S = 0.2
-"""A connection is used again only after it has been quiet for so long.
+"""A connection is reused only after it has been quiet for this time.
 
-What an origin sends after a complete answer would be taken for the next one. It comes late, by the time that the
-origin's own backends take; what comes within this time meets no exchange, and ends the connection. The price is that
-more connections are open: a fifth of a second's worth of exchanges with an origin.
+Data that an origin sends after a complete response would be taken for the next response. It may come late, if the
+origin waits for its own backends. If it comes within this time, there is no exchange, and the connection is closed. The
+cost is more open connections: as many as there are exchanges with an origin in a fifth of a second.
 """
 IDLE_S = 15.0
-"""How long a connection waits to be used again: shorter than most origins close theirs."""
-IDLE_AT_MOST = 128
-"""Of one origin. Requests that cannot be repeated bring connections and take none."""
-OPEN_AT_MOST = 1024
+"""How long an idle connection is kept: shorter than the idle time-out of most origins."""
+MAX_IDLE = 128
+"""The most idle connections to one origin. Requests that cannot be repeated add connections but take none."""
+MAX_OPEN = 1024
 
 
 class PoolKey(NamedTuple):
@@ -34,43 +34,43 @@ class PoolKey(NamedTuple):
 
 
 class Pool:
-    """Idle connections, the longest idle first, and the number of all."""
+    """The idle connections, the longest idle first, and the number of all connections."""
 
     def __init__(
         self,
-        open_at_most: int = OPEN_AT_MOST,
-        on_surplus: Callable[[Sequence[str]], object] = lambda _urls: None,
+        max_open: int = MAX_OPEN,
+        on_unexpected_data: Callable[[Sequence[str]], object] = lambda _urls: None,
         unsound: UnsoundOrigins | None = None,
     ) -> None:
-        """Make an empty pool.
+        """Create an empty pool.
 
-        `on_surplus` is called with the requests of a connection on which more came than was asked for, except the
-        first: the answers to these may belong to another request. `unsound`: None: none are known yet.
+        `on_unexpected_data` is called with the requests of a connection that carried unexpected data, except the first:
+        their responses may belong to other requests. `unsound`: None: no origin is known to be unsound.
         """
         self._loop = asyncio.get_running_loop()
         self._idle: dict[PoolKey, deque[OriginConnection]] = {}
         self._open: set[OriginConnection] = set()
         self._opening = 0
-        self._open_at_most = open_at_most
+        self._max_open = max_open
         self._closed = asyncio.Event()
-        self._on_surplus = on_surplus
+        self._on_unexpected_data = on_unexpected_data
         self._unsound = unsound or UnsoundOrigins(self._loop.time)
 
     @property
     def open(self) -> int:
-        """Return how many connections there are, idle ones included."""
+        """Return the number of connections, including idle ones."""
         return len(self._open) + self._opening
 
     def is_unsound(self, key: PoolKey) -> bool:
-        """Whether its connections are to be used once only."""
+        """Whether connections with this key must not be reused."""
         return key in self._unsound
 
     def take(self, key: PoolKey) -> OriginConnection | None:
-        """A connection that may carry another exchange; None if there is none."""
+        """Take an idle connection from the pool; None if there is none."""
         idle = self._idle.get(key)
         while idle:
             connection = idle[0]
-            if self._loop.time() < connection.quiet_since_s + QUIET_S:
+            if self._loop.time() < connection.idle_since_s + QUIET_S:
                 return None
             idle.popleft()
             if connection.is_open and connection.is_silent():
@@ -79,15 +79,15 @@ class Pool:
         return None
 
     def put(self, key: PoolKey, connection: OriginConnection) -> None:
-        """Keep a connection whose exchange is over, if it may carry another."""
-        if not connection.is_open or self.is_unsound(key) or len(self._idle.get(key, ())) >= IDLE_AT_MOST:
+        """Put a connection whose exchange has ended into the pool, or close it if it may not be reused."""
+        if not connection.is_open or self.is_unsound(key) or len(self._idle.get(key, ())) >= MAX_IDLE:
             connection.abort()
             return
         self._idle.setdefault(key, deque()).append(connection)
-        self._loop.call_later(IDLE_S, self._expire, key, connection, connection.quiet_since_s)
+        self._loop.call_later(IDLE_S, self._expire, key, connection, connection.idle_since_s)
 
     def _expire(self, key: PoolKey, connection: OriginConnection, since_s: float) -> None:
-        if connection.quiet_since_s == since_s and connection in self._idle.get(key, ()):
+        if connection.idle_since_s == since_s and connection in self._idle.get(key, ()):
             self._forget(key, connection)
             connection.abort()
 
@@ -98,11 +98,11 @@ class Pool:
         if not idle:
             self._idle.pop(key, None)
 
-    async def make_room(self, within_s: float) -> None:
-        """Reserve a place for one more connection, which `opened` or `not_opened` takes. Raises OriginError."""
+    async def reserve_place(self, within_s: float) -> None:
+        """Reserve a place for a new connection, which `add` or `release_place` ends. Raises OriginError."""
         try:
             async with asyncio.timeout(within_s):
-                while self.open >= self._open_at_most and not self._close_longest_idle():
+                while self.open >= self._max_open and not self._close_longest_idle():
                     self._closed.clear()
                     await self._closed.wait()
         except TimeoutError:
@@ -111,7 +111,7 @@ class Pool:
 
     def _close_longest_idle(self) -> bool:
         longest = min(
-            ((idle[0].quiet_since_s, key) for key, idle in self._idle.items() if idle), default=None, key=lambda p: p[0]
+            ((idle[0].idle_since_s, key) for key, idle in self._idle.items() if idle), default=None, key=lambda p: p[0]
         )
         if longest is None:
             return False
@@ -121,13 +121,13 @@ class Pool:
         connection.abort()
         return True
 
-    def not_opened(self) -> None:
-        """The reserved place is not needed."""
+    def release_place(self) -> None:
+        """Release a reserved place: the connection was not opened."""
         self._opening -= 1
         self._closed.set()
 
-    def opened(self, key: PoolKey, connection: OriginConnection) -> None:
-        """The connection takes the reserved place, until it is closed."""
+    def add(self, key: PoolKey, connection: OriginConnection) -> None:
+        """Add a new connection, which takes the reserved place until it is closed."""
         self._opening -= 1
         self._open.add(connection)
         connection.closed.add_done_callback(lambda _: self._connection_closed(key, connection))
@@ -136,11 +136,11 @@ class Pool:
         self._open.discard(connection)
         self._forget(key, connection)
         self._closed.set()
-        if connection.had_surplus:
+        if connection.had_unexpected_data:
             self._unsound.add(key)
             for other in list(self._idle.pop(key, ())):
                 other.abort()
-            self._on_surplus(connection.urls[1:] if connection.was_displaced else ())
+            self._on_unexpected_data(connection.urls[1:] if connection.was_displaced else ())
 
     async def close(self) -> None:
         """Close all connections."""

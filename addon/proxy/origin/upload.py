@@ -1,4 +1,4 @@
-"""The upload: the content of a request, from a client to the origin."""
+"""Uploads: the content of a request, on its way from a client to the origin."""
 
 import asyncio
 from collections import deque
@@ -8,28 +8,28 @@ READ_S = 60.0
 
 
 class UploadError(ConnectionError):
-    """The client did not send its content as announced."""
+    """The client did not send the content as announced."""
 
 
 class Upload:
-    """Content that a client sends, handed on as it comes. It is read once.
+    """The content of a request, which is read once, while it arrives.
 
-    `wanted` is called whenever less waits than before, so that the client can be read from again.
+    `on_consumed` is called whenever content was read, so that reading from the client can resume.
     """
 
-    def __init__(self, length: int | None, wanted: Callable[[], object] = lambda: None) -> None:
-        """`length`: the announced one, bytes; None: it comes in chunks."""
+    def __init__(self, length: int | None, on_consumed: Callable[[], object] = lambda: None) -> None:
+        """`length`: the announced length, bytes; None: the content is chunked."""
         self.length = length
         self.waiting_bytes = 0
-        """How much has come that was not taken yet."""
-        self._wanted = wanted
+        """How much content was received but not read yet."""
+        self._on_consumed = on_consumed
         self._size = 0
         self._pieces: deque[bytes] = deque()
         self.ended = False
-        """Whether all of it has come."""
+        """Whether the content is complete."""
         self._error: UploadError | None = None
         self._dropped = False
-        self._moved = asyncio.Event()
+        self._activity = asyncio.Event()
 
     def feed(self, data: bytes) -> None:
         """Add content."""
@@ -39,50 +39,50 @@ class Upload:
         elif not self._dropped and data:
             self._pieces.append(data)
             self.waiting_bytes += len(data)
-            self._moved.set()
+            self._activity.set()
 
     def end(self) -> None:
-        """Note that the content is complete."""
+        """Mark the content as complete."""
         if self.length is not None and self._size < self.length:
             self.fail("less content than announced")
         self.ended = True
-        self._moved.set()
+        self._activity.set()
 
     def fail(self, why: str) -> None:
-        """Note that the content will not be complete."""
+        """Mark the content as failed."""
         self._error = self._error or UploadError(why)
-        self._moved.set()
+        self._activity.set()
 
     def drop(self) -> None:
-        """Discard what comes, which is of no use any more."""
+        """Discard the content, received and future."""
         self._dropped = True
         self._pieces.clear()
         self.waiting_bytes = 0
-        self._wanted()
+        self._on_consumed()
 
     async def chunks(self, silence_s: float = READ_S) -> AsyncGenerator[bytes]:
-        """The pieces as they come. Raises UploadError where it breaks off, or nothing comes for `silence_s`."""
+        """Yield the pieces as they arrive. Raises UploadError if the client fails, or nothing comes for `silence_s`."""
         while True:
             if self._error is not None:
                 raise self._error
             if self._pieces:
                 piece = self._pieces.popleft()
                 self.waiting_bytes -= len(piece)
-                self._wanted()
+                self._on_consumed()
                 yield piece
             elif self.ended:
                 return
             else:
-                self._moved.clear()
+                self._activity.clear()
                 try:
                     async with asyncio.timeout(silence_s):
-                        await self._moved.wait()
+                        await self._activity.wait()
                 except TimeoutError:
                     raise UploadError("the client stopped sending its content") from None
 
-    async def broken_off(self) -> None:
-        """Wait until the client leaves, which it may after all of it has come. Raises UploadError then."""
+    async def wait_for_failure(self) -> None:
+        """Wait until the client disconnects, possibly after the end of the content; then raise UploadError."""
         while self._error is None:
-            self._moved.clear()
-            await self._moved.wait()
+            self._activity.clear()
+            await self._activity.wait()
         raise self._error

@@ -1,1 +1,1 @@
-"""The proxy's own pages, and its certificates for users."""
+"""The proxy's own pages, and the certificates that its users need."""

@@ -1,7 +1,7 @@
-"""The bundle of certificate authorities for clients of the proxy: the system's roots, and ours.
+"""The CA bundle for clients of the proxy: the system's root certificates and the proxy's own.
 
-A tool that takes one file of roots in place of the system's (curl --cacert, SSL_CERT_FILE) needs both: ours for the
-hosts that are intercepted, the others for those that are tunnelled.
+A tool that replaces the system's roots by one file (curl --cacert, SSL_CERT_FILE) needs both: the proxy's for
+intercepted hosts, the system's for tunnelled ones.
 """
 
 import re
@@ -18,14 +18,14 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----\s[\sA-Za-z0-9+/=]+-----
 
 
 def certificates(pem: bytes) -> list[bytes]:
-    """The certificates of a PEM file in their order, each once; comments and private keys are left out."""
+    """Return the certificates in a PEM file, in order and without duplicates, comments and private keys."""
     return list(dict.fromkeys(block.replace(b"\r\n", b"\n") for block in _CERTIFICATE.findall(pem)))
 
 
 def write_ca_bundle(state: Path, ca_pem: bytes) -> Path:
-    """Write STATE/ca-bundle.pem, the system's roots and our certificate, and return its path.
+    """Write STATE/ca-bundle.pem, the system's roots and the proxy's certificate; return its path.
 
-    The file is replaced at once, so that a client never reads half of it. Raises OSError if it cannot be written.
+    The file is replaced atomically, so that clients never read a part of it. Raises OSError.
     """
     path = state / BUNDLE_NAME
     ours = certificates(ca_pem)
@@ -44,9 +44,10 @@ def write_ca_bundle(state: Path, ca_pem: bytes) -> Path:
 
 
 def _system_roots(bundle: Path) -> list[bytes]:
-    """The roots of the first place that has any: the file that OpenSSL reads, its folder, the package certifi.
+    """Return the roots from the first source that has any: OpenSSL's file, its folder, the package certifi.
 
-    SSL_CERT_FILE, which OpenSSL obeys, may name our own bundle, as the certificate page advises; then it is no source.
+    SSL_CERT_FILE, which OpenSSL obeys, may name the proxy's own bundle, as its certificate page advises; that is
+    skipped.
     """
     places = ssl.get_default_verify_paths()
     file = [] if places.cafile is None or Path(places.cafile).resolve() == bundle.resolve() else [Path(places.cafile)]

@@ -1,4 +1,4 @@
-"""The greeting of the proxy when it listens."""
+"""The text that the proxy prints when it listens."""
 
 import shlex
 from importlib.metadata import version
@@ -11,9 +11,9 @@ from bestbefore.addon.traffic.files import FOLDER
 def greeting(
     *, proxy_url: str, state: Path, ca_file: Path, bundle: Path, admin_url: str | None, store: str, traffic: str | None
 ) -> str:
-    """Return the greeting: addresses, state folder, the certificate to trust, and a command to try.
+    """Return the text: addresses, state folder, the certificate to trust, and a command to try.
 
-    `traffic`: for how long requests are logged; None: they are not.
+    `traffic`: how long the traffic log is kept; None: there is none.
     """
     admin = f"{admin_url}/metrics" if admin_url else "off"
     logged = "" if traffic is None else f"  traffic log  {state / FOLDER}: requests are kept for {traffic}\n"

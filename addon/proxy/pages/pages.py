@@ -1,8 +1,8 @@
-"""The host bestbefore.test, which the proxy itself answers: the certificate, how to trust it, and a clock to try it on.
+"""The pages of bestbefore.test, a host that the proxy itself answers: its certificate, and a clock page for trials.
 
-A pure function of the request and the time. The pages walk through the engine like those of any origin, so their
-fields say what a cache may do with them: the certificate and its page must not outlive the process that made them,
-and the clock has no lifetime at all, so that the policy decides.
+The response is a pure function of the request and the time. The engine handles the pages like those of any origin: the
+certificate and its page have `no-store`, as they must not outlive the process that made them, and the clock page has no
+explicit lifetime, so that the policy decides.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ CLOCK_PERIOD_S = 20
 
 _HTML = "text/html; charset=utf-8"
 _TEXT = "text/plain; charset=utf-8"
-_CERTIFICATE = "application/x-x509-ca-cert"  # browsers offer to import what bears it
+_CERTIFICATE = "application/x-x509-ca-cert"  # browsers offer to import content of this type
 _NO_STORE = ("Cache-Control", "no-store")
 
 
@@ -39,10 +39,10 @@ class PageContents:
 
     @classmethod
     def of(cls, proxy_url: str, ca_file: Path, bundle_file: Path) -> Self:
-        """Make the contents from the proxy's URL for clients, and the files of its certificate and of the bundle.
+        """Create the contents from the proxy's URL and the files of its certificate and CA bundle.
 
-        Reads the files; raises OSError if it cannot, and ValueError if there is no certificate. A private key
-        that lies beside the certificate in its file is never shown.
+        Raises OSError if a file cannot be read, and ValueError if there is no certificate. A private key in the file of
+        the certificate is left out.
         """
         ours = certificates(ca_file.read_bytes())
         if not ours:
@@ -63,11 +63,10 @@ class PageContents:
 
 
 def respond(site: PageContents, request: Request, now_s: float) -> tuple[Head, bytes]:
-    """Return the response to a request for this host: its head, which bears Content-Length, and its content.
+    """Return the response to a request for this host: its head, which has Content-Length, and its content.
 
-    It bears no Date. A Date counts whole seconds, and the age that a cache infers from the lost fraction would eat
-    most of the second or two for which the clock is fresh. The recipient of a response without it records the moment
-    itself (RFC 9110 6.6.1), and here that is the same process.
+    It has no Date. A Date counts whole seconds, so the age inferred from it could be most of the second or two for
+    which the clock page is fresh. A recipient of a response without Date records the time itself (RFC 9110 6.6.1).
     """
     pages = {
         "/": (_HTML, site.index_html),
@@ -91,8 +90,8 @@ def respond(site: PageContents, request: Request, now_s: float) -> tuple[Head, b
 def _clock(conditions: Fields, now_s: float) -> tuple[Head, bytes]:
     """Return the page whose content is the time of its last change.
 
-    It has no entity tag: Last-Modified tells a cache exactly when the page changed, as that of most static files
-    and feeds does, and what is learnt from it is to be seen here.
+    It has no entity tag: the page shows how the proxy learns from Last-Modified, which most static files and feeds
+    have.
     """
     modified_s = now_s // CLOCK_PERIOD_S * CLOCK_PERIOD_S
     last_modified = ("Last-Modified", format_http_date(modified_s))
@@ -113,7 +112,7 @@ def _page(status: int, reason: str, media_type: str, content: bytes, *lines: tup
 
 
 def _is_unchanged(conditions: Fields, modified_s: float, now_s: float) -> bool:
-    """Whether the answer to these conditions is 304 (RFC 9110 13.2.2, for a page without entity tag)."""
+    """Whether these conditions require a 304 (RFC 9110 13.2.2, for a page without entity tag)."""
     tags = conditions.get("if-none-match")
     if tags is not None:
         return tags.strip() == "*"

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 
-from bestbefore.addon.engine.learning import Learnt, Record, hour_of
+from bestbefore.addon.engine.learning import Record, RecordChange, hour_of
 from bestbefore.addon.store.backend.interface import GroupCounts
 
 
-def gain_of(learnt: Learnt) -> GroupCounts:
+def gain_of(learnt: RecordChange) -> GroupCounts:
     """Return how the counts change by what was learnt."""
     updates: dict[int, int] = {}
     for points, sign in ((learnt.new_updates_s, 1), (learnt.dropped_updates_s, -1)):

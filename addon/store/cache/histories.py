@@ -7,7 +7,7 @@ from itertools import islice
 
 from cachetools import LRUCache
 
-from bestbefore.addon.engine.learning import Learnt, Record, observe, until
+from bestbefore.addon.engine.learning import Record, RecordChange, observe, until
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.store.backend.interface import Backend, Commit, GroupCounts, Versioned
 from bestbefore.addon.store.backend.keys import host_of
@@ -119,7 +119,7 @@ class Histories:
         if known.record is not None:
             self._remembered[url] = known
 
-    async def learn(self, seen: Observation, now_s: float) -> Learnt:
+    async def learn(self, seen: Observation, now_s: float) -> RecordChange:
         """Apply an observation to what is known; it is written later. Waits for nothing but what is known."""
         writable = cleaned_observation(seen)
         if writable is None:
@@ -236,7 +236,7 @@ def _gain(known: _Known, lessons: Iterable[_Lesson]) -> GroupCounts:
     return total([known.forgotten, *(lesson.gain for lesson in lessons)])
 
 
-def _apply(record: Record | None, seen: Observation, now_s: float) -> tuple[Learnt, GroupCounts]:
+def _apply(record: Record | None, seen: Observation, now_s: float) -> tuple[RecordChange, GroupCounts]:
     """Return what an observation teaches, and what the counts gain by it in all."""
     if record is None:
         learnt = observe(None, seen)

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from bestbefore.addon.engine.listing import EARLIEST_S
-from bestbefore.addon.feeds.document import READ_AT_MOST, Document, digest
+from bestbefore.addon.feeds.document import MAX_PARSED_ITEMS, Document, digest
 from bestbefore.addon.feeds.extract import START_BYTES, Limits, extract, looks_like_feed
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
@@ -131,8 +131,8 @@ class _Archive:
         notes = self._skipped.notes
         if not document.items:
             notes["documents without items"] += 1
-        if len(document.items) == READ_AT_MOST:
-            notes[f"documents of which only the first {READ_AT_MOST:,} items are read"] += 1
+        if len(document.items) == MAX_PARSED_ITEMS:
+            notes[f"documents of which only the first {MAX_PARSED_ITEMS:,} items are read"] += 1
         for item in document.items:
             name, time_s = digest(item.name), item.time_s
             known_s = feed.posted_s.get(name)

@@ -16,7 +16,7 @@ def test_we_come_after_those_nearer_to_the_origin() -> None:
     copy = Copy("http://a/", Head(200, Fields([DATE, *OTHERS])), BodyRef("d", 1), AT_S, AT_S, AT_S, AT_S)
     for head in (
         heads.from_copy(Request("GET", Target.parse("http://a/")), copy, AT_S + 9.9, hit(), SITE),
-        heads.passed_on(copy.head, AT_S, hit(), SITE),
+        heads.forwarded(copy.head, AT_S, hit(), SITE),
     ):
         assert head.fields.get("via") == "1.1 other, 1.1 bestbefore-1"
         assert head.fields.get("cache-status") == "OriginCache; hit; ttl=1100, bestbefore; hit"
@@ -30,18 +30,18 @@ def test_a_copy_bears_its_age_in_whole_seconds() -> None:
 
 def test_an_answer_without_date_gets_one_and_loses_what_was_for_its_connection() -> None:
     received = Head(200, Fields([("Connection", "x"), ("X", "1"), ("Y", "2")]))
-    fields = heads.passed_on(received, AT_S, hit(), SITE).fields
+    fields = heads.forwarded(received, AT_S, hit(), SITE).fields
     assert (fields.get("date"), fields.get("x"), fields.get("y")) == (DATE[1], None, "2")
 
 
 def test_an_error_of_ours_is_stored_by_nobody() -> None:
-    head = heads.of_our_own(502, AT_S, hit(), 5, ("Allow", "GET"))
+    head = heads.generated(502, AT_S, hit(), 5, ("Allow", "GET"))
     assert (head.status, head.reason) == (502, "Bad Gateway")
     assert head.fields.get("cache-control") == "no-store"
     assert (head.fields.get("content-length"), head.fields.get("allow")) == ("5", "GET")
 
 
 def test_an_error_of_ours_is_plain_text_whatever_it_says() -> None:
-    head = heads.of_our_own(400, AT_S, hit(), 5)
+    head = heads.generated(400, AT_S, hit(), 5)
     assert head.fields.get("content-type") == "text/plain; charset=utf-8"
     assert head.fields.get("x-content-type-options") == "nosniff"

@@ -10,8 +10,8 @@ from bestbefore.addon.engine.learning import (
     CLOCK_SKEW_S,
     DETAILED_UPDATES,
     VARIANTS_REMEMBERED,
-    Learnt,
     Record,
+    RecordChange,
     hour_of,
     observe,
     until,
@@ -124,7 +124,7 @@ def test_in_the_second_of_the_first_contact_the_update_counts_from_the_contact_o
 def test_an_observation_not_later_than_the_last_is_dropped():
     record, _ = learn(contact(100.0, "a"), contact(200.0, "b"))
     for t_s in (150.0, 200.0):
-        assert observe(record, contact(t_s, "c")) == Learnt(record, applied=False, changed=None)
+        assert observe(record, contact(t_s, "c")) == RecordChange(record, applied=False, changed=None)
 
 
 # What may have been missed

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from bestbefore.addon.engine.learning import DETAILED_UPDATES, Learnt, Record, observe, until
+from bestbefore.addon.engine.learning import DETAILED_UPDATES, Record, RecordChange, observe, until
 from bestbefore.addon.engine.listing import Listing
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.update import Update
@@ -30,7 +30,7 @@ def unchanged(t_s: float) -> Observation:
     return Observation("http://x/feed", t_s, "", None)
 
 
-def learn(*seen: Observation) -> Learnt:
+def learn(*seen: Observation) -> RecordChange:
     learnt = None
     for observation in seen:
         learnt = observe(learnt.record if learnt else None, observation)

@@ -12,12 +12,12 @@ from bestbefore.addon.engine.listing import (
     GONE_REMEMBERED,
     VERSIONS_REMEMBERED,
     Feed,
+    FeedChange,
     Listing,
-    Shown,
     read_first,
     read_next,
 )
-from bestbefore.addon.feeds.document import ITEMS_AT_MOST, Document, Hints, Item
+from bestbefore.addon.feeds.document import MAX_ITEMS, Document, Hints, Item
 
 T = 1_795_161_600.0
 HOUR = 3600.0
@@ -29,7 +29,7 @@ def listing(*items: tuple[str, float | None] | tuple[str, float | None, int], ta
     return Listing.of(Document("rss", listed), tag)
 
 
-def after(*documents: Listing, every_s: float = HOUR, posted_s: Sequence[float] = ()) -> Shown:
+def after(*documents: Listing, every_s: float = HOUR, posted_s: Sequence[float] = ()) -> FeedChange:
     """What the last of these documents shows; the first is seen at T, the others each an hour later."""
     shown = read_first(documents[0], T)
     for number, document in enumerate(documents[1:], 1):
@@ -122,7 +122,7 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(feed.gone) == GONE_REMEMBERED
     assert len(feed.versions) == VERSIONS_REMEMBERED
     large = listing(*((str(number), None) for number in range(50_000)))
-    assert len(large.packed) == 24 * ITEMS_AT_MOST
+    assert len(large.packed) == 24 * MAX_ITEMS
 
 
 def test_after_a_clock_that_was_set_back_undated_items_tell_nothing() -> None:

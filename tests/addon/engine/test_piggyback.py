@@ -4,18 +4,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.piggyback import AT_MOST, Reported, is_requested, read, written
+from bestbefore.addon.engine.piggyback import AT_MOST, ReportedUpdates, is_requested, read, written
 from bestbefore.addon.rfc9111.message import Fields
 
 NOW_S = 1_706_300_000.0
 
 
-def reported(value: str) -> Reported | None:
+def reported(value: str) -> ReportedUpdates | None:
     return read(Fields([("update-history", value)]), NOW_S)
 
 
 def test_the_example_of_the_design_is_read() -> None:
-    assert reported("1706227238, 1706230000;since=1706140800") == Reported((1706227238.0, 1706230000.0), 1706140800.0)
+    expected = ReportedUpdates((1706227238.0, 1706230000.0), 1706140800.0)
+    assert reported("1706227238, 1706230000;since=1706140800") == expected
 
 
 @pytest.mark.parametrize(
@@ -59,7 +60,7 @@ def test_as_many_as_fit_are_complete_from_the_start_and_one_more_is_not() -> Non
         value = written(listed, 3.0)
         assert value is not None
         assert value.endswith(f";since={since_s}")
-        assert reported(value) == Reported(tuple(listed[-AT_MOST:]), float(since_s))
+        assert reported(value) == ReportedUpdates(tuple(listed[-AT_MOST:]), float(since_s))
 
 
 def test_no_update_is_no_field() -> None:

@@ -8,7 +8,7 @@ import pytest
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, ask_again, on_request
 from bestbefore.addon.engine.response import (
-    Again,
+    AskUnconditionally,
     Confirmed,
     Fallback,
     Keep,
@@ -178,7 +178,7 @@ def test_a_304_that_names_none_of_several_copies_leads_to_an_unconditional_quest
 ) -> None:
     copies = [copy_with(ETAG, expiry_s=NOW_S), copy_with(("ETag", '"2"'), expiry_s=NOW_S, at_s=NOW_S - 5)]
     ask = asking(request_for(), copies, rule, site)
-    assert isinstance(on_response(ask, head(304, ("ETag", '"other"')), TIMES, rule, site), Again)
+    assert isinstance(on_response(ask, head(304, ("ETag", '"other"')), TIMES, rule, site), AskUnconditionally)
 
 
 def test_a_304_that_calls_the_only_copy_by_another_name_does_not_renew_it(
@@ -188,7 +188,7 @@ def test_a_304_that_calls_the_only_copy_by_another_name_does_not_renew_it(
     ask = asking(request_for(), [copy], rule, site)
     decision = on_response(ask, head(304, ("ETag", '"other"')), TIMES, rule, site)
     assert isinstance(decision, Confirmed)
-    assert (decision.copy, decision.keep) == (copy, Keep.AS_IT_WAS)
+    assert (decision.copy, decision.keep) == (copy, Keep.UNCHANGED)
 
 
 def test_a_304_may_forbid_to_keep_the_copy(

@@ -1,6 +1,6 @@
 """Names that are told apart, and how many items are looked at."""
 
-from bestbefore.addon.feeds.document import ITEMS_AT_MOST, Document, Item, digest, with_distinct_names
+from bestbefore.addon.feeds.document import MAX_ITEMS, Document, Item, digest, with_distinct_names
 
 
 def test_items_that_share_an_identifier_are_told_apart_by_their_words() -> None:
@@ -13,12 +13,12 @@ def test_an_item_told_twice_is_one() -> None:
 
 
 def test_of_too_many_items_the_latest_are_looked_at_in_their_order() -> None:
-    items = tuple(Item(str(n), float(n), n) for n in range(ITEMS_AT_MOST + 5))
+    items = tuple(Item(str(n), float(n), n) for n in range(MAX_ITEMS + 5))
     assert Document("rss", items).latest == items[5:]
 
 
 def test_items_without_time_come_after_those_that_have_one() -> None:
-    undated = tuple(Item(f"u{n}", None, n) for n in range(ITEMS_AT_MOST))
+    undated = tuple(Item(f"u{n}", None, n) for n in range(MAX_ITEMS))
     dated = Item("dated", -5.0, 0)
     latest = Document("rss", (*undated, dated)).latest
     assert latest == (*undated[:-1], dated)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.feeds import json_feed, xml_feed
-from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MARKS_AT_MOST, START_BYTES, extract, looks_like_feed
+from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MAX_MARKS, START_BYTES, extract, looks_like_feed
 
 RSS = b'<rss version="2.0"><channel><title>t</title><item><guid>1</guid></item></channel></rss>'
 ATOM = b'<feed xmlns="http://www.w3.org/2005/Atom"><title>t</title><entry><id>1</id></entry></feed>'
@@ -125,10 +125,10 @@ def test_no_external_entity_is_read() -> None:
 
 def test_a_document_that_is_too_large_or_too_dense_is_not_read() -> None:
     padded = RSS.replace(b"<title>", b"<title>" + b"x" * DOCUMENT_BYTES)
-    dense = RSS.replace(b"<item>", b"<item>" + b"<a/>" * MARKS_AT_MOST)
+    dense = RSS.replace(b"<item>", b"<item>" + b"<a/>" * MAX_MARKS)
     assert extract(padded) is None
     assert extract(dense) is None
-    assert extract(JSON.replace(b"[{", b"[" + b"[]," * MARKS_AT_MOST + b"{")) is None
+    assert extract(JSON.replace(b"[{", b"[" + b"[]," * MAX_MARKS + b"{")) is None
 
 
 def test_a_document_may_have_eight_mebibytes_and_no_more() -> None:
@@ -147,7 +147,7 @@ def test_fifty_thousand_items_are_read() -> None:
 
 def test_of_endless_items_the_first_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (xml_feed, json_feed):
-        monkeypatch.setattr(module, "READ_AT_MOST", 3)
+        monkeypatch.setattr(module, "MAX_PARSED_ITEMS", 3)
     for body in (
         b"<rss><channel>" + b"".join(b"<item><guid>%d</guid></item>" % n for n in range(9)) + b"</channel></rss>",
         JSON.replace(b'{"id": "1"}', b",".join(b'{"id": %d}' % n for n in range(9))),

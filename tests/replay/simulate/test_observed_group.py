@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.learning import Learnt, Record
+from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.policies.models.group import Group
 from bestbefore.replay.simulate.observed_group import ObservedGroup
 
@@ -9,9 +9,9 @@ HOUR = 3600.0
 DAY = 86400.0
 
 
-def learnt(updates: list[float], since_s: float | None = None) -> Learnt:
+def learnt(updates: list[float], since_s: float | None = None) -> RecordChange:
     record = Record(url="a", since_s=0.0, last_contact_s=0.0)
-    return Learnt(record, applied=True, changed=None, new_updates_s=tuple(updates), new_since_s=since_s)
+    return RecordChange(record, applied=True, changed=None, new_updates_s=tuple(updates), new_since_s=since_s)
 
 
 @given(

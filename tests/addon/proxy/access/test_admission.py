@@ -22,8 +22,8 @@ async def answer() -> Answer:
 
 async def test_a_request_is_under_way_until_its_answer_is_sent() -> None:
     admission = make()
-    assert admission.begins()
-    given = await admission.until_sent(answer())
+    assert admission.begin_request()
+    given = await admission.end_when_sent(answer())
     assert admission.exchanges == 1
     given.finish(0, complete=False)
     assert admission.exchanges == 0
@@ -31,8 +31,8 @@ async def test_a_request_is_under_way_until_its_answer_is_sent() -> None:
 
 async def test_or_until_there_will_be_none() -> None:
     admission = make()
-    assert admission.begins()
-    asked = asyncio.ensure_future(admission.until_sent(asyncio.sleep(10, Answer(Head(200, Fields())))))
+    assert admission.begin_request()
+    asked = asyncio.ensure_future(admission.end_when_sent(asyncio.sleep(10, Answer(Head(200, Fields())))))
     await asyncio.sleep(0)
     asked.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -42,16 +42,16 @@ async def test_or_until_there_will_be_none() -> None:
 
 def test_requests_are_bounded_by_what_may_be_in_flight() -> None:
     admission = make()
-    assert [admission.begins() for _ in range(11)] == [True] * 10 + [False]
+    assert [admission.begin_request() for _ in range(11)] == [True] * 10 + [False]
 
 
 def test_connections_that_mitmproxy_opens_are_bounded() -> None:
     admission = make()
-    opened = [admission.opens() for _ in range(admission.descriptors.tunnels + 1)]
+    opened = [admission.reserve_connection() for _ in range(admission.descriptors.tunnels + 1)]
     assert opened[-2:] == [True, False]
-    admission.closed()
-    admission.closed()
-    assert admission.opens()
+    admission.release_connection()
+    admission.release_connection()
+    assert admission.reserve_connection()
 
 
 @pytest.mark.parametrize(("more", "refused"), [(0, False), (1, True)])

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bestbefore.addon.proxy.access.descriptors import RESERVED, SMALLEST, WANTED, Descriptors
+from bestbefore.addon.proxy.access.descriptors import MIN_PART, RESERVED, TARGET_LIMIT, Descriptors
 
 
 @pytest.mark.parametrize("limit", [256, 1024, 65_536])
@@ -16,7 +16,7 @@ def test_the_parts_leave_a_reserve(limit: int) -> None:
 
 
 def test_nobody_is_left_without_any() -> None:
-    assert Descriptors.of(10).clients == SMALLEST
+    assert Descriptors.of(10).clients == MIN_PART
 
 
 @pytest.mark.parametrize(("shell", "expected"), [
@@ -27,4 +27,4 @@ def test_the_limit_is_raised_as_far_as_allowed(shell: str, expected: int) -> Non
     code = "from bestbefore.addon.proxy.access.descriptors import raised_limit as r; print(r(), r())"
     command = ["sh", "-c", f'{shell}; exec "$0" -c "{code}"', sys.executable]
     ran = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == [str(min(expected, WANTED))] * 2
+    assert ran.stdout.split() == [str(min(expected, TARGET_LIMIT))] * 2

@@ -18,14 +18,14 @@ class Time:
 def test_refusals_are_told_at_once_and_then_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     now, counted = Time(), list[str]()
     shortage = Shortage(256, now, counted.append)
-    assert not shortage.holds
+    assert not shortage.is_recent
     for _ in range(1000):
         shortage.refused(CONNECTIONS)
     shortage.refused(EXCHANGES)
     assert len(counted) == 1001
     assert len(caplog.records) == 1
     now.now_s += LOG_EVERY_S
-    assert not shortage.holds
+    assert not shortage.is_recent
     shortage.log_counts()
     shortage.log_counts()
     assert len(caplog.records) == 2

@@ -8,7 +8,7 @@ import pytest
 
 from bestbefore.addon.proxy.exchange.interim import no_interim
 from bestbefore.addon.proxy.limits import TimeLimits
-from bestbefore.addon.proxy.origin.connection import HELD_BYTES, Exchange, OriginConnection
+from bestbefore.addon.proxy.origin.connection import MAX_BUFFERED_BYTES, Exchange, OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.upload import Upload
 
@@ -76,7 +76,7 @@ async def test_what_comes_after_the_answer_ends_the_connection(surplus: bytes, l
         await one.run(HEAD, None)
         assert await content_of(one) == b"ok"
         await asyncio.wait_for(asyncio.shield(connection.closed), 5)
-        assert connection.had_surplus
+        assert connection.had_unexpected_data
 
 
 async def test_an_origin_that_speaks_first_is_not_heard() -> None:
@@ -151,7 +151,7 @@ async def test_content_that_stops_is_given_up() -> None:
 
 
 async def test_an_origin_is_read_no_faster_than_its_content_is_taken() -> None:
-    size = 32 * HELD_BYTES
+    size = 32 * MAX_BUFFERED_BYTES
     written = 0
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -167,9 +167,9 @@ async def test_an_origin_is_read_no_faster_than_its_content_is_taken() -> None:
         one = exchange(connection)
         await one.run(HEAD, None)
         await asyncio.sleep(0.2)
-        assert one.held_bytes <= 2 * HELD_BYTES
+        assert one.buffered_bytes <= 2 * MAX_BUFFERED_BYTES
         assert len(await content_of(one)) == size
-        assert one.held_bytes == 0
+        assert one.buffered_bytes == 0
 
 
 async def test_an_answer_before_the_request_is_complete_is_the_last_on_its_connection() -> None:

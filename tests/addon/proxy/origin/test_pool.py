@@ -50,13 +50,14 @@ class Server:
 @asynccontextmanager
 async def serving(
     limits: TimeLimits | None = None,
-    open_at_most: int = 100,
-    on_surplus: Callable[[Sequence[str]], object] = lambda _: None,
+    max_open: int = 100,
+    on_unexpected_data: Callable[[Sequence[str]], object] = lambda _: None,
 ) -> AsyncIterator[tuple[Server, Origin]]:
     server = Server()
     listening = await asyncio.start_server(server.serve, "127.0.0.1", 0)
     server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/"
-    origin = Origin(ManualClock(0.0), limits=limits or TimeLimits(), open_at_most=open_at_most, on_surplus=on_surplus)
+    limits = limits or TimeLimits()
+    origin = Origin(ManualClock(0.0), limits=limits, max_open=max_open, on_unexpected_data=on_unexpected_data)
     yield server, origin
     await origin.close()
     listening.close()
@@ -79,7 +80,7 @@ async def test_a_connection_is_used_again_after_it_was_quiet() -> None:
 @pytest.mark.parametrize("late_s", [0.0, 0.005, 0.05, 0.1])
 async def test_a_surplus_reaches_no_request_and_ends_the_trust_in_its_origin(late_s: float) -> None:
     dropped: list[str] = []
-    async with serving(on_surplus=dropped.extend) as (server, origin):
+    async with serving(on_unexpected_data=dropped.extend) as (server, origin):
         server.surplus, server.late_s = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil", late_s
         for number in range(1, 5):
             assert await get(server, origin) == f"{number}.1"
@@ -95,7 +96,7 @@ async def test_a_surplus_reaches_no_request_and_ends_the_trust_in_its_origin(lat
 async def test_what_was_answered_on_a_connection_with_a_surplus_is_named() -> None:
     """From its second answer on, each may have been that of another request."""
     dropped: list[str] = []
-    async with serving(on_surplus=dropped.extend) as (server, origin):
+    async with serving(on_unexpected_data=dropped.extend) as (server, origin):
         assert await get(server, origin, "first") == "1.1"
         await asyncio.sleep(QUIET_S + 0.05)
         server.surplus, server.late_s = b"more", 0.01
@@ -120,7 +121,7 @@ async def test_what_cannot_be_sent_again_has_a_connection_of_its_own() -> None:
 
 
 async def test_idle_connections_make_room_and_busy_ones_are_waited_for() -> None:
-    async with serving(TimeLimits(connect_s=0.2), open_at_most=1) as (server, origin):
+    async with serving(TimeLimits(connect_s=0.2), max_open=1) as (server, origin):
         assert await get(server, origin) == "1.1"
         assert await get(server, origin) == "2.1", "the idle one was closed"
         busy = await origin.fetch(Request("GET", Target.parse(server.url)))
@@ -131,7 +132,7 @@ async def test_idle_connections_make_room_and_busy_ones_are_waited_for() -> None
 
 
 async def test_too_many_connections_are_refused_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with serving(TimeLimits(connect_s=0.1, read_s=5.0), open_at_most=1) as (server, origin):
+    async with serving(TimeLimits(connect_s=0.1, read_s=5.0), max_open=1) as (server, origin):
         blocked = asyncio.Event()
 
         async def silent(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -161,7 +162,7 @@ async def test_an_idle_connection_is_closed_in_time(monkeypatch: pytest.MonkeyPa
 
 async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
     """What cannot be sent again brings one for each request, and takes none."""
-    monkeypatch.setattr(pool_module, "IDLE_AT_MOST", 2)
+    monkeypatch.setattr(pool_module, "MAX_IDLE", 2)
     async with serving() as (server, origin):
         for _ in range(5):
             await get(server, origin, method="POST")
@@ -172,7 +173,7 @@ async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytes
 async def test_a_connection_is_given_to_one_exchange_until_it_is_put_back() -> None:
     async with connected(answering(b"")) as connection:
         pool, key = Pool(), PoolKey(EVERYWHERE, "http", "127.0.0.1", 80)
-        connection.quiet_since_s = -QUIET_S
+        connection.idle_since_s = -QUIET_S
         pool.put(key, connection)
         assert [pool.take(key), pool.take(key)] == [connection, None]
         pool.put(key, connection)

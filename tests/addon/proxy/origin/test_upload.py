@@ -59,7 +59,7 @@ async def test_a_client_may_leave_after_all_of_it_has_come() -> None:
     upload.feed(b"abc")
     upload.end()
     assert await read(upload) == b"abc"
-    leaving = asyncio.create_task(upload.broken_off())
+    leaving = asyncio.create_task(upload.wait_for_failure())
     await asyncio.sleep(0)
     assert not leaving.done()
     upload.fail("the client is gone")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.engine.learning import Record, VariantSeen
-from bestbefore.addon.engine.listing import Feed, Known
+from bestbefore.addon.engine.learning import Record, VariantState
+from bestbefore.addon.engine.listing import Feed, RememberedItem
 from bestbefore.addon.engine.observation import Fingerprint
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.feeds.document import Hints
@@ -30,7 +30,7 @@ SEEN = st.builds(Fingerprint, st.text(max_size=5), st.text(max_size=5), st.none(
 UPDATES = st.lists(st.builds(Update, TIMES, TIMES), max_size=4).map(tuple)
 HOURS = st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 99)), max_size=3).map(tuple)
 NUMBERS = st.integers(0, 2**63 - 1)
-ITEMS = st.dictionaries(NUMBERS, st.builds(Known, NUMBERS, NUMBERS), max_size=3)
+ITEMS = st.dictionaries(NUMBERS, st.builds(RememberedItem, NUMBERS, NUMBERS), max_size=3)
 HINTS = st.builds(Hints, TIMES, st.lists(st.integers(0, 23), max_size=2).map(tuple))
 RECORDS = st.builds(
     Record,
@@ -42,7 +42,7 @@ RECORDS = st.builds(
     UPDATES,
     HOURS,
     st.none() | TIMES,
-    st.dictionaries(st.text(max_size=3), st.builds(VariantSeen, TIMES, SEEN), max_size=3),
+    st.dictionaries(st.text(max_size=3), st.builds(VariantState, TIMES, SEEN), max_size=3),
     st.booleans(),
     st.none()
     | st.builds(

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from bestbefore.addon.engine.learning import Learnt, Record
+from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.cache.gains import add, gain_of, loss_of, total
@@ -11,7 +11,7 @@ RECORD = Record("http://a/", 100.0, 9000.0, updates=(Update(100.0, 300.0), Updat
 
 
 def test_new_updates_gain_their_hours_and_dropped_ones_lose_them():
-    learnt = Learnt(
+    learnt = RecordChange(
         RECORD,
         applied=True,
         changed=True,

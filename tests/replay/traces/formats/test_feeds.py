@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.feeds.document import READ_AT_MOST
-from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MARKS_AT_MOST
+from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MAX_MARKS
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.reading import Reading, read_trace
@@ -213,7 +213,7 @@ def test_a_document_that_is_too_large_is_told(archive: Archive) -> None:
 
 
 def test_a_document_may_be_larger_and_denser_than_the_proxy_reads(archive: Archive) -> None:
-    large = rss([("1", 1)]).replace(b"<item>", b"<item>" + b"<p/>" * MARKS_AT_MOST + b" " * DOCUMENT_BYTES)
+    large = rss([("1", 1)]).replace(b"<item>", b"<item>" + b"<p/>" * MAX_MARKS + b" " * DOCUMENT_BYTES)
     assert rows(read_trace(archive({"f.xml": large}), None)) == [(day_s(1), "f")]
 
 

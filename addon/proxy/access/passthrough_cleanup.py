@@ -1,4 +1,4 @@
-"""Forgetting what was learnt of hosts before they came under passthrough."""
+"""Removes what was learnt of hosts before they were configured for passthrough."""
 
 import asyncio
 import hashlib
@@ -12,16 +12,16 @@ from bestbefore.addon.store.store import Store
 
 logger = logging.getLogger(__name__)
 
-AGAIN_S = 10.0
-"""How long to wait where the store refuses to write, in real seconds."""
+RETRY_S = 10.0
+"""How long to wait before the next attempt if the store refuses writes, in real seconds."""
 
 
-class PassedThrough:
-    """The forgetting of hosts that are passed through: what was learnt of them before is removed, once.
+class PassthroughCleanup:
+    """Removes copies and histories of passthrough hosts from the store, once for each pattern.
 
-    A file in the state directory keeps which patterns a store has forgotten, so that neither a change of the
-    configuration while no proxy ran nor an end in the middle leaves anything behind, and no start looks through the
-    store in vain. Its lines are a hash that stands for the store, a space, and a pattern.
+    A file in the state directory lists the patterns that were removed from each store. So removal is complete even if
+    the configuration changed while no proxy ran, or the proxy stopped half-way, and a start does not scan the store
+    again. Each line has a hash of the store's name, a space, and a pattern.
     """
 
     def __init__(self, path: Path, store: Store, store_name: str) -> None:
@@ -31,7 +31,7 @@ class PassedThrough:
         self._work: asyncio.Task[None] | None = None
 
     def reconfigured(self, patterns: Sequence[HostPattern]) -> None:
-        """Forget the hosts of these patterns: at the start and after each change.
+        """Start to remove the hosts of these patterns; called at the start and after each change.
 
         Does not wait, as the store may be down.
         """
@@ -40,29 +40,29 @@ class PassedThrough:
         self._work = asyncio.create_task(self._forget([pattern.text for pattern in patterns]))
 
     async def close(self) -> None:
-        """Stop; what is not forgotten by then is at the next start."""
+        """Stop. The remaining patterns are removed at the next start."""
         if self._work is not None:
             self._work.cancel()
             await asyncio.gather(self._work, return_exceptions=True)
 
     async def _forget(self, patterns: Sequence[str]) -> None:
         before = self._read()
-        done = before.intersection(self._line(pattern) for pattern in patterns)
-        if done != before:
-            self._write(done)  # what is learnt of the others from now on is forgotten when they come back
+        forgotten = before.intersection(self._line(pattern) for pattern in patterns)
+        if forgotten != before:
+            self._write(forgotten)  # patterns that are gone are removed again if they return
         for pattern in patterns:
-            if self._line(pattern) not in done:
+            if self._line(pattern) not in forgotten:
                 await self._forget_one(pattern)
-                done.add(self._line(pattern))
-                self._write(done)
+                forgotten.add(self._line(pattern))
+                self._write(forgotten)
 
     async def _forget_one(self, pattern: str) -> None:
-        """Forget one pattern as soon as the store can be written to."""
+        """Remove the hosts of one pattern as soon as the store accepts writes."""
         while True:
             try:
                 count = await self._store.forget(pattern)
-            except UnwritableError:  # said by those who write
-                await asyncio.sleep(AGAIN_S)
+            except UnwritableError:  # reported by the store
+                await asyncio.sleep(RETRY_S)
             else:
                 break
         if count:

@@ -1,4 +1,4 @@
-"""The evidence in a record on the object's rate of change and its hours of the day."""
+"""The evidence in a record for the estimation of the object's rate of change and its daily pattern."""
 
 import numpy as np
 
@@ -7,15 +7,16 @@ from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 
 PATTERN_S = 2 * HOUR_S
-"""An update of which only a longer interval is known says nothing of the hour of the day."""
+"""An update known only within a longer interval is not counted in an hour of the day."""
 LEAST_H = 1.0 / 3600.0
 
 
-def seen_of(record: Record) -> Evidence:
-    """Return what contacts have shown up to the last one.
+def rate_evidence(record: Record) -> Evidence:
+    """Return the evidence of all contacts for an estimate of the rate: dated updates, open hours, censored intervals.
 
-    An interval in which it was found unchanged is open; of one that ended with a dated update the part from the update
-    on, since others may hide before it; of a feed, which lists its postings, all but where one is without time.
+    Open hours are those in which no update can have been missed: an interval without change; of an interval with a
+    dated update, the part after that update; for a feed, which lists its postings, all but intervals with an undated
+    posting.
     """
     hours = (record.last_contact_s - record.since_s) / HOUR_S
     if hours <= 0.0:
@@ -26,8 +27,8 @@ def seen_of(record: Record) -> Evidence:
     return Evidence(dated, max(open_h, LEAST_H if dated else 0.0), np.array(vague_h))
 
 
-def hours_of_updates(record: Record) -> FloatArray:
-    """(24,) the updates in each UTC hour of the day, as far as their hours are known."""
+def updates_by_hour(record: Record) -> FloatArray:
+    """Return the number of updates in each UTC hour of the day, (24,), of those whose hour is known."""
     known_s = [u.point_s for u in record.updates if u.by_s - u.after_s <= PATTERN_S]
     counts = np.bincount((np.array(known_s) % DAY_S // HOUR_S).astype(np.intp), minlength=BINS).astype(np.float64)
     for hour, n in record.folded:

@@ -9,7 +9,7 @@ import pytest
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.proxy.access.passed_through import PassedThrough
+from bestbefore.addon.proxy.access.passthrough_cleanup import PassthroughCleanup
 from bestbefore.addon.rules import HostPattern
 from bestbefore.addon.store.backend.interface import FullError
 from bestbefore.addon.store.opening import open_store
@@ -49,7 +49,7 @@ async def known(store: Store) -> list[bool]:
 
 async def run(store: Store, state: Path, *patterns: str, name: str = "embedded") -> None:
     """A proxy starts with these hosts under passthrough and ends when all that was to be forgotten is."""
-    passed_through = PassedThrough(state / "passthrough", store, name)
+    passed_through = PassthroughCleanup(state / "passthrough", store, name)
     passed_through.reconfigured([HostPattern.parse(pattern) for pattern in patterns])
     assert passed_through._work is not None
     await passed_through._work
@@ -96,7 +96,7 @@ async def test_what_could_not_be_removed_before_the_end_is_removed_at_the_next_s
 
     with monkeypatch.context() as patch:
         patch.setattr(store, "forget", refuses)
-        passed_through = PassedThrough(tmp_path / "passthrough", store, "embedded")
+        passed_through = PassthroughCleanup(tmp_path / "passthrough", store, "embedded")
         passed_through.reconfigured([HostPattern.parse("*.bank.example")])
         await asked.wait()
         await passed_through.close()
@@ -111,7 +111,7 @@ async def test_the_file_names_no_password(store: Store, tmp_path: Path) -> None:
 
 
 async def test_a_change_waits_for_nothing_and_is_the_one_that_counts(store: Store, tmp_path: Path) -> None:
-    passed_through = PassedThrough(tmp_path / "passthrough", store, "embedded")
+    passed_through = PassthroughCleanup(tmp_path / "passthrough", store, "embedded")
     passed_through.reconfigured([HostPattern.parse("a.example")])
     passed_through.reconfigured([HostPattern.parse("b.example")])
     assert passed_through._work is not None
@@ -132,7 +132,7 @@ async def test_it_is_tried_again_where_the_store_refuses(
             raise FullError
         return await forget(pattern)
 
-    monkeypatch.setattr("bestbefore.addon.proxy.access.passed_through.AGAIN_S", 0.0)
+    monkeypatch.setattr("bestbefore.addon.proxy.access.passthrough_cleanup.RETRY_S", 0.0)
     monkeypatch.setattr(store, "forget", refuses_twice)
     await run(store, tmp_path, "*.bank.example")
     assert asked == 3

@@ -6,7 +6,7 @@ import pytest
 from bestbefore.addon.engine.learning import Record, observe
 from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.engine.seen import hours_of_updates, seen_of
+from bestbefore.addon.engine.rate_evidence import rate_evidence, updates_by_hour
 from bestbefore.addon.engine.update import Update
 from bestbefore.policies.models.rates.likelihood import most_likely
 
@@ -22,18 +22,18 @@ def at(hour: float) -> Update:
 
 
 def test_of_a_feed_every_posting_is_known() -> None:
-    seen = seen_of(record(100.0, at(3.0), at(50.5), feed=Feed(0.0)))
+    seen = rate_evidence(record(100.0, at(3.0), at(50.5), feed=Feed(0.0)))
     assert (seen.updates, seen.open_h, seen.changed_h.size) == (2, 100.0, 0)
 
 
 def test_of_a_feed_an_item_without_time_is_somewhere_between_two_contacts() -> None:
-    seen = seen_of(record(100.0, at(3.0), Update(10 * HOUR_S, 14 * HOUR_S), feed=Feed(0.0)))
+    seen = rate_evidence(record(100.0, at(3.0), Update(10 * HOUR_S, 14 * HOUR_S), feed=Feed(0.0)))
     assert (seen.updates, seen.open_h, seen.changed_h.tolist()) == (1, 96.0, [4.0])
 
 
 def test_of_another_object_what_may_have_hidden_before_a_dated_update_was_not_seen() -> None:
     """Contacts each 5 hours: one dated its update two hours back, another showed that there was one."""
-    seen = seen_of(record(100.0, at(33.0), Update(70 * HOUR_S, 75 * HOUR_S), hidden_s=3 * HOUR_S))
+    seen = rate_evidence(record(100.0, at(33.0), Update(70 * HOUR_S, 75 * HOUR_S), hidden_s=3 * HOUR_S))
     assert (seen.updates, seen.changed_h.tolist(), seen.open_h) == (1, [5.0], 92.0)
 
 
@@ -50,27 +50,27 @@ def test_the_rate_is_right_where_contacts_come_in_bursts(*, dated: bool) -> None
         shown = Fingerprint(body=str(n), last_modified_s=modified_s)
         known = observe(known, Observation("http://a/", t, "", shown)).record
     assert known is not None
-    estimate = most_likely(seen_of(known))
+    estimate = most_likely(rate_evidence(known))
     assert estimate.low_per_hour < 1 / 8 < estimate.high_per_hour
     assert estimate.rate_per_hour == pytest.approx(1 / 8, rel=0.1)
 
 
 def test_folded_updates_count() -> None:
-    assert seen_of(record(100.0, at(90.0), folded=((3, 7),), feed=Feed(0.0))).updates == 8
+    assert rate_evidence(record(100.0, at(90.0), folded=((3, 7),), feed=Feed(0.0))).updates == 8
 
 
 def test_one_contact_shows_nothing() -> None:
-    assert seen_of(record(0.0, contacts=1)).is_empty
+    assert rate_evidence(record(0.0, contacts=1)).is_empty
 
 
 @pytest.mark.parametrize("contacts", [1, 2])
 def test_more_updates_than_time_are_no_error(contacts: int) -> None:
-    seen_of(record(1.0, at(0.2), at(0.5), at(0.9), contacts=contacts))
-    seen_of(record(1e-9, at(1e-10), contacts=contacts))
+    rate_evidence(record(1.0, at(0.2), at(0.5), at(0.9), contacts=contacts))
+    rate_evidence(record(1e-9, at(1e-10), contacts=contacts))
 
 
 def test_hours_are_those_of_updates_whose_hour_is_known() -> None:
-    counts = hours_of_updates(
+    counts = updates_by_hour(
         record(100.0, at(3.5), at(27.9), Update(40 * HOUR_S, 42 * HOUR_S), Update(50 * HOUR_S, 60 * HOUR_S),
                folded=((25, 2),))
     )
