@@ -14,9 +14,9 @@ from numba import extending
 from numba.core import types
 
 _OURS = "bestbefore."
-_FEATURES = "known"
-"""The first argument of a function that is given features."""
-# Handing over all that is known at each contact would cost more than a simple rule does.
+FEATURES = "features"
+"""The name of the first parameter of functions that take features. They are inlined, since passing the fields of the
+features to a function at each contact would cost more than a simple rule does."""
 _INLINE = {"forceinline": True}
 
 # Some versions of numba have types and others not; none knows of all that is used here.
@@ -34,7 +34,7 @@ def make_compilable(function: Callable[..., Any]) -> None:
         return
     _made.add(function)
     _make_callees_compilable(function)
-    inline = next(iter(signature(function).parameters), "") == _FEATURES
+    inline = next(iter(signature(function).parameters), "") == FEATURES
     _register_jitable(**_INLINE)(function) if inline else _register_jitable(function)
 
 

@@ -1,12 +1,16 @@
 """Plain functions and methods become parts of compiled code."""
 
+from inspect import signature
 from typing import NamedTuple
 
 import numba
 import pytest
 from numba.core.errors import TypingError
 
-from bestbefore.replay.kernels.compilable import make_compilable, make_methods_compilable
+from bestbefore.policies.validation.machinery import estimates
+from bestbefore.policies.validation.machinery.fallback import fallback_decision
+from bestbefore.policies.validation.rules import agghist, indhist, ttl
+from bestbefore.replay.kernels.compilable import FEATURES, make_compilable, make_methods_compilable
 
 
 class Pair(NamedTuple):
@@ -67,3 +71,11 @@ def test_functions_of_other_packages_are_left_to_numba() -> None:
     make_compilable(others)
     with pytest.raises(TypingError, match="make_others"):
         numba.njit(others)(Mute(1.0))
+
+
+def test_functions_of_features_have_the_parameter_by_which_they_are_inlined() -> None:
+    functions = (
+        estimates.set_own_rates, estimates.set_group_pattern, fallback_decision, agghist.agghist_expiry_s,
+        indhist.indhist_expiry_s, ttl.ttl_expiry_s,
+    )
+    assert {next(iter(signature(function).parameters)) for function in functions} == {FEATURES}
