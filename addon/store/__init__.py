@@ -1,4 +1,4 @@
-"""The store, which outlives the process.
+"""The store: what outlives the process.
 
-Copies, histories, group counts, in Valkey or Redis or, without them, in memory.
+It holds copies, histories, counts and plans, in Valkey, Redis or memory.
 """

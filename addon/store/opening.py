@@ -1,4 +1,4 @@
-"""The opening of a store, from what the user configured."""
+"""Opens the store that the user configured."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -17,11 +17,11 @@ from bestbefore.policies.units import DAY_S
 
 HOT_MAX = 64 * 1024 * 1024
 COMMAND_START_S = 60.0
-"""How long a command, which has nothing to do without it, waits for a server that it starts."""
+"""How long a command, unlike the proxy, waits for a server that it starts."""
 
 
 class EmbeddedBackend(RedisBackend):
-    """A backend on an embedded server. It stops the server, if it is ours, and releases the state directory last."""
+    """A backend on an embedded server. On closing it stops its own server, and then releases the state directory."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class EmbeddedBackend(RedisBackend):
         clock_mark: str,
         forget_after_s: float,
     ) -> None:
-        """`server`: None where it is another process'."""
+        """`server`: None if the server belongs to another process."""
         super().__init__(
             connection,
             names,
@@ -69,13 +69,13 @@ async def open_store(
     patience_s: float = PATIENCE_S,
     forgotten: Callable[[Tombstone], None] = lambda _: None,
 ) -> Store:
-    """Open the store: `embedded` (in `state`), `memory`, or the URL of a Redis, which may be away.
+    """Open the store: `embedded` (in `state`), `memory`, or the URL of a Redis, which may be down.
 
-    `domain_of`: host -> registrable domain. `proxy`: how a Redis' list of clients calls us. `clock_mark`: under which
-    kind of clock the store is used; one marked otherwise is refused. `store_max` in bytes: of an embedded server its
-    maxmemory; of a user's Redis, how much our data may take there (None: whatever the server allows). `join`: where
-    a proxy runs on `state`, use its server. `patience_s`: how long the server may take to answer. `forgotten`: see
-    `Store`. To be called in the main thread, whose end the embedded server does not outlive.
+    `domain_of`: host -> registrable domain. `proxy`: the client name at the Redis server. `clock_mark`: the kind of
+    clock; a store marked with another is refused. `store_max`, bytes: the maxmemory of an embedded server; of a user's
+    Redis, how much this store may take (None: no bound). `join`: use the server of a proxy that runs on `state`.
+    `patience_s`: how long the server may take to answer. `forgotten`: see `Store`. Must be called in the main thread,
+    with which the embedded server ends.
 
     Raises StoreInputError (a wrong URL, a refused password, no Redis, another kind of store) and StoreUnusableError
     (the state directory is not writable or in use, or the server does not start).
@@ -128,7 +128,7 @@ async def open_store(
 
 
 async def _our_server(state: StateDir, clock: Clock, max_bytes: int, wait_s: float) -> EmbeddedServer | None:
-    """A server started on a state directory; None if another process holds that."""
+    """Start a server on a state directory; None if another process holds the directory."""
     if not state.take():
         return None
     server = EmbeddedServer(state, clock, max_bytes, wait_s=wait_s)
@@ -137,7 +137,7 @@ async def _our_server(state: StateDir, clock: Clock, max_bytes: int, wait_s: flo
 
 
 async def _socket_of_another(state: StateDir, *, join: bool) -> Path:
-    """Return the socket of the server of the process that holds the state directory."""
+    """Return the server's socket of the process that holds the state directory."""
     socket = state.socket()
     if join and socket is not None and await answers(socket):
         return socket

@@ -1,4 +1,4 @@
-"""The plan of prefetches, as it is kept: which objects are asked for again, when, and what for."""
+"""The stored plan of prefetches: which objects are fetched, when, and with which gain."""
 
 import hashlib
 from collections.abc import Callable
@@ -17,36 +17,36 @@ class Job:
     due_s: float
     """Policy time."""
     gain: float
-    """Requests that are expected to be answered as the origin would, instead of with what it had before."""
+    """How many requests are expected to get a current answer instead of an outdated one."""
     per_day: float
-    """How often the object is fetched."""
+    """How often the object is fetched, per day."""
     rate_per_hour: float
-    """Updates of the object, as believed."""
+    """The estimated rate of updates of the object."""
     requests_per_hour: float
     asked_from: tuple[str, ...] = ()
-    """The ranges of private addresses from which clients have asked for it."""
+    """The ranges of private addresses from which clients have requested it."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A plan: all jobs from one planning to the next, and some way beyond in case that is late."""
+    """A plan: all jobs until the next planning, and some beyond in case it is late."""
 
     made_s: float
     until_s: float
     budget_per_day: float
     objective: str
     objects: int
-    """How many were considered."""
+    """How many objects were considered."""
     jobs: tuple[Job, ...] = field(default=())
-    """In the order of their times."""
+    """In the order of their due times."""
 
     def without(self, matches: Callable[[str], bool]) -> Self:
-        """The plan less the jobs of some URLs."""
+        """Return the plan without the jobs of some URLs."""
         return replace(self, jobs=tuple(job for job in self.jobs if not matches(job.url)))
 
     @cached_property
     def version(self) -> str:
-        """A name that differs between plans."""
+        """A string that is different for each plan."""
         return hashlib.blake2b(encode(self), digest_size=8).hexdigest()
 
 
@@ -59,7 +59,7 @@ def encode(plan: Plan) -> bytes:
 
 
 def decode(encoded: bytes) -> Plan:
-    """Raises ValueError for what this version does not write."""
+    """Decode a plan. Raises ValueError for data that this version does not write."""
     try:
         return _decoder.decode(encoded)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as e:

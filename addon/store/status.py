@@ -1,4 +1,4 @@
-"""The state of the store, as values."""
+"""The status of the store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ class Status:
     """The state of the store, for metrics."""
 
     down: bool
-    """The backend does not answer."""
+    """Whether the backend does not answer."""
     last_error: str
-    """Why it did not the last time; empty if it always has since the start."""
+    """Why the backend did not answer the last time; empty if it always has."""
     conditions: frozenset[str]
-    """What holds now, of: down, unusable, unwritable, full, copies and histories (too many of them wait)."""
+    """The present conditions, of: down, unusable, unwritable, full, copies and histories (too many are pending)."""
     pending_observations: int
     pending_copies: int
     pending_copies_bytes: int
     dropped_observations: int
-    """Since the start: not kept, because too many waited."""
+    """Observations not stored since the start, because too many were pending."""
     write_lag_s: float
-    """For how long something has waited that could not be written; 0 if no longer than usual."""
+    """How long pending entries could not be written; 0 if not longer than usual."""
     write_errors: Mapping[str, int]
-    """Single entries that could not be written, since the start, by kind."""
+    """How many entries could not be written since the start, by kind."""
     corrupt_entries: Mapping[str, int]
-    """Entries that the backend found corrupt since the start, by kind."""
+    """How many corrupt entries were found since the start, by kind."""
     dropped_copies: int
-    """Since the start: not kept, because the backend was full, or down for too long."""
+    """Copies not stored since the start, because the backend was full, or down for too long."""
     memory_cache_bytes: float
     store_bytes: int | None
-    """By the backend, as last measured."""
+    """The size of the stored data, as last measured by the backend."""

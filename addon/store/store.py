@@ -1,4 +1,4 @@
-"""The store as the engine's shell holds it."""
+"""The interface of the store to the rest of the proxy."""
 
 import secrets
 from collections import Counter
@@ -34,7 +34,7 @@ from bestbefore.addon.store.status import Status
 
 
 class Store:
-    """Copies, histories and counts: in process at once, in the backend a moment later."""
+    """Copies, histories and counts. Changes apply in process at once, and are written to the backend behind."""
 
     def __init__(
         self,
@@ -48,18 +48,18 @@ class Store:
         store_max: int | None = None,
         forgotten: Callable[[Tombstone], None] = lambda _: None,
     ) -> None:
-        """Make a store on a backend.
+        """Create a store on a backend.
 
-        `domain_of`: host -> registrable domain. `store_max`: the bytes that the backend may hold, by our own count;
-        None if the backend bounds itself. `forgotten` is called with each tombstone that removes histories, of this
-        process or another, perhaps more than once.
+        `domain_of`: host -> registrable domain. `store_max`: how many bytes may be stored; None if the backend bounds
+        itself. `forgotten` is called with each tombstone of any process that removes histories, possibly more than
+        once.
         """
         self._clock = clock
         self._forgotten = forgotten
         self._name = secrets.token_hex(8)
-        """Distinguishes our tombstones from those of other processes."""
+        """The name of this process, which marks its tombstones."""
         self._published: list[Tombstone] | None = None
-        """Tombstones received while we connect, until those before them were read."""
+        """Tombstones received while connecting, until the earlier ones have been read."""
         self._was_connected = False
         self._notices = Notices()
         self._link = Link(backend, clock, self._notices)
@@ -85,26 +85,26 @@ class Store:
         )
         self._sweep = Sweep(self._link, clock, self._write_behind.writing, self._tombstones, forget_after_s)
         self._closed = False
-        # Called for each request: bound here, so that a hit pays for no frame of ours.
+        # Called for each request: bound here to save a hit one function call.
         self.hot = self._copies.hot
 
     # Life
 
     async def open(self, *, sweep: bool = True) -> None:
-        """Connect to the backend; one that is away is not waited for. Raises StoreInputError.
+        """Connect to the backend, without waiting for one that is down. Raises StoreInputError.
 
-        `sweep`: whether this process removes what is old and what nothing refers to.
+        `sweep`: whether this process removes old and unreferenced data.
         """
         await self._write_behind.start()
         if sweep:
             self._sweep.start()
 
     async def flush(self) -> bool:
-        """Write all that waits; whether that could be done now."""
+        """Write all pending entries; False if that failed."""
         return await self._write_behind.flush()
 
     async def close(self) -> None:
-        """Write what waits, and close the backend. Repeated calls do nothing."""
+        """Write all pending entries, and close the backend. Repeated calls do nothing."""
         if self._closed:
             return
         self._closed = True
@@ -136,7 +136,7 @@ class Store:
         self._groups.clear()
 
     def _may_have_missed(self, found: Sequence[Tombstone]) -> bool:
-        """Whether tombstones may have come and left the backend again while we were cut off; `found` are there."""
+        """Whether tombstones may have been added and removed while disconnected; `found` are those in the backend."""
         since_s = self._link.down_since_s
         if since_s is None:
             return False
@@ -149,7 +149,7 @@ class Store:
         return Status(
             down=self._link.down,
             last_error=self._link.last_error,
-            conditions=self._notices.holding(),
+            conditions=self._notices.active(),
             pending_observations=self._histories.waiting,
             pending_copies=self._copies.waiting,
             pending_copies_bytes=self._copies.waiting_bytes,
@@ -163,7 +163,7 @@ class Store:
         )
 
     def health(self) -> dict[str, object]:
-        """Return what /healthz reports: `degraded` while nothing can be written. The proxy serves all the same."""
+        """Return the report for /healthz: `degraded` while nothing can be written. The proxy continues to serve."""
         status = self.status()
         store = "down" if status.down else "failing" if status.write_lag_s else "ok"
         return {
@@ -177,41 +177,41 @@ class Store:
     # Copies
 
     async def copies(self, url: str, partition: str = "") -> CopySet:
-        """Return all variants of an object, as far as they are available now."""
+        """Return the variants of an object that are available now."""
         return await self._copies.copies(url, partition)
 
     async def body(self, copy: Copy) -> Body | None:
-        """The content of a copy; None if it is gone. A large one is a file: open it at once, it may be swept."""
+        """Return the content of a copy; None if it is gone. A file must be opened at once, as it may be swept."""
         return await self._copies.body(copy)
 
     def is_dead(self, copy: Copy) -> bool:
-        """Return whether a copy, stored or in transit, was invalidated, purged or forgotten meanwhile."""
+        """Whether a copy was invalidated, purged or forgotten after it was stored or fetched."""
         return self._tombstones.is_invalidated(copy.url, copy.stored_s)
 
     def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
-        """Keep a copy, in place of the same variant's before; None: only what is known of it has changed."""
+        """Store a copy in place of the same variant's; `body` None: the content is unchanged."""
         self._copies.put(copy, body)
 
     def drop(self, url: str) -> None:
-        """Invalidate all copies of an object that are stored up to now."""
+        """Invalidate all copies of an object that were stored before now."""
         self._remove(self._new_tombstone(url, exact=True))
 
     def _new_tombstone(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:
         return Tombstone(self._clock.now(), pattern, exact=exact, histories=histories, by=self._name)
 
     def _remove(self, tombstone: Tombstone) -> None:
-        """Apply one of our own tombstones. Raises ValueError for a pattern that cannot be read."""
+        """Apply a tombstone of this process. Raises ValueError for a malformed pattern."""
         matches = matcher_of(tombstone)
         self._tombstones.queue(tombstone)
         self._copies.remove(
-            lambda copy: matches(copy.url),  # whatever time it bears: clocks differ, and are set back
+            lambda copy: matches(copy.url),  # regardless of their times: clocks differ, and are set back
             tombstone.pattern if tombstone.exact else None,
         )
         self._forget_here(tombstone, matches)
         self._link.wake()
 
     def _receive(self, tombstone: Tombstone) -> None:
-        """Receive a published tombstone; they come in the order of their numbers."""
+        """Receive a published tombstone. They arrive in the order of their numbers."""
         if self._published is not None:
             self._published.append(tombstone)
             return
@@ -221,15 +221,15 @@ class Store:
             self._link.mark_down(UnavailableError("it has published something that did not arrive"))  # it will be read
 
     def _apply(self, tombstone: Tombstone) -> None:
-        """Apply a tombstone of another process to all that is held now.
+        """Apply a tombstone of another process to all data in process.
 
-        Or ignore the echo of our own, since newer copies may be stored.
+        An own tombstone is ignored when it is received, since newer copies may have been stored after it.
         """
         if tombstone.number and tombstone.number <= self._tombstones.applied_number:
             return
         is_ours = tombstone.by == self._name
         if tombstone.number and not is_ours:
-            # At the start nothing is held, or on its way, that could be older than it.
+            # At the start there are no copies in process, and no fetches, that could be older.
             now_s = self._clock.now()
             local_s = now_s if self._was_connected else min(now_s, tombstone.time_s)
             tombstone = replace(tombstone, time_s=local_s)
@@ -258,15 +258,15 @@ class Store:
     # Histories
 
     async def learn(self, seen: Observation) -> RecordChange:
-        """Apply an observation to what is known of its object; waits for what is known, not for the write."""
+        """Apply an observation to the record of its object; waits until the record is read, not until it is written."""
         return await self._histories.learn(seen, self._clock.now())
 
     async def record(self, url: str) -> Record | None:
-        """Return what is known of an object, with what is not written yet."""
+        """Return the record of an object, including unwritten observations."""
         return await self._histories.record(url)
 
     async def urls(self, pattern: str = "*") -> AsyncIterator[str]:
-        """The objects that have a record. Raises ValueError for a pattern that cannot be read; UnavailableError."""
+        """Yield the URLs of objects with a record. Raises ValueError for a malformed pattern; UnavailableError."""
         matches, seen = matcher(pattern), set[str]()
         async for part in self._link.backend.recorded():
             for url, _ in part:
@@ -287,9 +287,9 @@ class Store:
     # Groups
 
     async def group(self, name: str, belongs: HostFilter, domain: str | None = None) -> GroupCounts:
-        """Return the counts of the known hosts that belong to a group, of one registrable domain or of all.
+        """Return the counts of a group: of the hosts, of one registrable domain or of all, that belong to it.
 
-        What this process learnt is in it at once; what others learnt, within a minute.
+        It includes what this process learnt at once, and what other processes learnt within a minute.
         """
         known = self._groups.get(name, domain)
         if known is None:
@@ -298,7 +298,7 @@ class Store:
         return known
 
     def regroup(self) -> None:
-        """Other hosts belong together now: the rules have changed."""
+        """Clear the cached counts: the rules have changed, and so have the members of groups."""
         self._groups.clear()
 
     def _gained(self, host: str, gain: GroupCounts | None) -> None:
@@ -311,7 +311,7 @@ class Store:
         self._requests.count(url)
 
     async def top(self, n: int) -> list[tuple[str, int]]:
-        """The objects most often requested, and how often."""
+        """Return the most requested objects, with their counts."""
         counts = Counter(self._requests.waiting_top())
         for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
             counts[url] += count
@@ -322,8 +322,8 @@ class Store:
     async def purge(self, pattern: str) -> int:
         """Remove the copies of a URL, of a URL with `*` for any text, or of a pattern as in the configuration.
 
-        Waits while the backend is away. How many objects had any. Raises ValueError for a pattern that cannot be read,
-        UnwritableError if the backend refuses to write; in process they are removed all the same.
+        Waits while the backend is down. Returns how many objects had copies. Raises ValueError for a malformed pattern,
+        UnwritableError if the backend refuses writes; in process the copies are removed in any case.
         """
         tombstone = self._new_tombstone(pattern, exact=names_one(pattern))
         had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
@@ -331,16 +331,16 @@ class Store:
         return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 
     async def forget(self, pattern: str) -> int:
-        """Remove copies, histories and counts, as `purge`. How many objects had a history."""
+        """Remove copies, histories and counts, as `purge`. Returns how many objects had a history."""
         tombstone = self._new_tombstone(pattern, exact=names_one(pattern), histories=True)
         self._remove(tombstone)
         await self._when_back(tombstone, self._remove_copies)
         return await self._when_back(tombstone, self._remove_histories)
 
     async def _when_back(self, tombstone: Tombstone, remove: Callable[[Backend, Tombstone], Awaitable[int]]) -> int:
-        """Remove, after the tombstone itself was written, as soon as the backend is there; how many.
+        """Write the tombstone and then remove its objects, when the backend is up; return how many.
 
-        Raises UnwritableError if it answers and refuses to write.
+        Raises UnwritableError if the backend refuses writes.
         """
         while True:
             await self._link.up.wait()

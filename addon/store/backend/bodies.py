@@ -17,25 +17,25 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 FILE_FROM_BYTES = 64 * 1024
 """Bodies larger than this are files."""
 STREAM_FROM_BYTES = 1024 * 1024
-"""Files larger than this are not read whole, but handed over to be streamed."""
+"""Files larger than this are streamed instead of read."""
 
 RESERVE_BYTES = 64 * 1024 * 1024
-"""How much of the disk is left to the histories: when there is no more than this, no body is written."""
+"""The disk space reserved for histories: bodies are not written when less is free."""
 
 WHOLE_REMEMBERED = 10_000
-"""Of how many files that are streamed it is remembered that they are whole."""
+"""For how many streamed files the result of their check is cached."""
 PIECE_BYTES = 256 * 1024
 
 _DIGEST = re.compile(r"[A-Za-z0-9_-]{2,128}")
 
 
 def new_digest() -> "hashlib.blake2b":
-    """Return a new hash object of the kind that names contents."""
+    """Return a new hash object for the digests that name contents."""
     return hashlib.blake2b(digest_size=20)
 
 
 def is_whole(ref: BodyRef, content: bytes) -> bool:
-    """Whether this is the content that is referred to."""
+    """Whether the content has the digest and size of the reference."""
     digest = new_digest()
     digest.update(content)
     return len(content) == ref.size and digest.hexdigest() == ref.digest
@@ -45,31 +45,31 @@ class BodyReading(NamedTuple):
     """The result of reading a body."""
 
     body: bytes | Path | None
-    """The content, or of a very large one the file; None if it is gone."""
+    """The content, or the file with large content; None if it is gone."""
     damaged: bool = False
-    """It was there, and is not what was stored: it is removed."""
+    """Whether it was corrupt, and so was removed."""
 
 
 class BodyFiles:
     """A directory of files named by the digests of their contents: `ab/abcdef...`. All methods block.
 
-    A file appears whole or not at all. It is written before the record that refers to it, and leaves with a later
-    sweep when nothing refers to it.
+    A file appears atomically. It is written before the copy that refers to it, and removed by a later sweep when
+    nothing refers to it.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._recent: set[str] = set()
-        """Digests written since the last sweep: their records may be still on their way."""
+        """Digests written since the last sweep: the copies that refer to them may be still pending."""
         self._whole: OrderedDict[str, tuple[int, int, int]] = OrderedDict()
-        """Digest -> inode, size and time of change of a file whose content was compared with its digest."""
+        """Digest -> inode, size and time of change of a file whose content was checked."""
 
     def _path(self, digest: str) -> Path | None:
-        """Return the path of the file; None for what cannot be a digest, such as a path."""
+        """Return the path of the file; None for an invalid digest, such as a path."""
         return self._folder / digest[:2] / digest if _DIGEST.fullmatch(digest) else None
 
     def write(self, ref: BodyRef, content: bytes | UnlinkedFile) -> None:
-        """Raises OSError, as when the disk is full."""
+        """Write content. Raises OSError, for example if the disk is full."""
         path = self._path(ref.digest)
         if path is None:
             raise OSError(errno.EINVAL, f"{ref.digest!r} cannot name a file")
@@ -99,7 +99,7 @@ class BodyFiles:
             return False
 
     def find(self, ref: BodyRef) -> Path | None:
-        """The file, if it is there and of the right size: after a power cut it may be neither."""
+        """Return the file, if it exists and has the right size; it may not after a power failure."""
         path = self._path(ref.digest)
         try:
             return path if path is not None and path.stat().st_size == ref.size else None
@@ -107,7 +107,7 @@ class BodyFiles:
             return None
 
     def read(self, ref: BodyRef) -> BodyReading:
-        """The content, compared with its digest. That of a file that is streamed is read for it, once."""
+        """Read content and check its digest. The content of a streamed file is read once for the check."""
         path = self.find(ref)
         if path is None:
             return BodyReading(None)
@@ -141,13 +141,13 @@ class BodyFiles:
         return BodyReading(None, damaged=True)
 
     def list(self) -> list[Path]:
-        """Return all files, those left over from an interrupted write too."""
+        """Return all files, including those of interrupted writes."""
         return [p for p in self._folder.glob("**/*") if p.is_file()] if self._folder.is_dir() else []
 
     def sweep(self, found: Collection[Path], referred_to: Collection[str]) -> int:
-        """Remove those of the files found, before the references were read, that nothing refers to; their bytes.
+        """Remove unreferenced files; return their size in bytes. `found` must be listed before the references are read.
 
-        What was written since the sweep before stays until the next one.
+        Files written since the last sweep are kept until the next one.
         """
         recent, self._recent = self._recent, set()
         freed = 0

@@ -1,4 +1,4 @@
-"""Records, copies and tombstones as msgpack, and back.
+"""Encodes records, copies and tombstones as msgpack, and decodes them.
 
 The wire types follow from the dataclasses: each field that the constructor takes, under its own name, with its
 default, so that a field which is added later (with a default) can be missing in what was written before.
@@ -18,11 +18,10 @@ from bestbefore.addon.store.backend.interface import KeptCopy, Tombstone
 
 
 class UnreadableError(ValueError):
-    """Stored data that this version does not write."""
+    """Stored data that this version cannot decode."""
 
 
-# An unknown type is a bug in this file. msgspec lets this error through; a TypeError it would take for
-# stored data that cannot be read.
+# An unknown type is a bug in this file. msgspec would turn a TypeError into an error about stored data.
 
 
 def _plain(value: object) -> object:
@@ -44,10 +43,10 @@ class _Codec[T]:
     """A codec between a dataclass and msgpack."""
 
     def __init__(self, made: type[T], *, beside: Collection[str] = (), **on_wire: Any) -> None:
-        """Make a codec for a dataclass.
+        """Create a codec for a dataclass.
 
-        `on_wire`: the types of those fields that are written otherwise than they are. `beside`: numbers that may be
-        written with them, without being fields.
+        `on_wire`: the encoded types of fields that differ from their own. `beside`: names of numbers that may be
+        encoded with the fields.
         """
         self._made = made
         types = get_type_hints(made) | on_wire

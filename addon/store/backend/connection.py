@@ -1,4 +1,4 @@
-"""The connection to one Redis or Valkey, or to a cluster of them, and what its errors mean to the store."""
+"""The connection to a Redis or Valkey server or cluster, and the translation of its errors."""
 
 import asyncio
 import logging
@@ -25,27 +25,27 @@ from bestbefore.addon.store.backend.interface import (
 log = logging.getLogger("bestbefore.store")
 
 PATIENCE_S = 2.0
-"""How long a server may take to accept a connection (a busy machine takes half a second for it, ourselves included),
-and to answer, with a body of some MB too: a client waits for it that could be served without."""
+"""How long a server may take to accept a connection (half a second on a busy machine), and to reply, also with some MB:
+a client waits that could be served without the store."""
 CONNECTIONS = 16
 LISTEN_S = 5.0
-"""How often the connection that only listens is tried."""
+"""How often the connection for subscriptions is checked."""
 
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise what redis-py raises as the store's own errors."""
+    """Translate exceptions of redis-py into those of the store."""
     try:
         yield
     except (errors.RedisError, errors.RedisClusterException, OSError, TimeoutError) as e:
         raise as_store_error(e) from e
     except TypeError as e:
-        # How asyncio (of Python 3.13.0, at least) fails where a connection was closed a moment before it is written to.
+        # asyncio (at least in Python 3.13.0) raises this on writing to a connection that has just been closed.
         raise UnavailableError("the connection was closed") from e
 
 
 def as_store_error(e: Exception) -> Exception:
-    """Return the store's error for an error of redis-py."""
+    """Return the store's exception for one of redis-py."""
     text = str(e) or type(e).__name__
     if isinstance(e, errors.OutOfMemoryError) or "OOM command not allowed" in text:
         return FullError("it has reached its maxmemory")
@@ -60,9 +60,9 @@ def as_store_error(e: Exception) -> Exception:
 
 
 def _of_server(text: str) -> bool:
-    """Return whether an error concerns the server rather than one command: BUSY, NOREPLICAS and the like.
+    """Whether an error concerns the server rather than one command: BUSY, NOREPLICAS and the like.
 
-    redis-py has removed the code ERR, which all others have that begin with none.
+    redis-py has removed the code ERR from messages, so those without a code concern a command.
     """
     code = text.partition(" ")[0]
     return code.isalpha() and code.isupper() and code != "WRONGTYPE"
@@ -72,13 +72,13 @@ EXPECTED = "expected `embedded`, redis://[[USER]:PASSWORD@]HOST[:PORT][/DB], red
 
 
 def checked_url(url: str) -> str:
-    """The URL, if it is one of a Redis. Raises StoreInputError."""
+    """Return the URL, if it is valid for Redis. Raises StoreInputError."""
     scheme, shown = url.partition("://")[0], _without_password(url)
     if scheme not in ("redis", "rediss", "unix"):
         raise StoreInputError(f"store {shown!r}: {EXPECTED}")
     try:
         options, database = parse_url(url), urlsplit(url).path.strip("/")
-        # It takes the options of the URL, and connects to nothing yet.
+        # This parses the options in the URL; it does not connect yet.
         BlockingConnectionPool.from_url(url).make_connection()  # type: ignore[no-untyped-call]
     except (ValueError, TypeError, errors.RedisError) as e:
         raise StoreInputError(f"store {shown!r}: {str(e).rpartition('__init__() ')[2]}; {EXPECTED}") from None
@@ -96,7 +96,7 @@ def _without_password(url: str) -> str:
 
 
 def _wrong_input(e: Exception) -> str | None:
-    """Return what in the user's input prevents connecting; None if the error has another cause."""
+    """Return which input of the user is wrong; None if the error has another cause."""
     text = str(e)
     if "NOAUTH" in text or "Authentication required" in text:
         return "the server asks for a password"
@@ -110,15 +110,15 @@ def _wrong_input(e: Exception) -> str | None:
 
 
 class Connection:
-    """Commands, pipelines and scripts; one more connection that listens.
+    """A pool of connections for commands, pipelines and scripts, and one for subscriptions.
 
-    Answers are typed Any: redis-py declares each as a union of its sync and async forms.
+    Replies are typed Any: redis-py declares each as a union of its sync and async forms.
     """
 
     def __init__(
         self, url: str | None = None, *, socket: Path | None = None, name: str = "", patience_s: float = PATIENCE_S
     ) -> None:
-        """Make a connection to a URL or a Unix socket.
+        """Create a connection to a URL or a Unix socket.
 
         `name`: our name in the server's list of clients. `patience_s`: how long the server may take to accept a
         connection, and to answer.
@@ -130,14 +130,14 @@ class Connection:
         self._options: dict[str, Any] = {
             "socket_connect_timeout": patience_s,
             "socket_timeout": patience_s,
-            "protocol": 2,  # what every server speaks
+            "protocol": 2,  # supported by every server
             "client_name": name or None,
         }
         if socket is not None:
             self._options |= {"connection_class": UnixDomainSocketConnection, "path": str(socket)}
         self.shown = _without_password(url) if url is not None else str(socket)
         self.info: dict[str, Any] = {}
-        """The server's INFO at the last connect; empty if it did not tell."""
+        """The server's INFO at the last connect; empty if it is not permitted."""
         self._client: Any = None
         self._plain: Any = None
         self._listener: asyncio.Task[None] | None = None
@@ -148,7 +148,7 @@ class Connection:
         UnavailableError.
         """
         await self.close()
-        # Redis-py's own retries would wait where a client waits; the store itself reconnects, in the background.
+        # redis-py's own retries would delay clients; the store reconnects in the background.
         retry = Retry(NoBackoff(), 0)
         options = self._options | {"max_connections": CONNECTIONS, "timeout": self._patience_s, "retry": retry}
         pool = BlockingConnectionPool.from_url(self._url, **options) if self._url else BlockingConnectionPool(**options)
@@ -168,7 +168,7 @@ class Connection:
     async def _read_info(self) -> dict[str, Any]:
         try:
             info: dict[str, Any] = await self._plain.info()
-        except errors.ResponseError:  # not allowed to this user: do without
+        except errors.ResponseError:  # not permitted to this user
             return {}
         return info
 
@@ -196,7 +196,7 @@ class Connection:
         clients = {id(c): c for c in (self._client, self._plain) if c is not None}
         self._client = self._plain = None
         for client in clients.values():
-            with suppress(errors.RedisError, OSError):  # it is given up in any case
+            with suppress(errors.RedisError, OSError):  # it is discarded in any case
                 await client.aclose()
 
     @property
@@ -211,7 +211,7 @@ class Connection:
             return await self._connected.execute_command(*command)
 
     async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands together; their answers in order.
+        """Send commands in one pipeline; return their replies in order.
 
         Raises UnavailableError, UnwritableError or CommandError if any of them failed.
         """
@@ -222,7 +222,7 @@ class Connection:
         return answers
 
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands together, with a CommandError in place of the answer of a command that failed alone."""
+        """Send commands in one pipeline; the reply of a command that failed alone is a CommandError."""
         if not commands:
             return []
         with translated():
@@ -238,7 +238,7 @@ class Connection:
         return answers
 
     async def scan(self, pattern: str) -> AsyncIterator[list[bytes]]:
-        """The keys that match, in parts, on all nodes of a cluster."""
+        """Yield the matching keys in parts, from all nodes of a cluster."""
         part: list[bytes] = []
         with translated():
             async for key in self._connected.scan_iter(match=pattern, count=500):
@@ -251,7 +251,7 @@ class Connection:
     async def listen(
         self, channel: str, on_message: Callable[[bytes], None], on_lost: Callable[[UnavailableError], None]
     ) -> None:
-        """Subscribe, and pass on what is published, until the connection is lost: then say so, once.
+        """Subscribe to a channel: call `on_message` for each message, and `on_lost` once when the connection is lost.
 
         Raises UnavailableError if it cannot subscribe.
         """
@@ -259,8 +259,8 @@ class Connection:
         try:
             with translated():
                 await pubsub.subscribe(channel)
-                await pubsub.get_message(timeout=self._patience_s)  # the confirmation: from here on nothing is missed
-        except BaseException:  # perhaps we were stopped meanwhile
+                await pubsub.get_message(timeout=self._patience_s)  # the confirmation: no message is missed now
+        except BaseException:  # also if the task is cancelled
             await pubsub.aclose()
             raise
         self._listener = asyncio.create_task(self._pass_on(pubsub, on_message, on_lost))
@@ -277,7 +277,7 @@ class Connection:
                         silent = False
                         if message["type"] == "message":
                             on_message(message["data"])
-                    elif silent:  # a connection may break without a sign
+                    elif silent:  # a connection may break without an event
                         break
                     else:
                         silent = True
@@ -290,7 +290,7 @@ class Connection:
 
 
 def pairs(flat: Any) -> list[tuple[bytes, bytes]]:
-    """The pairs of an answer, which redis-py gives as a dict, as pairs or as a flat list."""
+    """Return the pairs in a reply, which redis-py gives as a dict, as pairs or as a flat list."""
     if isinstance(flat, dict):
         return list(flat.items())
     if flat and isinstance(flat[0], tuple | list):
@@ -312,10 +312,10 @@ end
 
 
 def script(source: str, *types: str) -> Script:
-    """A command that runs a Lua script, from its keys and arguments; `types` are those of its keys.
+    """Return a function from keys and arguments to the command that runs a Lua script. `types`: of its keys.
 
-    A key of another type is an error before anything is written. The source goes along each time (it is short): no
-    server has to know it, after a restart or a failover either.
+    A key of another type is an error before anything is written. The source, which is short, is sent each time, so that
+    no server must have loaded it, also after a restart or failover.
     """
     source = _CHECK % ", ".join(f"'{name}'" for name in types) + source
     return lambda names, arguments: ["EVAL", source, len(names), *names, *arguments]

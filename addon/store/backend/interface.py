@@ -1,8 +1,8 @@
 """The interface between the parts of the store: values, errors and the one Protocol that each backend implements.
 
-A backend keeps; it decides nothing about freshness and knows no queue. All its methods may raise `UnavailableError`
-(it does not answer) and `CommandError` (this one command failed), those that write `UnwritableError` too (it refuses to
-write). Each write may be repeated without harm, except that requests may count twice.
+A backend only keeps data: it decides nothing about freshness and has no queue. All its methods may raise
+`UnavailableError` (it does not answer) and `CommandError` (this one command failed), those that write also
+`UnwritableError` (it refuses writes). Each write may be repeated, except that requests then count twice.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -14,17 +14,17 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.keeper import Keeper
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
-from bestbefore.addon.store.cache.steady import Looked
+from bestbefore.addon.store.cache.clock_check import ClockState
 
 VARIANTS_KEPT = 64
-"""How many variants of an object are kept: a Vary on what each client sends differently must not fill the store."""
+"""How many variants of an object are kept: a Vary on a field that differs for each client must not fill the store."""
 
 type Body = bytes | Path | UnlinkedFile
-"""The content of a copy; of a large one, the file that holds it."""
+"""The content of a copy; if it is large, a file."""
 
 
 class StoreInputError(ValueError):
-    """An error in the user's input: the URL, its password, a server that is no Redis, a store of another kind."""
+    """An error in the user's input: the URL, its password, a server that is not Redis, a store of another kind."""
 
 
 class StoreUnusableError(Exception):
@@ -36,11 +36,11 @@ class UnavailableError(Exception):
 
 
 class UnwritableError(Exception):
-    """The backend answers and refuses to write. The message says why."""
+    """The backend answers and refuses writes. The message says why."""
 
 
 class CommandError(Exception):
-    """A command failed because of its own data; the backend answers others. The message says why."""
+    """A command failed because of its own data; other commands work. The message says why."""
 
 
 class FullError(UnwritableError):
@@ -52,11 +52,11 @@ class CopySet:
     """All known variants of one URL."""
 
     copies: tuple[Copy, ...] = ()
-    """Those stored last first."""
+    """In the order of storing, the latest first."""
     bodies: Mapping[str, bytes] = field(default_factory=dict)
-    """Those held in process, by their digests."""
+    """The bodies in memory, by their digests."""
     complete: bool = field(default=False, compare=False)
-    """Whether these are all variants that the backend had when it was asked."""
+    """Whether these are all variants that the backend had when it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,80 +65,80 @@ class GroupCounts:
 
     updates: Mapping[int, int]
     starts: Mapping[int, int]
-    """The members, by the hours of their t_0."""
+    """The numbers of members, by the hours of their t_0."""
     generation: int = 0
-    """Another one whenever the counts are others."""
+    """A number that changes with the counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Versioned:
-    """A record and the version under which the backend has it."""
+    """A record and its version in the backend."""
 
     version: bytes = b""
     """Empty: the backend has none."""
     record: Record | None = None
     at: int = field(default=0, compare=False)
-    """When it was written, in the order of the numbers of tombstones; 0: not known."""
+    """When it was written, comparable with the numbers of tombstones; 0: unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The next version of a record, and what goes with it or not at all."""
+    """The next version of a record and the change of the counts, which are written atomically."""
 
     url: str
     expected: bytes
-    """The version it was made from."""
+    """The version from which it was made."""
     record: Record | None
     """None: the record is removed."""
     gain: GroupCounts
-    """What the counts of the host gain (a loss is negative)."""
+    """The change of the counts of the host."""
 
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A copy to be kept."""
+    """A copy to be stored."""
 
     copy: Copy
     ttl_s: float
-    """For how long, in real seconds."""
+    """How long it is kept, in real seconds."""
     body: bytes | UnlinkedFile | None
-    """None: it is there already."""
+    """The content; None if it is stored already."""
 
 
 class KeptCopy(NamedTuple):
-    """A copy as the backend has it."""
+    """A stored copy."""
 
     copy: Copy
     applied: int | None = None
-    """The number of the last tombstone that the process had applied that wrote it; None if that is not known."""
+    """The number of the last tombstone that the process which wrote the copy had applied; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Tombstone:
-    """An invalidation: what was stored of these objects before this moment is dead.
+    """An invalidation: copies of these objects that were stored before it are dead.
 
-    The moment is one of the clock of the process that wrote the tombstone, and clocks differ. What is before and
-    what after is decided by its number: each process applies tombstones in the order of their numbers, to all that
-    it holds at that moment, and says with each copy that it writes how far it had come.
+    Its time is that of its writer's clock, and clocks differ, so the order is decided by numbers: each process applies
+    tombstones in the order of their numbers to all its copies, and stores with each copy the number of the last
+    tombstone that it had applied.
     """
 
     time_s: float
     pattern: str
-    """The URL of one object, or a pattern of many (`tombstones.matcher`)."""
+    """The URL of one object, or a pattern (`tombstones.matcher`)."""
     exact: bool
-    """Whether it is the URL of one."""
+    """Whether `pattern` is the URL of one object."""
     histories: bool = False
-    """Whether their histories are forgotten too."""
+    """Whether histories are removed too."""
     by: str = field(default="", compare=False)
-    """The process that wrote it; empty from earlier versions, whose tombstones have no numbers."""
+    """The name of the process that wrote it; empty in tombstones of earlier versions, which have no numbers."""
     number: int = field(default=0, compare=False)
-    """Given by the backend; 0: it has none, and times are compared instead."""
+    """Assigned by the backend; 0: none, so times are compared instead."""
     after: int = field(default=0, compare=False)
     """The number of the tombstone before it."""
 
 
 class Backend(Protocol):
-    """The interface of a backend, which keeps what outlives the process."""
+    """The interface of a backend, which keeps data beyond the life of the process."""
 
     @property
     def keeper(self) -> Keeper:
@@ -147,22 +147,22 @@ class Backend(Protocol):
     async def connect(
         self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]
     ) -> None:
-        """Reach the backend, and check that it may be used. Raises StoreInputError if not.
+        """Connect to the backend, and check that it may be used. Raises StoreInputError if not.
 
         From then on `on_tombstone` is called for each tombstone that another process writes, and `on_lost` once when
-        the connection is lost. May be called again after it was lost.
+        the connection is lost. After that `connect` may be called again.
         """
 
     async def close(self) -> None:
-        """Close the connection. Nothing is called after that."""
+        """Close the connection. The callbacks are not called after that."""
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
-        """The records of these objects, in order."""
+        """Return the records of these objects, in order."""
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
-        """Write each record whose version is as expected, and what it gives the counts with it, atomically.
+        """Write each record whose version is as expected, together with the change of the counts, atomically.
 
-        Answers for each its new version; or, where another version was found and nothing written, that one.
+        Returns for each the new version; or, if another version was found and nothing written, that one.
         """
 
     async def copies(self, url: str) -> list[KeptCopy]:
@@ -172,34 +172,33 @@ class Backend(Protocol):
         """Return the content of a copy; None if it is gone."""
 
     async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
-        """Keep copies, each in place of the same variant's before; not if there is a tombstone of its URL after it.
+        """Store copies, each in place of the same variant's; not if there is a later tombstone of its URL.
 
-        `applied`: the number of the last tombstone that was applied to them; 0: not known, their times are compared.
-        Nor if the one before was received after it (`Copy.was_received_after`): another process may have been quicker.
+        `applied`: the number of the last tombstone that was applied to them; 0: unknown, so times are compared. A copy
+        is not stored either if the present one was received after it (`Copy.was_received_after`): another process may
+        have been faster.
         """
 
     async def add_tombstones(self, tombstones: Sequence[Tombstone], applied: int = 0) -> list[Tombstone]:
-        """Store and publish tombstones. Removes the copies of a tombstone that names one URL.
+        """Store and publish tombstones; remove the copies of those that name one URL.
 
-        `applied`: the number of the last that the writer has applied.
-
-        Return them with the numbers that the backend gave them.
+        `applied`: the number of the last that the writer has applied. Returns them with their new numbers.
         """
 
     async def last_tombstone(self) -> int:
-        """The number of the last tombstone that was written; 0 if it gives none."""
+        """Return the number of the last tombstone that was written; 0 if the backend does not number them."""
 
     async def tombstones(self) -> list[Tombstone]:
         """Return the tombstones of the last `TOMBSTONES_KEPT_S`, the earliest first.
 
-        The latest `TOMBSTONES_AT_MOST` of them.
+        At most the latest `TOMBSTONES_AT_MOST`.
         """
 
     async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
-        """Remove the copies of these objects that are dead by a tombstone. How many objects had any."""
+        """Remove the copies of these objects that a tombstone invalidates; return how many objects had any."""
 
     async def hosts(self, domain: str | None) -> list[str]:
-        """The hosts of which anything is counted, of one registrable domain or all."""
+        """Return the hosts with counts, of one registrable domain or all."""
 
     async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
         """Return the counts of the members on each of these hosts."""
@@ -208,36 +207,36 @@ class Backend(Protocol):
         """Add to the request counts of these objects."""
 
     async def top(self, n: int) -> list[tuple[str, int]]:
-        """The objects most often requested, and how often."""
+        """Return the most requested objects, with their counts."""
 
     def requested(self) -> AsyncIterator[list[str]]:
-        """The URLs whose requests are counted, in parts, in no order."""
+        """Yield the URLs with counted requests, in parts, in no order."""
 
     async def uncount(self, urls: Sequence[str]) -> None:
-        """Forget how often these objects were requested."""
+        """Remove the request counts of these objects."""
 
     def recorded(self) -> AsyncIterator[list[tuple[str, float]]]:
-        """The URLs that have a record and the times of their last contacts, in parts, in no order.
+        """Yield the URLs that have a record, with the times of their last contacts, in parts, in no order.
 
-        What comes or goes meanwhile may be missed, and a URL may come twice.
+        Changes during the iteration may be missed, and a URL may occur twice.
         """
 
     def copied(self) -> AsyncIterator[list[str]]:
-        """The URLs that have copies, likewise."""
+        """Yield the URLs that have copies, in the same way."""
 
-    async def last_look(self) -> Looked | None:
-        """Return the state of the clock at the last sweep."""
+    async def clock_state(self) -> ClockState | None:
+        """Return the state of the clock at the last sweep; None before the first."""
 
-    async def keep_look(self, look: Looked) -> None:
+    async def put_clock_state(self, state: ClockState) -> None:
         """Store the state of the clock."""
 
     async def tidy(self) -> None:
-        """Remove what nothing refers to, and measure."""
+        """Remove unreferenced data, and measure the size."""
 
     @property
     def corrupt_entries(self) -> Mapping[str, int]:
-        """How many corrupt entries were found since the start, and replaced or removed, by kind."""
+        """Return how many corrupt entries were found since the start, and replaced or removed, by kind."""
 
     @property
     def size_bytes(self) -> int | None:
-        """The size of what the backend keeps, as last measured; None before that."""
+        """Return the size of the stored data, bytes, as last measured; None before that."""

@@ -1,4 +1,4 @@
-"""The state of prefetching in memory, for one process alone."""
+"""The state of prefetching in memory, for a single process."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence

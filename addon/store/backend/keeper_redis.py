@@ -17,7 +17,7 @@ from bestbefore.policies.units import DAY_S
 PLAN_KEPT_S = 30 * DAY_S
 """Policy time."""
 WANTS_BATCH = 16
-"""Of how many domains the wants are asked for at once. They are held until the last of them has come."""
+"""For how many domains wants are read in one pipeline, whose replies are all kept in memory."""
 
 _folder = files("bestbefore.addon.store.backend")
 _take = script((_folder / "take.lua").read_text("utf-8"), "string", "string")
@@ -85,7 +85,7 @@ class RedisKeeper:
                 if gone:
                     await self._connection.ask("ZREM", name, *gone)
         async for part in self._connection.scan(self._names.every("fetch")):
-            # A job that is under way loses its lease by this: its copy is dead already, and what it learns is new.
+            # A job in progress loses its lease here: its copy is dead already, and what it learns is new.
             urls = ((name, Keys.name_in(name, "fetch")) for name in part)
             await self._connection.ask_all([("DEL", name) for name, url in urls if url is not None and matches(url)])
 

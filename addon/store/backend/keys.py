@@ -1,4 +1,4 @@
-"""The names of the keys in Redis."""
+"""The keys in Redis."""
 
 import hashlib
 import re
@@ -15,39 +15,39 @@ SCHEMA = 2
 (`migration`)."""
 
 STORE = "bb:store"
-"""A hash without version in its name, read before anything else: `schema` and `clock` (the mark of the policy time that
-the store was used under). Stays for good."""
+"""A hash without a version in its name, read first: `schema` and `clock` (the mark of the kind of clock). Never
+expires."""
 
 DOMAINS = "bb1:domains"
-"""A set: each registrable domain of which anything was stored. Joined at its first write; stays."""
+"""A set: the registrable domains with stored data, added at the first write. Never expires."""
 
 TOMBSTONES = "bb1:tombstones"
-"""A sorted set: tombstones by time, read by a proxy that connects. They are removed after `TOMBSTONES_KEPT_S`, and
-the earliest where there are more than `TOMBSTONES_AT_MOST`."""
+"""A sorted set: tombstones by time, which a proxy reads when it connects. They are removed after `TOMBSTONES_KEPT_S`;
+beyond `TOMBSTONES_AT_MOST`, the earliest are removed."""
 
 LAST_TOMBSTONE = f"bb1:last:{{{TOMBSTONES}}}"
-"""A string: the number of the last tombstone. Numbers ascend in the order in which the store received them; the next is
-the server's time in microseconds, or one more than the last. Stays. Its hash tag puts it beside the tombstones."""
+"""A string: the number of the last tombstone. Numbers ascend in the order of the writes; the next is the server's time
+in microseconds, or one more than the last. Never expires. Its hash tag puts it into the slot of the tombstones."""
 
 SWEEP = "bb1:sweep"
-"""A hash: `looked_s`, the policy time of the last sweep, `steady_s`, since when it has not leapt. Stays."""
+"""A hash: `looked_s`, the policy time of the last sweep, `steady_s`, since when it has not jumped. Never expires."""
 
 CHANNEL = "bb1:invalidations"
 """The channel on which tombstones are published."""
 
 PLAN = "bb1:plan"
-"""A hash: `version` and `plan`, the prefetches that are planned. Thirty days to live from the last planning."""
+"""A hash: `version` and `plan`, the planned prefetches. Expires thirty days after the last planning."""
 
 PLANNER = "bb1:planner"
-"""The process that plans for all now; a lease."""
+"""A string: the process that plans for all, as a lease."""
 
 SPENT = "bb1:spent"
-"""A hash: period of the budget since the epoch -> fetches."""
+"""A hash: period of the budget since the epoch -> number of fetches."""
 
 
 @lru_cache(maxsize=65_536)
 def host_of(url: str) -> str:
-    """The host of an object's URL; `-` for a name that is no http URL."""
+    """Return the host of an object's URL; `-` for a name that is not an http URL."""
     try:
         return Target.parse(url).host
     except ValueError:
@@ -55,7 +55,7 @@ def host_of(url: str) -> str:
 
 
 def variant_of(copy: Copy) -> str:
-    """The name of a copy among those of its URL: what a request must have in common with the one that fetched it."""
+    """Return the key of a copy among those of its URL: the values that a request must match."""
     selected = msgspec.msgpack.encode((copy.partition, copy.personal, copy.selecting))
     return hashlib.blake2b(selected, digest_size=16).hexdigest()
 
@@ -65,8 +65,8 @@ class Keys:
 
     The tag is never the configured group: a changed rule must not move anything. U is a URL, H a host.
 
-    Content is most of what is kept, and one domain may have more of it than a node holds. So the keys of an object's
-    copies have a tag of their own; one script changes them together:
+    Most of the data is content, and one domain may have more of it than a node can hold. So the keys of an object's
+    copies have a hash tag of their own. A script changes them together:
 
     - `bb1:copies:{U}`, hash: variant -> `digest|stored_s|copy`; with the copy, as `applied`, the number of the last
       tombstone that the process had applied that wrote it. `bb1:bodies:{U}`, hash: digest -> content. Both live as long
@@ -75,8 +75,8 @@ class Keys:
     - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
       invalidated copy. Lives `TOMBSTONES_KEPT_S`.
 
-    What is counted of a site changes with the records of its objects, in one script too. These keys begin with
-    `bb1:{D}:`, D being the registrable domain:
+    The counts of a domain change together with the records of its objects, in one script too. Their keys begin with
+    `bb1:{D}:`, where D is the registrable domain:
 
     - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Seven days to
       live until the second contact, then without end; the sweep removes it when untouched for `forget_after`.
@@ -95,7 +95,7 @@ class Keys:
         self._domain_of = domain_of
 
     def domain(self, host: str) -> str:
-        """The registrable domain of a host; `-` for none."""
+        """Return the registrable domain of a host; `-` for none."""
         return self._domain_of(host) or "-"
 
     def of_domain(self, domain: str, kind: str) -> str:
@@ -106,32 +106,32 @@ class Keys:
         return f"{self.of_domain(self.domain(host), kind)}:{host}"
 
     def of_url(self, url: str, kind: str) -> str:
-        """The key of this kind of an object, beside those of its domain."""
+        """Return the key of this kind of an object, in the slot of its domain."""
         return f"{self.of_domain(self.domain(host_of(url)), kind)}:{url}"
 
     @staticmethod
     def of_object(url: str, *kinds: str) -> list[str]:
-        """The keys of an object's own: one for each kind, all with one hash tag, whatever braces the URL has."""
+        """Return the keys of an object, one for each kind, all with its own hash tag, whatever braces the URL has."""
         return [f"bb1:{kind}:{{{url}}}" for kind in kinds]
 
     @staticmethod
     def every(kind: str) -> str:
-        """The pattern for SCAN that finds all keys of a kind that have a URL or a host."""
+        """Return the pattern for SCAN that matches all keys of a kind that have a URL or a host."""
         return f"bb1:{kind}:{{*" if kind in OBJECT_KINDS else f"bb1:{{*}}:{kind}:*"
 
     @staticmethod
     def every_earlier(kind: str) -> str:
-        """The pattern for SCAN that finds all keys of a kind of `OBJECT_KINDS` in schema 1."""
+        """Return the pattern for SCAN that matches all keys of a kind of `OBJECT_KINDS` in schema 1."""
         return f"bb1:{{*}}:{kind}:*"
 
     @staticmethod
     def name_in(key: bytes, kind: str) -> str | None:
-        """The URL or host in a key of this kind; None for another key, which a pattern may find too."""
+        """Return the URL or host in a key of this kind; None for another key, which a pattern may match too."""
         return _name_in(key, kind, _OF_OBJECT if kind in OBJECT_KINDS else _OF_DOMAIN)
 
     @staticmethod
     def name_of_domain(key: bytes) -> str | None:
-        """Return the registrable domain that a key is about; None for a key about none, or not of this store."""
+        """Return the registrable domain in a key; None for a key without one, or not of this store."""
         try:
             found = _OF_DOMAIN.fullmatch(key.decode())
         except UnicodeDecodeError:
@@ -140,7 +140,7 @@ class Keys:
 
 
 def earlier_url_in(key: bytes, kind: str) -> str | None:
-    """The URL in a key of schema 1; None for another key."""
+    """Return the URL in a key of schema 1; None for another key."""
     return _name_in(key, kind, _OF_DOMAIN)
 
 
@@ -153,7 +153,7 @@ def _name_in(key: bytes, kind: str, form: re.Pattern[str]) -> str | None:
 
 
 def type_of(key: str) -> str | None:
-    """Return the type, as Redis' TYPE answers, that a key has by its name; None for a key that is not of this store."""
+    """Return the type, as Redis' TYPE names it, of a key by its name; None for a key that is not of this store."""
     found = _OF_OBJECT.fullmatch(key) or _OF_DOMAIN.fullmatch(key)
     return _TYPES.get(key if found is None else found["kind"])
 
@@ -182,4 +182,4 @@ _TYPES = {
     "fetch": "string",
     "pace": "string",
 }
-"""By the names of single keys, and by the kinds of the others."""
+"""The types of single keys by name, and of the others by kind."""

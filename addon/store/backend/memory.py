@@ -1,4 +1,4 @@
-"""The store in memory: for a replay through the addon, and for tests. Nothing of it outlives the process."""
+"""The backend in memory: for a replay through the addon, and for tests. Its data ends with the process."""
 
 from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -23,8 +23,8 @@ from bestbefore.addon.store.backend.interface import (
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.backend.keys import host_of, variant_of
 from bestbefore.addon.store.backend.unlinked import whole
+from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import add
-from bestbefore.addon.store.cache.steady import Looked
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 
 RECORDS_KEPT = 1_000_000
@@ -35,17 +35,17 @@ class _Kept:
     """The copies of one URL."""
 
     copies: dict[str, Copy] = field(default_factory=dict)
-    """By variant, those put last at the end."""
+    """By variant, in the order of storing."""
     bodies: dict[str, bytes] = field(default_factory=dict)
     until_s: float = 0.0
-    """By the monotonic clock."""
+    """When they expire, by the monotonic clock."""
 
 
 class MemoryBackend:
-    """A `Backend` in memory. It is bounded: the copies and records not used lately are removed."""
+    """A `Backend` in memory. It is bounded: the least recently used copies and records are removed."""
 
     def __init__(self, clock: Clock, domain_of: Callable[[str], str], *, max_bytes: int) -> None:
-        """Make an empty backend. `max_bytes`: bound on the bytes of copies."""
+        """Create an empty backend. `max_bytes`: the bound on the size of copies."""
         self._clock = clock
         self._domain_of = domain_of
         self.keeper = MemoryKeeper(clock, domain_of)
@@ -57,7 +57,7 @@ class MemoryBackend:
         self._invalidated_s: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
-        self._look: Looked | None = None
+        self._clock_state: ClockState | None = None
 
     async def connect(
         self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]
@@ -203,11 +203,11 @@ class MemoryBackend:
     async def copied(self) -> AsyncIterator[list[str]]:
         yield [url for url in list(self._kept) if self._living(url) is not None]
 
-    async def last_look(self) -> Looked | None:
-        return self._look
+    async def clock_state(self) -> ClockState | None:
+        return self._clock_state
 
-    async def keep_look(self, look: Looked) -> None:
-        self._look = look
+    async def put_clock_state(self, state: ClockState) -> None:
+        self._clock_state = state
 
     async def tidy(self) -> None:
         for url in list(self._kept):

@@ -1,4 +1,4 @@
-"""A store of an earlier schema is brought to the present one when it is opened."""
+"""Migrates a store of an earlier schema when it is opened."""
 
 from bestbefore.addon.store.backend.connection import script
 from bestbefore.addon.store.backend.keys import Keys, earlier_url_in
@@ -15,13 +15,13 @@ return 1""",
 
 
 async def rename_copies(commands: RepairingCommands, names: Keys, *, is_cluster: bool) -> int:
-    """Tag the copies of schema 1, which were tagged by domain, by object. How many keys there were.
+    """Rename the keys of copies of schema 1, which have the hash tag of the domain; return how many there were.
 
-    In a cluster a key cannot be renamed to one of another slot: there they are removed, and fetched again. It may be
-    interrupted, and done by several at once.
+    In a cluster a key cannot be renamed into another slot, so the copies are removed. The migration may be interrupted,
+    and run by several processes at once.
     """
     done = 0
-    for kind in ("bodies", "copies"):  # a copy whose content is not found is none
+    for kind in ("bodies", "copies"):  # a copy without content counts as missing
         async for part in commands.scan(names.every_earlier(kind)):
             urls = {key: earlier_url_in(key, kind) for key in part}
             known = [(key, url) for key, url in urls.items() if url is not None]

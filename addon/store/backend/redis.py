@@ -1,4 +1,4 @@
-"""The store in Redis or Valkey: the user's own server, a cluster of them, or the embedded one."""
+"""The backend in Redis or Valkey: a user's server or cluster, or the embedded server."""
 
 import asyncio
 import errno
@@ -33,16 +33,16 @@ from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import number_of, pass_on_tombstone
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
-from bestbefore.addon.store.cache.faults import Faults, shown
-from bestbefore.addon.store.cache.steady import Looked
+from bestbefore.addon.store.cache.clock_check import ClockState
+from bestbefore.addon.store.cache.faults import Faults, short
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 from bestbefore.policies.units import DAY_S
 
 PROVISIONAL_S = 7 * DAY_S
-"""How long an object that was seen once is remembered."""
+"""How long the record of an object that was contacted once is kept."""
 
 THREAD_FROM_BYTES = 256 * 1024
-"""Bodies larger than this are compared with their digests in a thread."""
+"""The digests of bodies larger than this are checked in a thread."""
 
 
 def _read_script(name: str, *types: str) -> Script:
@@ -104,7 +104,7 @@ class RedisBackend(RedisCounts):
             schema, clock = await self._connection.ask("HMGET", keys.STORE, "schema", "clock")
         except UnwritableError as e:
             raise StoreInputError(f"{where}: access is denied: {e}") from None
-        # What is no text was never a mark.
+        # A mark is text; other values are corrupt.
         damaged = [n for n, mark in (("schema", schema), ("clock", clock)) if mark is not None and not _is_mark(mark)]
         schema, clock = (mark if mark is not None and _is_mark(mark) else None for mark in (schema, clock))
         if schema is not None and not (schema.isdigit() and int(schema) <= keys.SCHEMA):
@@ -133,7 +133,7 @@ class RedisBackend(RedisCounts):
                     ("HSET", keys.STORE, "schema", keys.SCHEMA),
                     ("HSETNX", keys.STORE, "clock", self._clock_mark),
                 ])
-            except UnwritableError as e:  # nothing else will be written either, until it is connected to again
+            except UnwritableError as e:  # no other write will succeed either, until the next connect
                 raise UnavailableError(str(e)) from e
 
     # Histories
@@ -150,7 +150,7 @@ class RedisBackend(RedisCounts):
         return [new if done else self._versioned(new, *record) for done, new, *record in answers]
 
     def _versioned(self, version: bytes, record: bytes) -> Versioned:
-        """A record that cannot be read counts as none, and is replaced by what is learnt next."""
+        """Decode a record. An undecodable one counts as missing, and is replaced at the next observation."""
         return Versioned(version, self._readable(codec.decode_record, record) if record else None, _number_of(version))
 
     def _readable[T](self, decode: Callable[[bytes], T], encoded: bytes) -> T | None:
@@ -208,7 +208,7 @@ class RedisBackend(RedisCounts):
         return None
 
     def _damaged(self, copy: Copy) -> None:
-        self._faults.add("body", f"content of {shown(copy.url)} in the store is corrupt: it was removed")
+        self._faults.add("body", f"content of {short(copy.url)} in the store is corrupt: it was removed")
 
     def _is_file(self, ref: BodyRef) -> bool:
         return self._files is not None and ref.size > FILE_FROM_BYTES
@@ -249,7 +249,7 @@ class RedisBackend(RedisCounts):
         try:
             await asyncio.to_thread(self._files.write, ref, body)  # type: ignore[union-attr]
         except OSError as e:
-            if e.errno in (errno.EINVAL, errno.ENAMETOOLONG):  # it is this one that cannot be written
+            if e.errno in (errno.EINVAL, errno.ENAMETOOLONG):  # the error concerns only this file
                 raise CommandError(f"a body cannot be written: {e}") from e
             raise FullError(f"a body cannot be written: {e}") from e
 
@@ -258,7 +258,7 @@ class RedisBackend(RedisCounts):
         return sum(n > 0 for n in removed)
 
     def _removal(self, url: str, tombstone: Tombstone, *, keeps: bool) -> list[Any]:
-        """`keeps`: the tombstone too, so that nothing from before comes later."""
+        """Return the command for a removal. `keeps`: store the tombstone too, so that no earlier copy comes later."""
         return _remove(
             self._names.of_object(url, "copies", "bodies", "tombstone"),
             [tombstone.number, repr(tombstone.time_s), self._real_ms(TOMBSTONES_KEPT_S) if keeps else 0],
@@ -293,25 +293,25 @@ class RedisBackend(RedisCounts):
         async for part in self._connection.scan(self._names.every("record")):
             named = [(name, url) for name in part if (url := Keys.name_in(name, "record")) is not None]
             times = await self._connection.ask_all([("HGET", name, "t") for name, _ in named])
-            # What has no time that can be read is as old as can be: its record itself will tell.
+            # An undecodable time counts as oldest; the record itself then decides.
             yield [(url, number_of(t) or 0.0) for (_, url), t in zip(named, times, strict=True) if t is not None]
 
     async def copied(self) -> AsyncIterator[list[str]]:
         async for part in self._connection.scan(self._names.every("copies")):
             yield [url for url in (Keys.name_in(name, "copies") for name in part) if url is not None]
 
-    async def last_look(self) -> Looked | None:
+    async def clock_state(self) -> ClockState | None:
         found = await self._connection.ask("HMGET", keys.SWEEP, "looked_s", "steady_s")
         looked_s, steady_s = map(number_of, found)
-        return None if looked_s is None or steady_s is None else Looked(looked_s, steady_s)
+        return None if looked_s is None or steady_s is None else ClockState(looked_s, steady_s)
 
-    async def keep_look(self, look: Looked) -> None:
+    async def put_clock_state(self, state: ClockState) -> None:
         await self._connection.ask(
-            "HSET", keys.SWEEP, "looked_s", repr(look.looked_s), "steady_s", repr(look.steady_s)
+            "HSET", keys.SWEEP, "looked_s", repr(state.checked_at_s), "steady_s", repr(state.steady_since_s)
         )
 
     async def tidy(self) -> None:
-        self._domains.clear()  # so that one that has left the set by a fault joins it again
+        self._domains.clear()  # so that a domain that is missing in the set is added again
         if self._files is not None:
             found = await asyncio.to_thread(self._files.list)
             referred_to: set[str] = set()
@@ -322,7 +322,7 @@ class RedisBackend(RedisCounts):
             freed = await asyncio.to_thread(self._files.sweep, found, referred_to)
             log.debug("removed %d bytes of bodies that nothing refers to", freed)
             self._size_bytes = (await self._connection.ask("INFO", "memory"))["used_memory"]
-        else:  # others keep their data there too
+        else:  # the server may have other data too
             size_bytes = 0
             async for part in self._connection.scan("bb1:*"):
                 sizes = await self._connection.ask_all([("MEMORY", "USAGE", key) for key in part])

@@ -1,4 +1,4 @@
-"""The counts of hosts and of requests in Redis or Valkey, and the sets that list what is counted."""
+"""The counts of hosts and of requests in Redis or Valkey, and the sets that list the counted hosts and domains."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -12,11 +12,11 @@ from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
 
 REQUESTS_KEPT = 5_000
-"""Of how many objects of a registrable domain the requests are counted."""
+"""For how many objects of a registrable domain requests are counted."""
 
 
 class RedisCounts:
-    """A part of `redis.RedisBackend`."""
+    """The base class of `redis.RedisBackend` for counts."""
 
     def __init__(self, commands: RepairingCommands, names: Keys, clock: Clock, *, forget_after_s: float) -> None:
         """`forget_after_s` is in policy time."""
@@ -26,7 +26,7 @@ class RedisCounts:
         self._clock = clock
         self._forget_after_s = forget_after_s
         self._domains: set[str] = set()
-        """Those that are known to be in the set of all."""
+        """The domains known to be in the set of all domains."""
 
     async def hosts(self, domain: str | None) -> list[str]:
         domains = await self._all_domains() if domain is None else [domain]
@@ -77,7 +77,7 @@ class RedisCounts:
             self._domains |= new
 
     async def _rebuild(self, removed: str) -> None:
-        """Find again what a set listed that had to be removed: the names of the keys tell it."""
+        """Rebuild a set that was removed as corrupt, from the names of the keys."""
         if removed == keys.DOMAINS:
             self._domains.clear()
             async for part in self._connection.scan("bb1:{*}:*"):

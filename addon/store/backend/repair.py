@@ -1,4 +1,4 @@
-"""Commands to a server whose keys may be corrupt: a key of a wrong type is removed, and written again."""
+"""Commands with repair: a key of a wrong type is removed, and the command repeated."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from bestbefore.addon.store.backend.connection import Connection, script
 from bestbefore.addon.store.backend.interface import CommandError
 from bestbefore.addon.store.backend.keys import type_of
-from bestbefore.addon.store.cache.faults import Faults, shown
+from bestbefore.addon.store.cache.faults import Faults, short
 
 _remove_unless = script("""
 local found = redis.call('TYPE', KEYS[1]).ok
@@ -16,14 +16,14 @@ return found""")
 
 
 class RepairingCommands:
-    """A sender of commands through a connection. One that fails because a key has a wrong type is sent once more."""
+    """Sends commands through a connection. A command that fails because of a key's wrong type is sent again."""
 
     def __init__(self, connection: Connection, faults: Faults) -> None:
-        """Wrap a connection. Each repair is counted as `key`."""
+        """Wrap a connection. Each repair is counted as a fault of kind `key`."""
         self._connection = connection
         self._faults = faults
         self.removed: Callable[[str], Awaitable[None]] | None = None
-        """Called with each key that was removed, before the command is sent again."""
+        """Called with each removed key, before the command is sent again."""
 
     async def ask(self, *command: Any) -> Any:
         """Send one command. Raises UnavailableError, UnwritableError, CommandError."""
@@ -33,7 +33,7 @@ class RepairingCommands:
             return (await self.ask_all([command]))[0]
 
     async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands together; their answers in order. Raises UnavailableError, UnwritableError, CommandError."""
+        """Send commands in a pipeline; return their replies. Raises UnavailableError, UnwritableError, CommandError."""
         answers = await self._connection.answers(commands)
         failed = [i for i, answer in enumerate(answers) if isinstance(answer, CommandError)]
         if failed:
@@ -41,7 +41,7 @@ class RepairingCommands:
             again = [
                 i
                 for i, command in enumerate(commands)
-                if not repaired.isdisjoint(_keys(command)) or "WRONGTYPE" in str(answers[i])  # another was quicker
+                if not repaired.isdisjoint(_keys(command)) or "WRONGTYPE" in str(answers[i])  # repaired by another
             ]
             for i, answer in zip(again, await self._connection.answers([commands[i] for i in again]), strict=True):
                 answers[i] = answer
@@ -51,7 +51,7 @@ class RepairingCommands:
         return answers
 
     async def _repair(self, key: str) -> bool:
-        """Remove a key that has another type than its name says. Whether it is not there any more."""
+        """Remove a key whose type does not fit its name; whether the key is gone."""
         wanted = type_of(key)
         if wanted is None:
             return False
@@ -59,7 +59,7 @@ class RepairingCommands:
         if not found:
             return False
         kind = found.decode(errors="replace")
-        self._faults.add("key", f"the store had a {kind} as {shown(key)}, not a {wanted}: it was removed")
+        self._faults.add("key", f"the store had a {kind} as {short(key)}, not a {wanted}: it was removed")
         if self.removed is not None:
             await self.removed(key)
         return True
@@ -70,7 +70,7 @@ class RepairingCommands:
 
 
 def _keys(command: Sequence[Any]) -> Iterator[str]:
-    """The keys that a command names."""
+    """Yield the keys in a command."""
     names = command[3 : 3 + command[2]] if command[0] == "EVAL" else command[1:2]
     for name in names:
         try:

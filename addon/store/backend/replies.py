@@ -1,4 +1,4 @@
-"""Readers for a server's answers, which may be anything: what this store does not write is left out."""
+"""Parsers of a server's replies, which may be corrupt: values that this store does not write are skipped."""
 
 import math
 from collections.abc import Callable
@@ -8,11 +8,11 @@ from bestbefore.addon.store.backend.connection import pairs
 from bestbefore.addon.store.backend.interface import Tombstone
 
 LARGEST = 10**12
-"""What counts and their hours stay far below."""
+"""A bound far above valid counts and hours."""
 
 
 def text_of(raw: bytes) -> str | None:
-    """Text; None for bytes that are none."""
+    """Decode text; None if it is not UTF-8."""
     try:
         return raw.decode()
     except UnicodeDecodeError:
@@ -20,7 +20,7 @@ def text_of(raw: bytes) -> str | None:
 
 
 def number_of(raw: Any) -> float | None:
-    """A finite number; None for what is none."""
+    """Parse a finite number; None if malformed."""
     try:
         number = float(raw)
     except (TypeError, ValueError):
@@ -29,12 +29,12 @@ def number_of(raw: Any) -> float | None:
 
 
 def count_of(raw: Any) -> int:
-    """A count: a whole number of at least 0, which what is none counts as."""
+    """Parse a count, a whole number of at least 0; 0 if malformed."""
     return max(0, int(number_of(raw) or 0))
 
 
 def counts_of(flat: Any) -> dict[int, int]:
-    """Counts by whole numbers, such as hours."""
+    """Parse counts by whole numbers, such as hours."""
     counts = {}
     for key, n in pairs(flat):
         try:
@@ -49,7 +49,7 @@ def counts_of(flat: Any) -> dict[int, int]:
 def pass_on_tombstone(
     on_tombstone: Callable[[Tombstone], None], decode: Callable[[bytes], Tombstone | None], encoded: bytes
 ) -> None:
-    """Pass on a tombstone that was published; what cannot be read is none."""
+    """Decode a published tombstone and pass it on; ignore malformed ones."""
     tombstone = decode(encoded)
     if tombstone is not None:
         on_tombstone(tombstone)

@@ -1,4 +1,4 @@
-"""Content in a file without a name, for what is too large for memory and has no place in the store yet."""
+"""Content in an unlinked file: too large for memory, and not stored yet."""
 
 import os
 import tempfile
@@ -9,11 +9,10 @@ COPIED_BYTES = 1 << 20
 
 
 class UnlinkedFile:
-    """A temporary file without a name.
+    """An unlinked temporary file.
 
-    No other user can read it, and it is gone with the last reference to it, whatever ends the process.
-
-    What adds, reads and copies blocks. Its length is what was added completely.
+    Other users cannot read it, and it vanishes with the last reference to it, also if the process is killed. All
+    methods that read or write block. Its length counts only complete writes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -31,7 +30,7 @@ class UnlinkedFile:
         return self._size
 
     def add(self, data: bytes) -> None:
-        """Append. Raises OSError, as when the disk is full; then nothing was added."""
+        """Append data. Raises OSError, for example if the disk is full; then nothing is added."""
         left, at = memoryview(data), self._size
         while left:
             written = os.pwrite(self._number, left, at)
@@ -39,7 +38,7 @@ class UnlinkedFile:
         self._size = at
 
     def read(self, at: int, most_bytes: int) -> bytes:
-        """Read so many bytes from there on, or less at the end. Raises OSError."""
+        """Read up to `most_bytes` from an offset on. Raises OSError."""
         return os.pread(self._number, min(most_bytes, max(0, self._size - at)), at)
 
     def read_all(self) -> bytes:
@@ -47,11 +46,11 @@ class UnlinkedFile:
         return b"".join(self.read(at, COPIED_BYTES) for at in range(0, self._size, COPIED_BYTES))
 
     def copy_to(self, file: BinaryIO) -> None:
-        """Write all of it to another file, of which little is in memory at a time. Raises OSError."""
+        """Copy it to another file, piece by piece. Raises OSError."""
         for at in range(0, self._size, COPIED_BYTES):
             file.write(self.read(at, COPIED_BYTES))
 
 
 def whole(content: bytes | UnlinkedFile) -> bytes:
-    """Content as bytes, wherever it is. Blocks, and raises OSError, if it is a file."""
+    """Return content as bytes. For a file, blocks and may raise OSError."""
     return content if isinstance(content, bytes) else content.read_all()

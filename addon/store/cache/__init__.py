@@ -1,1 +1,1 @@
-"""The part of the store in process, and how it is written to the backend."""
+"""The part of the store in process, and the write-behind to the backend."""

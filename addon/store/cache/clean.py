@@ -1,7 +1,6 @@
-"""The text that may enter the store: what can be written as UTF-8.
+"""Cleans text before it is stored, so that it can be encoded as UTF-8.
 
-What comes from a peer may hold bytes that no encoding explains; Python keeps these as lone surrogates, which can be
-neither packed nor sent to a server.
+Text from a peer may have undecodable bytes. Python represents these by lone surrogates, which cannot be encoded.
 """
 
 import re
@@ -13,31 +12,31 @@ from bestbefore.addon.rfc9111.message import Fields, Head
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _BYTES = re.compile(r"[\udc80-\udcff]")
-"""Bytes that were no UTF-8 (`surrogateescape`)."""
+"""Undecodable bytes (`surrogateescape`)."""
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 
 
 def is_writable(text: str) -> bool:
-    """Whether it can be written as UTF-8."""
+    """Whether a text can be encoded as UTF-8."""
     return text.isascii() or _SURROGATES.search(text) is None
 
 
 def cleaned(text: str) -> str:
-    """The same as text that can be written: each undecodable byte as the Latin-1 character that it is."""
+    """Return the text with each undecodable byte replaced by the Latin-1 character of its value."""
     if is_writable(text):
         return text
     return _SURROGATES.sub("?", _BYTES.sub(lambda found: chr(ord(found[0]) - 0xDC00), text))
 
 
 def _cleaned_line(text: str) -> str:
-    """Clean a text, without control characters: what is sent as a part of a head."""
+    """Clean a text that is sent as a part of a head: remove control characters too."""
     if text.isascii() and text.isprintable():
         return text
     return _CONTROLS.sub("", cleaned(text))
 
 
 def cleaned_copy(copy: Copy) -> Copy | None:
-    """The copy as it can be written; None if its URL cannot be: to spell that otherwise would name another object."""
+    """Return the cleaned copy; None if its URL would change, and so name another object."""
     if not is_writable(copy.url):
         return None
     head = copy.head
@@ -52,13 +51,13 @@ def cleaned_copy(copy: Copy) -> Copy | None:
     return replace(copy, head=head, selecting=selecting, personal=personal, own_etag=own_etag)
 
 
-def cleaned_observation(seen: Observation) -> Observation | None:
-    """The observation as it can be written; None if its URL cannot be."""
-    if not is_writable(seen.url):
+def cleaned_observation(observation: Observation) -> Observation | None:
+    """Return the cleaned observation; None if its URL would change."""
+    if not is_writable(observation.url):
         return None
-    found = seen.fingerprint
+    found = observation.fingerprint
     if found is not None and not (is_writable(found.etag) and is_writable(found.body)):
         found = replace(found, etag=cleaned(found.etag), body=cleaned(found.body))
-    if found is seen.fingerprint and is_writable(seen.variant):
-        return seen
-    return replace(seen, variant=cleaned(seen.variant), fingerprint=found)
+    if found is observation.fingerprint and is_writable(observation.variant):
+        return observation
+    return replace(observation, variant=cleaned(observation.variant), fingerprint=found)

@@ -1,4 +1,4 @@
-"""Copies: those in process, those on their way to the backend, and those it keeps."""
+"""Copies: in memory, pending, and in the backend."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -16,7 +16,7 @@ from bestbefore.addon.store.backend.interface import (
 )
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clean import cleaned_copy
-from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
@@ -25,20 +25,20 @@ from bestbefore.addon.store.cache.write_behind import any_of
 from bestbefore.policies.units import DAY_S
 
 WAITING_BYTES = 64 * 1024 * 1024
-"""How much may wait to be written; beyond it the copies that wait longest are not kept."""
-HURRY_BYTES = WAITING_BYTES // 4
-"""From how much on it is written without waiting for more."""
+"""How much may be pending; beyond it the oldest pending copies are dropped."""
+FLUSH_BYTES = WAITING_BYTES // 4
+"""From this size on, pending copies are written at once."""
 BATCH = 100
 BATCH_BYTES = 4 * 1024 * 1024
 type Variant = tuple[str, str, Selecting]
-"""Partition, personal, selecting: what distinguishes the copies of a URL."""
+"""Partition, personal, selecting: the key of a copy among those of its URL."""
 
 LONGEST_S = 10 * 365 * DAY_S
-"""No copy is kept longer, whatever lifetime its origin gave it."""
+"""No copy is kept longer, whatever its lifetime."""
 
 
 class Copies:
-    """The copies: those in memory first, then those of the backend, less those that tombstones invalidate."""
+    """The copies: from memory first, then from the backend, without those that tombstones invalidate."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Copies:
         keep_s: float,
         store_max: int | None,
     ) -> None:
-        """`store_max`: the bytes that the backend may hold; None if it sees to that itself."""
+        """`store_max`: how many bytes may be stored; None if the backend bounds itself."""
         self._link = link
         self._clock = clock
         self._tombstones = tombstones
@@ -62,32 +62,32 @@ class Copies:
         self._store_max = store_max
         self._hot = MemoryCache(hot_max)
         self._waiting: dict[str, dict[Variant, Put]] = {}
-        """By URL, in the order in which they came."""
+        """Pending copies by URL, in the order in which they came."""
         self.waiting = 0
-        """How many copies wait to be written."""
+        """How many copies are pending."""
         self.waiting_bytes = 0
         self._most = BATCH
-        """How many are written at once: fewer while the backend is lost by it, in case one of them is to blame."""
+        """The size of a batch. It shrinks while batches fail, in case a single copy is the cause."""
         self._measured_bytes: int | None = None
         self._written_bytes = 0
-        """Since the backend was last measured."""
+        """Bytes written since the size of the backend was last measured."""
         self.refused = 0
-        """Copies that were not kept, because the backend was full, or away for too long."""
+        """How many copies were dropped, because the backend was full, or down for too long."""
         self._get_hot = self._hot.get
 
     # Reading
 
     def hot(self, url: str, partition: str = "") -> CopySet | None:
-        """Return what is held in process, which may be only some of the variants; None if nothing is."""
+        """Return the copies in memory, which may be only some of the variants; None if there are none."""
         return self._get_hot((url, partition))
 
     async def copies(self, url: str, partition: str = "") -> CopySet:
-        """Return all variants, as far as they are available now."""
+        """Return the variants that are available now."""
         held = self._hot.get((url, partition))
         if held is not None and held.complete:
             return held
         kept = await self._link.read(lambda backend: backend.copies(url))
-        # What happened while we waited is taken from here, not from before.
+        # Pending copies are taken after the wait, since they may have changed.
         waiting = [put for put in self._waiting.get(url, {}).values() if put.copy.partition == partition]
         now_held = self._hot.get((url, partition)) or CopySet()
         now_s = self._clock.now()
@@ -102,7 +102,7 @@ class Copies:
         return found
 
     async def body(self, copy: Copy) -> Body | None:
-        """The content of a copy; None if it is gone."""
+        """Return the content of a copy; None if it is gone."""
         held = self._hot.get((copy.url, copy.partition))
         if held is not None and copy.body.digest in held.bodies:
             return held.bodies[copy.body.digest]
@@ -123,14 +123,14 @@ class Copies:
     # Writing
 
     def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
-        """Hold a copy, replacing that of the same variant, and keep it; not if it was stored before a tombstone.
+        """Put a copy into memory and queue it for the backend, in place of the same variant's.
 
-        Nor if the one before was received later: content may be long on its way, and be overtaken by newer
-        content.
+        Not if it was stored before a tombstone of it, nor if the present copy was received later: a slow response may
+        be overtaken by a newer one.
         """
         writable = cleaned_copy(copy)
         if writable is None:
-            self._faults.add("copy", f"the copy of {shown(copy.url)} is not kept: its URL cannot be written as UTF-8")
+            self._faults.add("copy", f"the copy of {short(copy.url)} is not kept: its URL cannot be written as UTF-8")
             return
         copy = writable
         if self._tombstones.is_invalidated(copy.url, copy.stored_s):
@@ -152,14 +152,14 @@ class Copies:
         self._waiting.setdefault(copy.url, {})[_variant(copy)] = put
         self.waiting += 1
         self.waiting_bytes += _bytes(put)
-        self._link.wake(hurry=self.waiting_bytes > HURRY_BYTES)
+        self._link.wake(hurry=self.waiting_bytes > FLUSH_BYTES)
         while self.waiting_bytes > WAITING_BYTES:
-            self._notices.holds("copies", "too many copies wait for the store: the oldest are not kept")
+            self._notices.begin("copies", "too many copies wait for the store: the oldest are not kept")
             longest = next(iter(next(iter(self._waiting.values())).values()))
             self._refuse([longest])
 
     def _take(self, copy: Copy) -> Put | None:
-        """Remove and return the copy of this variant that waits to be written."""
+        """Remove and return the pending copy of this variant."""
         variants = self._waiting.get(copy.url, {})
         put = variants.pop(_variant(copy), None)
         if put is not None:
@@ -175,13 +175,13 @@ class Copies:
                 self.refused += 1
 
     def _ttl_s(self, copy: Copy) -> float:
-        """Return how long a copy is kept, in real seconds: for its lifetime and `keep` after it."""
+        """Return how long a copy is kept, in real seconds: its lifetime and `keep`."""
         now_s = self._clock.now()
         ends_s = max(copy.expiry_s or 0.0, copy.http_expiry_s or 0.0)
         return self._clock.to_real_s(min(max(0.0, ends_s - now_s) + self._keep_s, LONGEST_S))
 
     def remove(self, is_dead: Callable[[Copy], bool], url: str | None = None) -> None:
-        """Remove the copies that are dead. `url`: of this URL alone."""
+        """Remove dead copies in process; with `url`, only those of this URL."""
         self._hot.filter(is_dead, url)
         of_urls = list(self._waiting.values()) if url is None else [self._waiting.get(url, {})]
         for copy in [put.copy for variants in of_urls for put in variants.values()]:
@@ -189,7 +189,7 @@ class Copies:
                 self._take(copy)
 
     def forget_all(self) -> None:
-        """Remove everything in process: tombstones may have been missed."""
+        """Remove all copies in process: tombstones may have been missed."""
         self._hot.clear()
         self._waiting.clear()
         self.waiting = self.waiting_bytes = 0
@@ -201,33 +201,33 @@ class Copies:
         return self._hot.size_bytes
 
     def snapshot(self) -> Callable[[], bool]:
-        """Return a test whether any of these copies waits still."""
+        """Return a function that tells whether any of the copies pending now is still pending."""
         waiting = [put for variants in self._waiting.values() for put in variants.values()]
         return any_of(waiting, lambda put: self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put)
 
     async def write(self, backend: Backend) -> None:
-        """Write a batch of those that wait; a full backend refuses it. Raises UnavailableError, UnwritableError."""
-        # Tombstones that are received from here on are applied to what waits, and not to what is being written.
+        """Write a batch of pending copies; a full backend refuses it. Raises UnavailableError, UnwritableError."""
+        # Tombstones received from here on apply to pending copies, and not to those that are being written.
         puts, applied = self._batch(), self._tombstones.applied_number
         try:
             self._need_room(backend.size_bytes)
             for put, error in await write_each(puts, partial(backend.put, applied=applied)):
-                self._faults.add("copy", f"a copy of {shown(put.copy.url)} cannot be written: {error}")
+                self._faults.add("copy", f"a copy of {short(put.copy.url)} cannot be written: {error}")
         except UnavailableError:
             self._most = max(1, self._most // 4)
             raise
         except FullError as e:
             self._refuse(puts)
-            self._notices.holds("full", f"the store is full ({e}): copies are not kept, histories are")
+            self._notices.begin("full", f"the store is full ({e}): copies are not kept, histories are")
             return
         self._most = min(4 * self._most, BATCH)
-        self._notices.ended("full", "the store has room for copies again")
+        self._notices.end("full", "the store has room for copies again")
         for put in puts:
             self._written_bytes += _bytes(put)
             if self._waiting.get(put.copy.url, {}).get(_variant(put.copy)) is put:
                 self._take(put.copy)
         if not self.waiting:
-            self._notices.ended("copies", "all waiting copies are written to the store")
+            self._notices.end("copies", "all waiting copies are written to the store")
 
     def _batch(self) -> list[Put]:
         puts: list[Put] = []
@@ -251,7 +251,7 @@ def _variant(copy: Copy) -> Variant:
 
 
 def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:
-    """Return the one validated last of each variant."""
+    """Return the copy of each variant that was validated last."""
     variants: dict[Variant, Copy] = {}
     for copy in copies:
         name = _variant(copy)
@@ -261,7 +261,7 @@ def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:
 
 
 def _in_order(copies: Iterable[Copy]) -> tuple[Copy, ...]:
-    """Return the copies stored last first, and only so many as are kept."""
+    """Return the copies in the order of storing, the latest first, and at most `VARIANTS_KEPT`."""
     return tuple(sorted(copies, key=lambda copy: -copy.stored_s)[:VARIANTS_KEPT])
 
 

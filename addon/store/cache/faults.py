@@ -1,25 +1,25 @@
-"""Faults of single things: counted by kind, and logged in one line a minute for each kind."""
+"""Faults of single entries: counted by kind, and logged in one line a minute for each kind."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
 from bestbefore.addon.store.cache.notices import log
 
-SILENT_S = 60.0
-"""For so long after a line about a kind further ones of that kind are only counted."""
-SHOWN_CHARACTERS = 200
-"""Of what a line is about, at most."""
+LOG_INTERVAL_S = 60.0
+"""The shortest time between two log lines about one kind; further faults are only counted."""
+MAX_CHARACTERS = 200
+"""The longest URL or key in a log line."""
 
 
 class Faults:
-    """Counts what was set aside or found damaged."""
+    """Counts entries that could not be written or were found corrupt."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         """`monotonic`: seconds since some fixed moment."""
         self._monotonic = monotonic
         self._counts: dict[str, int] = {}
-        self._said: dict[str, tuple[float, int]] = {}
-        """By kind: when the last line was, and the count then."""
+        self._logged: dict[str, tuple[float, int]] = {}
+        """By kind: the time of the last log line, and the count then."""
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -30,20 +30,20 @@ class Faults:
         """Count a fault; `error` is logged with its traceback, as a bug."""
         n = self._counts[kind] = self._counts.get(kind, 0) + 1
         now_s = self._monotonic()
-        said_s, said = self._said.get(kind, (-SILENT_S, 0))
-        if now_s - said_s < SILENT_S:
+        logged_s, logged = self._logged.get(kind, (-LOG_INTERVAL_S, 0))
+        if now_s - logged_s < LOG_INTERVAL_S:
             return
-        self._said[kind] = now_s, n
-        more = f" (and {n - said - 1} more since the last such line)" if n - said > 1 else ""
+        self._logged[kind] = now_s, n
+        more = f" (and {n - logged - 1} more since the last such line)" if n - logged > 1 else ""
         log.warning("%s%s", message, more, exc_info=error)
 
 
 async def write_each[T](
     items: Sequence[T], write: Callable[[Sequence[T]], Awaitable[None]]
 ) -> list[tuple[T, Exception]]:
-    """Write items together; those that cannot be written even alone are answered, with why.
+    """Write items together; return those that cannot be written even alone, with their errors.
 
-    The others are written, though some of them perhaps twice. Raises UnavailableError, UnwritableError.
+    The others are written, some of them possibly twice. Raises UnavailableError, UnwritableError.
     """
     if not items:
         return []
@@ -51,7 +51,7 @@ async def write_each[T](
         await write(items)
     except (UnavailableError, UnwritableError):
         raise
-    except Exception as e:  # what it may be is not known: it must not stop what else waits
+    except Exception as e:  # an unknown error of one item must not block the others
         if len(items) == 1:
             return [(items[0], e)]
         middle = len(items) // 2
@@ -59,6 +59,6 @@ async def write_each[T](
     return []
 
 
-def shown(text: str) -> str:
-    """A URL or key for a log: without its query, and not too long."""
-    return ascii(text.partition("?")[0][:SHOWN_CHARACTERS])
+def short(text: str) -> str:
+    """Return a URL or key for a log line: without its query, and abbreviated."""
+    return ascii(text.partition("?")[0][:MAX_CHARACTERS])

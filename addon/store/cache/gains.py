@@ -1,4 +1,4 @@
-"""The gains and losses of the counts of a group, by hours since the epoch."""
+"""Changes of the counts of a group, by hours since the epoch."""
 
 from collections.abc import Iterable, Mapping
 
@@ -7,7 +7,7 @@ from bestbefore.addon.store.backend.interface import GroupCounts
 
 
 def gain_of(learnt: RecordChange) -> GroupCounts:
-    """Return how the counts change by what was learnt."""
+    """Return how the counts change by a change of a record."""
     updates: dict[int, int] = {}
     for points, sign in ((learnt.new_updates_s, 1), (learnt.dropped_updates_s, -1)):
         for point_s in points:
@@ -20,7 +20,7 @@ def gain_of(learnt: RecordChange) -> GroupCounts:
 
 
 def loss_of(record: Record) -> GroupCounts:
-    """Return how the counts change when a record is removed: the negative of all that it added."""
+    """Return how the counts change when a record is removed: the negative of what it added."""
     if not record.counted:
         return GroupCounts({}, {})
     updates: dict[int, int] = {hour: -n for hour, n in record.folded}
@@ -30,7 +30,7 @@ def loss_of(record: Record) -> GroupCounts:
 
 
 def total(gains: Iterable[GroupCounts]) -> GroupCounts:
-    """The sum of counts, hour by hour."""
+    """Return the sum of counts, hour by hour."""
     updates: dict[int, int] = {}
     starts: dict[int, int] = {}
     for gain in gains:
@@ -40,7 +40,7 @@ def total(gains: Iterable[GroupCounts]) -> GroupCounts:
 
 
 def add(counts: dict[int, int], gain: Mapping[int, int]) -> None:
-    """Add to counts; those that come to nothing leave."""
+    """Add to counts; remove those that become 0."""
     for hour, n in gain.items():
         left = counts.get(hour, 0) + n
         if left:

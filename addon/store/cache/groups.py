@@ -1,4 +1,4 @@
-"""The counts of groups: read once, kept up to date by what is learnt here, and read again now and then."""
+"""The counts of groups, cached: kept up to date with what this process learns, and read again regularly."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,16 +11,16 @@ from bestbefore.addon.store.cache.gains import add, total
 from bestbefore.addon.store.cache.link import Link
 
 READ_AGAIN_S = 60.0
-"""After how many real seconds a group is read again, for what other proxies learnt."""
+"""After how many real seconds a group is read again, to include what other proxies learnt."""
 DOMAINS_KEPT = 512
-"""Of how many registrable domains the groups are kept in process."""
+"""For how many registrable domains groups are cached."""
 
 type HostFilter = Callable[[str], bool]
 
 
 @dataclass(slots=True)
 class _Sum:
-    """The counts of one group in process."""
+    """The cached counts of one group."""
 
     belongs: HostFilter
     read_at_s: float
@@ -32,7 +32,7 @@ class _Sum:
 
 
 class Groups:
-    """Sums over the hosts that belong to a group. What is learnt in this process is in them at once."""
+    """The sums of the counts of hosts in a group. They include what this process learns at once."""
 
     def __init__(
         self,
@@ -41,23 +41,23 @@ class Groups:
         domain_of: Callable[[str], str],
         waiting_gain: Callable[[HostFilter], GroupCounts],
     ) -> None:
-        """`waiting_gain`: what is not written yet of the hosts that belong."""
+        """`waiting_gain` returns the unwritten changes of the hosts that belong."""
         self._link = link
         self._clock = clock
         self._domain_of = domain_of
         self._waiting_gain = waiting_gain
         self._of_domains: LRUCache[str, dict[str, _Sum]] = LRUCache(DOMAINS_KEPT)
         self._wider: dict[str, _Sum] = {}
-        """Of groups whose hosts may be in any domain."""
+        """The sums of groups whose hosts may be in any domain."""
         self._due: set[tuple[str, str | None]] = set()
-        """Those in use that are to be read again."""
+        """The groups in use that must be read again."""
         self._generation = 0
 
     def _known(self, name: str, domain: str | None) -> _Sum | None:
         return (self._wider if domain is None else self._of_domains.get(domain, {})).get(name)
 
     def get(self, name: str, domain: str | None) -> GroupCounts | None:
-        """The counts, if they are known."""
+        """Return the cached counts; None if there are none."""
         known = self._known(name, domain)
         if known is None or known.stale:
             return None
@@ -67,11 +67,11 @@ class Groups:
         return self._counts(known)
 
     async def read(self, name: str, belongs: HostFilter, domain: str | None) -> GroupCounts:
-        """Read the counts. To be called while nothing is being written."""
+        """Read the counts from the backend. Must be called while nothing is being written."""
         hosts = await self._link.read(lambda backend: backend.hosts(domain))
         mine = [host for host in hosts or () if belongs(host)]
         written = await self._link.read(lambda backend: backend.host_counts(mine)) if mine else []
-        if hosts is None or written is None:  # the store is down: better what was known before
+        if hosts is None or written is None:  # the store is down: keep the cached counts
             known = self._known(name, domain)
             if known is not None:
                 return self._counts(known)
@@ -85,7 +85,7 @@ class Groups:
         return domain is None or self._domain_of(host) == domain
 
     def gained(self, host: str, gain: GroupCounts | None) -> None:
-        """Something was learnt of a host; None: its counts are others than was thought."""
+        """Add a change of a host's counts; None: the change is unknown, and the counts must be read again."""
         if gain is not None and not gain.updates and not gain.starts:
             return
         of_domain = self._of_domains.get(self._domain_of(host), {})
@@ -101,7 +101,7 @@ class Groups:
             known.generation = self._generation
 
     async def read_due(self) -> None:
-        """Read those again whose time has come. To be called while nothing is being written."""
+        """Read the groups that are due. Must be called while nothing is being written."""
         due, self._due = self._due, set()
         for name, domain in due:
             known = self._known(name, domain)
@@ -109,7 +109,7 @@ class Groups:
                 await self.read(name, known.belongs, domain)
 
     def clear(self) -> None:
-        """Forget what is kept: other hosts belong together now."""
+        """Clear the cache: the members of groups have changed."""
         self._of_domains.clear()
         self._wider.clear()
         self._due.clear()

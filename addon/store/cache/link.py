@@ -1,4 +1,4 @@
-"""Whether the backend answers now, and reads that do not wait for one that does not."""
+"""The link to the backend: whether it is up, and reads that do not wait while it is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,20 +9,20 @@ from bestbefore.addon.store.cache.notices import Notices, log
 
 
 class Link:
-    """The backend, as long as it answers, and how the task that writes behind is woken. It starts away."""
+    """The link to the backend, and the events that wake the write-behind task. It is down at the start."""
 
     def __init__(self, backend: Backend, clock: Clock, notices: Notices) -> None:
         self.backend = backend
         self.down_since_s: float | None = clock.monotonic()
-        """By the monotonic clock; None while it answers."""
+        """Since when the backend is down, by the monotonic clock; None while it is up."""
         self.last_error = ""
-        """Why it did not answer the last time; empty if there was no such time."""
+        """Why it did not answer the last time; empty if it always has."""
         self.up = asyncio.Event()
-        """Set while it answers."""
+        """Set while the backend is up."""
         self.work = asyncio.Event()
-        """Set when something waits to be written, or the backend is to be looked for."""
+        """Set when there are pending entries, or a reconnect is due."""
         self.hurry = asyncio.Event()
-        """Set when much waits."""
+        """Set when many entries are pending."""
         self._clock = clock
         self._notices = notices
 
@@ -31,36 +31,36 @@ class Link:
         return self.down_since_s is not None
 
     def mark_up(self) -> None:
-        """Note that the backend answers."""
+        """Mark the backend as up."""
         self.down_since_s = None
         self.up.set()
         self.wake()
-        self._notices.ended("down", "the store is up again; what was learnt meanwhile is being written to it")
+        self._notices.end("down", "the store is up again; what was learnt meanwhile is being written to it")
 
     def mark_down(self, error: UnavailableError) -> None:
-        """Note that the backend does not answer."""
+        """Mark the backend as down."""
         self.last_error = str(error)
         if self.down_since_s is None:
             self.down_since_s = self._clock.monotonic()
         self.up.clear()
         self.wake()
-        self._notices.holds("down", f"the store is down ({error}); serving and learning in memory until it is up again")
+        self._notices.begin("down", f"the store is down ({error}); serving and learning in memory until it is up again")
 
     def wake(self, *, hurry: bool = False) -> None:
-        """Wake the writer; with `hurry` before more has gathered."""
+        """Wake the write-behind task; with `hurry` it does not wait for further entries."""
         self.work.set()
         if hurry:
             self.hurry.set()
 
     async def read[T](self, ask: Callable[[Backend], Awaitable[T]]) -> T | None:
-        """Return what the backend answers; None at once if it is down, and if it cannot read this one thing."""
+        """Return the result of a read; None at once if the backend is down, and if this one read fails."""
         if self.down:
             return None
         try:
             return await ask(self.backend)
         except UnavailableError as e:
             self.mark_down(e)
-        except UnwritableError as e:  # not even a read is allowed
+        except UnwritableError as e:  # even reads are refused
             self.mark_down(UnavailableError(str(e)))
         except CommandError as e:
             log.debug("not read from the store: %s", e)

@@ -1,4 +1,4 @@
-"""The copies held in process, with their bodies: what a hit is served from."""
+"""The memory cache: copies with their bodies, from which hits are served."""
 
 from collections.abc import Callable
 
@@ -10,19 +10,19 @@ from bestbefore.addon.store.backend.bodies import STREAM_FROM_BYTES
 from bestbefore.addon.store.backend.interface import CopySet
 
 COPY_BYTES = 2048
-"""What a copy takes in memory besides its body and header fields, roughly."""
+"""The approximate size of a copy in memory without its body and fields."""
 
 
 class MemoryCache:
-    """Copies by URL and partition; those not asked for lately leave when there is no room."""
+    """Copies by URL and partition; the least recently used are evicted."""
 
     def __init__(self, max_bytes: int) -> None:
         self._held: LRUCache[tuple[str, str], CopySet] = LRUCache(max_bytes, getsizeof=_size_bytes)
         self._partitions: set[str] = set()
-        self.get = self._held.get  # called for every request: no frame of our own
+        self.get = self._held.get  # called for every request: saves a function call
 
     def put(self, url: str, partition: str, held: CopySet) -> None:
-        """Hold copies, in place of those before. Bodies stay outside that are large or take an eighth of the room."""
+        """Put the copies of a URL. Bodies that are large, or take an eighth of the capacity, are left out."""
         room = min(self._held.maxsize / 8, STREAM_FROM_BYTES)
         used = {copy.body.digest for copy in held.copies}
         bodies = {d: body for d, body in held.bodies.items() if d in used and len(body) <= room}
@@ -34,7 +34,7 @@ class MemoryCache:
             self._held.pop((url, partition), None)
 
     def filter(self, is_dead: Callable[[Copy], bool], url: str | None = None) -> None:
-        """Remove the copies that are dead, of one URL or all."""
+        """Remove dead copies, of one URL or all."""
         names = list(self._held) if url is None else [(url, partition) for partition in self._partitions]
         for name in names:
             held = self._held.get(name)

@@ -1,4 +1,4 @@
-"""Messages that are said once: when a condition begins, and when it has ended."""
+"""Messages about conditions, logged once when a condition begins and once when it ends."""
 
 import logging
 
@@ -6,22 +6,22 @@ log = logging.getLogger("bestbefore.store")
 
 
 class Notices:
-    """The conditions that hold now, each of which was said when it began."""
+    """The active conditions."""
 
     def __init__(self) -> None:
-        self._holding: set[str] = set()
+        self._active: set[str] = set()
 
-    def holds(self, condition: str, message: str) -> None:
-        """Say the message, unless the condition held already."""
-        if condition not in self._holding:
-            self._holding.add(condition)
+    def begin(self, condition: str, message: str) -> None:
+        """Begin a condition: log the message, unless the condition is active already."""
+        if condition not in self._active:
+            self._active.add(condition)
             log.warning("%s", message)
 
-    def ended(self, condition: str, message: str) -> None:
-        """Say that it is over, if it held."""
-        if condition in self._holding:
-            self._holding.remove(condition)
+    def end(self, condition: str, message: str) -> None:
+        """End a condition: log the message if the condition was active."""
+        if condition in self._active:
+            self._active.remove(condition)
             log.warning("%s", message)
 
-    def holding(self) -> frozenset[str]:
-        return frozenset(self._holding)
+    def active(self) -> frozenset[str]:
+        return frozenset(self._active)

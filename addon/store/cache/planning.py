@@ -1,7 +1,7 @@
-"""The store's side of prefetching: who wants what, the plan, and who does which of its jobs.
+"""The store's part of prefetching: demand, the plan, and the leases of its jobs.
 
-Most of it is the backend's (`keeper`). While that is away, jobs are taken and counted in memory: this process goes on
-with the plan it has, and politeness and budget hold for it alone.
+The backend keeps most of it (`keeper`). While the backend is down, jobs are taken and counted in memory: this process
+continues with its plan, with politeness and budget of its own.
 """
 
 from collections import Counter
@@ -13,29 +13,29 @@ from bestbefore.addon.store.backend.interface import Backend, CommandError, Unav
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS, Keeper, Want
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.cache.clean import is_writable
-from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
 from bestbefore.addon.store.plan import Plan, decode, encode
 from bestbefore.policies.units import DAY_S
 
 WAITING_WANTS = 50_000
-"""How many wants may wait to be written; beyond it further ones are not counted."""
+"""How many wants may be pending; beyond it further ones are not counted."""
 DONE_KEPT_S = 2 * DAY_S
-"""For how long a job that was done is remembered, in policy time: longer than any plan reaches."""
+"""How long a finished job is remembered, in policy time: longer than any plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """The demand: what clients asked for, and since when that is counted."""
+    """The demand: how often clients requested objects, and since when that is counted."""
 
     counts: Counter[Want]
     since_s: float
-    """The start of the first day on which anything was."""
+    """The start of the first day with a count."""
 
 
 class Planning:
-    """A part of the store."""
+    """The part of the store for prefetching."""
 
     def __init__(
         self, link: Link, clock: Clock, notices: Notices, faults: Faults, domain_of: Callable[[str], str]
@@ -44,19 +44,19 @@ class Planning:
         self._faults = faults
         self._clock = clock
         self._notices = notices
-        self._alone = MemoryKeeper(clock, domain_of)
+        self._local = MemoryKeeper(clock, domain_of)
         self._wants: Counter[Want] = Counter()
         self._plan: Plan | None = None
         self._planned: frozenset[str] = frozenset()
-        """The objects in it."""
+        """The objects in the plan."""
         self._news: Counter[str] = Counter()
         self._made = ""
-        """The version of the last plan that was made here."""
+        """The version of the last plan that this process made."""
 
-    # Wants; a part that is written behind.
+    # Wants, which are written behind.
 
     def want(self, url: str, asked_from: str) -> None:
-        """Count a request without Cookie and credentials, by the range of addresses that it came from."""
+        """Count a request without Cookie and credentials, by the range of the client's address."""
         if not is_writable(url):
             return
         if len(self._wants) < WAITING_WANTS:
@@ -66,34 +66,34 @@ class Planning:
 
     @property
     def news(self) -> int:
-        """The number of objects asked for here at least twice that are neither in the plan nor considered for it."""
+        """The number of objects requested at least twice that are neither in the plan nor were considered for it."""
         return sum(n > 1 for url, n in self._news.items() if url not in self._planned)
 
     @property
     def waiting(self) -> int:
-        """The number of wants that wait to be written."""
+        """The number of pending wants."""
         return len(self._wants)
 
     def snapshot(self) -> Callable[[], bool]:
-        """Return a test whether any of these wants waits still."""
+        """Return a function that tells whether any of the wants pending now is still pending."""
         wants = self._wants
         return lambda: self._wants is wants and bool(wants)
 
     async def write(self, backend: Backend) -> None:
-        """Write the wants. Raises UnavailableError, UnwritableError; they wait on then."""
+        """Write the wants. Raises UnavailableError, UnwritableError; they remain pending then."""
         wants, self._wants = self._wants, Counter()
         day = int(self._clock.now() // DAY_S)
         try:
             parts = await write_each(list(wants.items()), lambda part: backend.keeper.add_wants(day, dict(part)))
             for (want, _), error in parts:
-                self._faults.add("wants", f"the demand for {shown(want.url)} cannot be counted in the store: {error}")
+                self._faults.add("wants", f"the demand for {short(want.url)} cannot be counted in the store: {error}")
         except BaseException:
             wants.update(self._wants)
             self._wants = wants
             raise
 
     async def demand(self) -> Demand | None:
-        """The wants of the last `WANTS_KEPT_DAYS` days, which are looked at now; None if the backend is away."""
+        """Return the wants of the last `WANTS_KEPT_DAYS` days, for planning; None if the backend is down."""
         today = int(self._clock.now() // DAY_S)
 
         async def read(keeper: Keeper) -> Demand:
@@ -116,7 +116,7 @@ class Planning:
         for want in [want for want in self._wants if matches(want.url)]:
             del self._wants[want]
         await self._link.backend.keeper.forget(matches)
-        await self._alone.forget(matches)
+        await self._local.forget(matches)
         plan = await self.plan()
         if plan is not None and any(matches(job.url) for job in plan.jobs):
             await self.put_plan(plan.without(matches))
@@ -124,28 +124,28 @@ class Planning:
     # The plan
 
     async def plan(self) -> Plan | None:
-        """The plan in force, or the last one that was known of; None if there is none, or it cannot be read."""
+        """Return the current plan, or the last known one; None if there is none, or it cannot be decoded."""
         version = await self._ask(lambda keeper: keeper.plan_version())
         if version is None or (self._plan is not None and version == self._plan.version):
             return self._plan
         encoded = await self._ask(lambda keeper: keeper.plan())
         try:
-            self._know(None if encoded is None else decode(encoded))
-            self._notices.ended("plan", "the stored plan can be read again")
-            if self._plan is not None and self._plan.version != self._made:  # another has looked at what is wanted
+            self._set_plan(None if encoded is None else decode(encoded))
+            self._notices.end("plan", "the stored plan can be read again")
+            if self._plan is not None and self._plan.version != self._made:  # another process has considered the demand
                 self._news.clear()
         except ValueError as e:
-            self._notices.holds("plan", str(e))
-            self._know(None)
+            self._notices.begin("plan", str(e))
+            self._set_plan(None)
         return self._plan
 
     async def put_plan(self, plan: Plan) -> None:
-        """Let this plan be in force, for all if the backend is there."""
+        """Set the current plan, for all processes if the backend is up."""
         self._made = plan.version
-        self._know(plan)
+        self._set_plan(plan)
         await self._ask(lambda keeper: keeper.put_plan(plan.version, encode(plan)))
 
-    def _know(self, plan: Plan | None) -> None:
+    def _set_plan(self, plan: Plan | None) -> None:
         self._plan = plan
         self._planned = frozenset(job.url for job in plan.jobs) if plan is not None else frozenset()
 
@@ -153,49 +153,49 @@ class Planning:
         """Whether the holder may plan for all now."""
         return bool(await self._ask(lambda keeper: keeper.lead(holder, lease_s)))
 
-    # Jobs. Times that are given in policy time are turned into real ones here.
+    # Jobs. Durations in policy time are converted into real time here.
 
     async def take(self, url: str, due_s: float, holder: str, lease_s: float, interval_s: float) -> float:
         """Take a job as `Keeper.take` does; the interval is in policy time, lease and answer in real seconds."""
         real_s = self._clock.to_real_s(interval_s)
-        return await self._ask_or_alone(lambda keeper: keeper.take(url, due_s, holder, lease_s, real_s))
+        return await self._ask_or_local(lambda keeper: keeper.take(url, due_s, holder, lease_s, real_s))
 
     async def renew(self, url: str, holder: str, lease_s: float) -> None:
-        """Prolong the lease, wherever it is held."""
+        """Prolong the lease."""
         await self._ask(lambda keeper: keeper.renew(url, holder, lease_s))
-        await self._alone.renew(url, holder, lease_s)
+        await self._local.renew(url, holder, lease_s)
 
     async def finish(self, url: str, holder: str, due_s: float) -> None:
-        """The job is done."""
+        """Mark the job as done."""
         keep_s = self._clock.to_real_s(DONE_KEPT_S)
         await self._ask(lambda keeper: keeper.finish(url, holder, due_s, keep_s))
-        await self._alone.finish(url, holder, due_s, keep_s)
+        await self._local.finish(url, holder, due_s, keep_s)
 
     async def release(self, url: str, holder: str) -> None:
-        """Give the job back undone."""
+        """Release the lease of a job that was not done."""
         await self._ask(lambda keeper: keeper.release(url, holder))
-        await self._alone.release(url, holder)
+        await self._local.release(url, holder)
 
     async def pause(self, domain: str, wait_s: float) -> None:
         """Let no proxy fetch from a domain for a while, in policy time."""
         real_s = self._clock.to_real_s(wait_s)
         await self._ask(lambda keeper: keeper.pause(domain, real_s))
-        await self._alone.pause(domain, real_s)
+        await self._local.pause(domain, real_s)
 
     async def spend(self, period: int, since: int, most: int) -> bool:
         """Count a fetch as `Keeper.spend` does."""
-        return await self._ask_or_alone(lambda keeper: keeper.spend(period, since, most))
+        return await self._ask_or_local(lambda keeper: keeper.spend(period, since, most))
 
     async def spent(self, since: int) -> int:
         """Return the fetches counted, as `Keeper.spent` does."""
-        return await self._ask_or_alone(lambda keeper: keeper.spent(since))
+        return await self._ask_or_local(lambda keeper: keeper.spent(since))
 
-    async def _ask_or_alone[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T:
+    async def _ask_or_local[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T:
         answer = await self._ask(ask)
-        return await ask(self._alone) if answer is None else answer
+        return await ask(self._local) if answer is None else answer
 
     async def _ask[T](self, ask: Callable[[Keeper], Awaitable[T]]) -> T | None:
-        """Return what the backend answers; None if it is down, or refuses to write."""
+        """Return the backend's answer; None if it is down, or refuses writes."""
         if self._link.down:
             return None
         try:

@@ -1,18 +1,18 @@
-"""The counts of requests: added up in process, written in batches."""
+"""The counts of requests, accumulated in process and written in batches."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
 
 from bestbefore.addon.store.backend.interface import Backend
 from bestbefore.addon.store.cache.clean import is_writable
-from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.addon.store.cache.faults import Faults, short, write_each
 
 WAITING_OBJECTS = 50_000
-"""Of how many objects counts may wait to be written; beyond it the requests of others are not counted."""
+"""For how many objects counts may be pending; beyond it requests of further objects are not counted."""
 
 
 class RequestCounter:
-    """The requests counted since the last batch. A batch whose answer is lost is written again, and so counts twice."""
+    """Counts requests. A batch whose reply is lost is written again, and so counts twice."""
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
@@ -26,7 +26,7 @@ class RequestCounter:
 
     @property
     def waiting(self) -> int:
-        """The number of objects whose counts wait to be written."""
+        """The number of objects with pending counts."""
         return len(self._counts)
 
     def waiting_top(self) -> Mapping[str, int]:
@@ -38,16 +38,16 @@ class RequestCounter:
             del self._counts[url]
 
     def snapshot(self) -> Callable[[], bool]:
-        """Return a test whether any of these counts waits still."""
+        """Return a function that tells whether any of the counts pending now is still pending."""
         counts = self._counts
         return lambda: self._counts is counts and bool(counts)
 
     async def write(self, backend: Backend) -> None:
-        """Write all that waits. Raises UnavailableError, UnwritableError; it waits on then."""
+        """Write all counts. Raises UnavailableError, UnwritableError; they remain pending then."""
         counts, self._counts = self._counts, Counter()
         try:
             for (url, _), error in await write_each(list(counts.items()), lambda part: backend.tally(dict(part))):
-                self._faults.add("requests", f"requests of {shown(url)} cannot be counted in the store: {error}")
+                self._faults.add("requests", f"requests of {short(url)} cannot be counted in the store: {error}")
         except BaseException:
             counts.update(self._counts)
             self._counts = counts

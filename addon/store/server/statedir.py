@@ -1,4 +1,4 @@
-"""The state directory of the embedded store, who holds it, and where its server listens."""
+"""The state directory of the embedded store, its lock, and the path of its server's socket."""
 
 import fcntl
 import os
@@ -9,14 +9,14 @@ from pathlib import Path
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 
 SOCKET_BYTES = 103
-"""The longest path of a Unix socket that every system takes (Linux 107, macOS 103)."""
+"""The longest path of a Unix socket that every system supports (Linux 107, macOS 103)."""
 
 
 class Lock:
-    """An exclusive lock on a file, held until it is released or the process that holds it ends."""
+    """An exclusive lock on a file, held until it is released or its process ends."""
 
     def __init__(self, path: Path) -> None:
-        """Raises OSError if the file cannot be made."""
+        """Raises OSError if the file cannot be created."""
         self._path = path
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 

@@ -76,7 +76,7 @@ def copy_of():
 
 
 @pytest.fixture
-def said(caplog):
+def logged(caplog):
     """The messages to the user so far."""
     caplog.set_level(logging.INFO, "bestbefore.store")
     return lambda: [record.getMessage() for record in caplog.records if record.name == "bestbefore.store"]

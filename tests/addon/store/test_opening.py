@@ -24,14 +24,14 @@ async def test_what_is_no_store_is_the_users_mistake(open_a_store, where):
         await open_a_store(where)
 
 
-async def test_a_server_that_is_not_there_is_not_waited_for(open_a_store, said):
+async def test_a_server_that_is_not_there_is_not_waited_for(open_a_store, logged):
     store = await open_a_store("unix:///nowhere/redis.sock")
     assert store.status().down
     with pytest.raises(UnavailableError):
         _ = [url async for url in store.urls()]
     assert await store.group("g", lambda host: True)
     assert await store.top(3) == []
-    assert len(said()) == 1
+    assert len(logged()) == 1
 
 
 async def test_a_store_that_was_refused_leaves_nothing_open(open_a_store, valkey):
@@ -74,7 +74,7 @@ async def test_a_newer_store_is_refused_before_anything_is_written(open_a_store,
         assert client.dbsize() == 1
 
 
-async def test_one_that_turns_out_newer_when_it_is_back_is_not_used(start_valkey, open_a_store, observe, said):
+async def test_one_that_turns_out_newer_when_it_is_back_is_not_used(start_valkey, open_a_store, observe, logged):
     server = start_valkey()
     server.kill()
     store = await open_a_store(server.url)
@@ -85,7 +85,7 @@ async def test_one_that_turns_out_newer_when_it_is_back_is_not_used(start_valkey
         await until(lambda: "unusable" in store.status().conditions)
         assert client.dbsize() == 1
     assert store.status().down
-    assert len([message for message in said() if "newer" in message]) == 1
+    assert len([message for message in logged() if "newer" in message]) == 1
     server.kill()
 
 

@@ -49,7 +49,7 @@ async def bad_tombstone(store, copy_of):
     ],
 )
 async def test_one_of_a_batch_is_set_aside_and_the_rest_is_written(
-    open_a_store, valkey, observe, copy_of, said, kind, add
+    open_a_store, valkey, observe, copy_of, logged, kind, add
 ):
     store = await open_a_store(valkey.url)
     gone = copy_of(url("gone"))
@@ -68,7 +68,7 @@ async def test_one_of_a_batch_is_set_aside_and_the_rest_is_written(
     assert dict(status.write_errors) == {kind: 1}
     assert (status.pending_observations, status.pending_copies, status.conditions) == (0, 0, frozenset())
     assert store.health()["status"] == "ok"
-    assert len([line for line in said() if "cannot be" in line]) == 1
+    assert len([line for line in logged() if "cannot be" in line]) == 1
     other = await open_a_store(valkey.url)
     for i in range(20):
         assert (await other.record(url(i))).contacts == 1

@@ -421,7 +421,7 @@ async def test_requests_are_added_up(store):
 # The server is away
 
 
-async def test_away_it_serves_and_learns_and_then_writes_all_of_it(start_valkey, open_a_store, observe, copy_of, said):
+async def test_while_down_it_serves_and_learns_and_then_writes(start_valkey, open_a_store, observe, copy_of, logged):
     server = start_valkey("--appendonly", "yes", "--appendfsync", "always")
     store = await open_a_store(server.url)
     await store.learn(observe(URL, 1000, "a"))
@@ -445,7 +445,7 @@ async def test_away_it_serves_and_learns_and_then_writes_all_of_it(start_valkey,
     assert len([url async for url in store.urls()]) == 51
     assert (await store.copies(URL)).copies == ()
     assert await store.top(1) == [(URL, 50)]
-    assert [message.split(" (")[0] for message in said()] == [
+    assert [message.split(" (")[0] for message in logged()] == [
         "the store is down",
         "the store is up again; what was learnt meanwhile is being written to it",
     ]
@@ -530,7 +530,7 @@ async def test_a_silent_server_costs_one_answer_and_then_nothing(start_valkey, o
     server.kill()
 
 
-async def test_nothing_waits_without_bound(open_a_store, start_valkey, observe, copy_of, monkeypatch, said):
+async def test_nothing_waits_without_bound(open_a_store, start_valkey, observe, copy_of, monkeypatch, logged):
     monkeypatch.setattr("bestbefore.addon.store.cache.histories.WAITING_OBSERVATIONS", 10)
     monkeypatch.setattr("bestbefore.addon.store.cache.copies.WAITING_BYTES", 50_000)
     server = start_valkey()
@@ -543,13 +543,13 @@ async def test_nothing_waits_without_bound(open_a_store, start_valkey, observe, 
     assert (status.pending_observations, status.dropped_observations) == (10, 5)
     assert (status.pending_copies, status.dropped_copies) == (4, 11)
     assert {"copies", "histories"} <= status.conditions
-    assert len([message for message in said() if "too many" in message]) == 2
+    assert len([message for message in logged() if "too many" in message]) == 2
 
 
 # The server refuses
 
 
-async def test_a_full_store_keeps_histories_and_refuses_copies(start_valkey, open_a_store, observe, copy_of, said):
+async def test_a_full_store_keeps_histories_and_refuses_copies(start_valkey, open_a_store, observe, copy_of, logged):
     server = start_valkey("--maxmemory-policy", "noeviction")
     store = await open_a_store(server.url)
     with server.client as client:
@@ -563,12 +563,12 @@ async def test_a_full_store_keeps_histories_and_refuses_copies(start_valkey, ope
         await store.learn(observe(URL, 1000, "a"))
         client.config_set("maxmemory", used + 3_000_000)
         await until(lambda: not store.status().pending_observations)
-    full = [message for message in said() if "full" in message]
+    full = [message for message in logged() if "full" in message]
     assert full == ["the store is full (it has reached its maxmemory): copies are not kept, histories are"]
     server.kill()
 
 
-async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, observe, copy_of, said):
+async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, observe, copy_of, logged):
     store = await open_a_store(valkey.url, store_max=200_000)
     for i in range(10):
         store.put(copy_of(f"{URL}/{i}", bytes(50_000) + b"%d" % i), bytes(50_000) + b"%d" % i)
@@ -576,7 +576,7 @@ async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, obs
     await store.learn(observe(URL, 1000, "a"))
     assert await store.flush()
     assert 4 <= store.status().dropped_copies <= 7
-    assert any("more than 200000 bytes" in message for message in said())
+    assert any("more than 200000 bytes" in message for message in logged())
 
 
 async def test_who_would_purge_what_cannot_be_written_to_is_told(open_a_store, valkey, copy_of):
@@ -596,7 +596,7 @@ async def test_who_would_purge_what_cannot_be_written_to_is_told(open_a_store, v
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="fills a disk by a limit set on another process")
-async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, open_a_store, observe, said):
+async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, open_a_store, observe, logged):
     server = start_valkey("--appendonly", "yes", "--appendfsync", "everysec")
     store = await open_a_store(server.url)
     limit = resource.RLIMIT_FSIZE
@@ -613,8 +613,8 @@ async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, 
     resource.prlimit(server.process.pid, limit, unlimited)
     await until(lambda: not store.status().pending_observations)
     assert await store.record(URL) == learnt.record
-    assert len([message for message in said() if "disk" in message]) == 1
-    assert "the store accepts writes again" in said()
+    assert len([message for message in logged() if "disk" in message]) == 1
+    assert "the store accepts writes again" in logged()
     server.kill()
 
 

@@ -105,12 +105,12 @@ async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, 
     }
 
 
-async def test_a_record_that_cannot_be_read_counts_as_none_and_is_replaced(backend, client, said):
+async def test_a_record_that_cannot_be_read_counts_as_none_and_is_replaced(backend, client, logged):
     client.hset(RECORD_KEY, mapping={"v": "7", "b": b"rubbish", "t": "1.0"})
     assert await backend.records([URL]) == [Versioned(b"7", None)]
     await commit(backend, b"7")
     assert (await backend.records([URL]))[0].record == Record(URL, 100.0, 200.0)
-    assert any("a stored Record cannot be read" in message for message in said())
+    assert any("a stored Record cannot be read" in message for message in logged())
 
 
 @pytest.mark.parametrize("unreadable", [b"digest|1.0|rubbish", b"digest|1.0|\x81\xa1", b"digest|1.0|"])

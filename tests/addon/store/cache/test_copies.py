@@ -126,7 +126,7 @@ async def test_what_is_put_while_it_is_written_waits_on(copy_of):
     assert copies.waiting == 1
 
 
-async def test_a_full_backend_refuses_a_batch_and_says_so_until_there_is_room(copy_of, said):
+async def test_a_full_backend_refuses_a_batch_and_says_so_until_there_is_room(copy_of, logged):
     copies, backend = made()
     backend.full = True
     for i in range(2):
@@ -136,7 +136,7 @@ async def test_a_full_backend_refuses_a_batch_and_says_so_until_there_is_room(co
     backend.full = False
     copies.put(copy_of(URL), b"hello")
     await copies.write(backend)
-    assert said() == [
+    assert logged() == [
         "the store is full (no room): copies are not kept, histories are",
         "the store has room for copies again",
     ]

@@ -3,17 +3,17 @@
 import pytest
 
 from bestbefore.addon.store.backend.interface import FullError, UnavailableError
-from bestbefore.addon.store.cache.faults import SILENT_S, Faults, shown, write_each
+from bestbefore.addon.store.cache.faults import LOG_INTERVAL_S, Faults, short, write_each
 
 
-def test_of_each_kind_there_is_a_line_a_minute_with_how_many_there_were(said):
+def test_of_each_kind_there_is_a_line_a_minute_with_how_many_there_were(logged):
     now_s = [0.0]
     faults = Faults(lambda: now_s[0])
-    for at_s in (0.0, 1.0, SILENT_S - 1, SILENT_S, SILENT_S + 1):
+    for at_s in (0.0, 1.0, LOG_INTERVAL_S - 1, LOG_INTERVAL_S, LOG_INTERVAL_S + 1):
         now_s[0] = at_s
         faults.add("copy", f"a copy at {at_s}")
     faults.add("key", "a key")
-    assert said() == ["a copy at 0.0", "a copy at 60.0 (and 2 more since the last such line)", "a key"]
+    assert logged() == ["a copy at 0.0", "a copy at 60.0 (and 2 more since the last such line)", "a key"]
     assert faults.counts == {"copy": 5, "key": 1}
 
 
@@ -52,5 +52,5 @@ async def test_nothing_is_written_of_nothing():
 
 
 def test_a_url_is_shown_without_its_query_and_as_what_any_terminal_shows():
-    assert shown("http://a/\udcff\x1b?token=secret") == r"'http://a/\udcff\x1b'"
-    assert len(shown("x" * 10_000)) < 300
+    assert short("http://a/\udcff\x1b?token=secret") == r"'http://a/\udcff\x1b'"
+    assert len(short("x" * 10_000)) < 300

@@ -26,7 +26,7 @@ async def test_it_is_away_until_it_was_found(link):
 
 
 @pytest.mark.parametrize("error", [UnavailableError("gone"), UnwritableError("not for you")])
-async def test_a_read_that_fails_is_the_last_until_it_is_found_again(link, error, said):
+async def test_a_read_that_fails_is_the_last_until_it_is_found_again(link, error, logged):
     async def ask(backend):
         raise error
 
@@ -34,7 +34,7 @@ async def test_a_read_that_fails_is_the_last_until_it_is_found_again(link, error
     link.work.clear()
     assert await link.read(ask) is None
     assert (link.down, link.up.is_set(), link.work.is_set()) == (True, False, True)
-    assert str(error) in said()[0]
+    assert str(error) in logged()[0]
 
 
 def test_it_is_away_since_it_was_first_lost(link):

@@ -3,13 +3,13 @@
 from bestbefore.addon.store.cache.notices import Notices
 
 
-def test_a_condition_is_said_at_its_begin_and_at_its_end(said):
+def test_a_condition_is_said_at_its_begin_and_at_its_end(logged):
     notices = Notices()
-    notices.ended("full", "never began")
+    notices.end("full", "never began")
     for _ in range(3):
-        notices.holds("full", "begins")
-    assert notices.holding() == {"full"}
+        notices.begin("full", "begins")
+    assert notices.active() == {"full"}
     for _ in range(3):
-        notices.ended("full", "has ended")
-    notices.holds("full", "begins again")
-    assert said() == ["begins", "has ended", "begins again"]
+        notices.end("full", "has ended")
+    notices.begin("full", "begins again")
+    assert logged() == ["begins", "has ended", "begins again"]

@@ -74,13 +74,13 @@ async def test_in_a_hurry_it_is_written_at_once(start, monkeypatch):
     await made.close()
 
 
-async def test_a_lost_connection_is_found_again_and_the_rest_is_written(start, said):
+async def test_a_lost_connection_is_found_again_and_the_rest_is_written(start, logged):
     part = Part(UnavailableError("gone"), UnavailableError("gone again"))
     link, made = await start(part)
     link.wake()
     await asyncio.wait_for(part.written.wait(), 5)
     await made.close()
-    assert len(said()) == 4
+    assert len(logged()) == 4
 
 
 async def test_a_backend_that_is_found_and_lost_at_once_is_not_asked_without_end(start, monkeypatch):
@@ -96,22 +96,22 @@ async def test_a_backend_that_is_found_and_lost_at_once_is_not_asked_without_end
     assert 1 <= tries <= 3, "at once, and after 0.1 and 0.3 s"
 
 
-async def test_what_is_refused_is_tried_again_and_the_others_are_written_meanwhile(start, said):
+async def test_what_is_refused_is_tried_again_and_the_others_are_written_meanwhile(start, logged):
     refused, other = Part(*[UnwritableError("no disk")] * 3), Part()
     link, made = await start(refused, other)
     link.wake()
     await asyncio.wait_for(asyncio.gather(refused.written.wait(), other.written.wait()), 10)
     await made.close()
-    assert said() == ["the store refuses to write (no disk); what was learnt waits", "the store accepts writes again"]
+    assert logged() == ["the store refuses to write (no disk); what was learnt waits", "the store accepts writes again"]
 
 
-async def test_a_fault_of_ours_is_not_the_end_of_writing(start, said):
+async def test_a_fault_of_ours_is_not_the_end_of_writing(start, logged):
     part = Part(ZeroDivisionError("a fault"))
     link, made = await start(part)
     link.wake()
     await asyncio.wait_for(part.written.wait(), 5)
     await made.close()
-    assert "this is a bug in bestbefore" in said()[0]
+    assert "this is a bug in bestbefore" in logged()[0]
 
 
 async def test_a_fault_of_one_part_does_not_keep_the_others_from_being_written(start):

@@ -168,7 +168,7 @@ async def test_a_state_directory_that_is_not_writable_is_one_plain_line(open_a_s
         await open_a_store("embedded", state=tmp_path / "state")
 
 
-async def test_a_killed_server_is_started_again_and_what_waits_is_written(open_a_store, observe, tmp_path, said):
+async def test_a_killed_server_is_started_again_and_what_waits_is_written(open_a_store, observe, tmp_path, logged):
     store = await open_a_store("embedded", state=tmp_path)
     await store.learn(observe(URL, 1000, "a"))
     await store.flush()
@@ -179,7 +179,7 @@ async def test_a_killed_server_is_started_again_and_what_waits_is_written(open_a
         await store.learn(observe(URL, 2000 + i, i))
         await until(lambda: not store.status().down and not store.status().pending_observations)
     assert (await store.record(URL)).contacts == 4
-    assert sum("starting it again" in message for message in said()) == 3
+    assert sum("starting it again" in message for message in logged()) == 3
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells a process that its parent ended")
@@ -201,7 +201,7 @@ asyncio.run(main())
     await until(lambda: not is_running(pid))
 
 
-async def test_a_server_left_behind_is_stopped_by_the_next_start(open_a_store, observe, tmp_path, said):
+async def test_a_server_left_behind_is_stopped_by_the_next_start(open_a_store, observe, tmp_path, logged):
     # As after a kill where the kernel does not end the server with us: it runs on, holding its own lock.
     await learn_one(open_a_store, observe, tmp_path)
     state = StateDir(tmp_path)
@@ -219,7 +219,7 @@ async def test_a_server_left_behind_is_stopped_by_the_next_start(open_a_store, o
     await until(socket.exists)
     assert await knows(open_a_store, tmp_path)
     assert await left.wait() == 0
-    assert said() == ["stopping the server that an earlier run left behind"]
+    assert logged() == ["stopping the server that an earlier run left behind"]
 
 
 async def test_a_truncated_file_is_read_up_to_where_it_is_sound(open_a_store, observe, tmp_path):
@@ -250,7 +250,7 @@ def test_only_the_zeros_at_the_end_are_cut(tmp_path, content):
 
 @pytest.mark.parametrize("damaged", ["*.incr.aof", "*.base.rdb", "*.manifest"])
 async def test_a_file_that_cannot_be_read_is_set_aside_and_the_store_begins_anew(
-    open_a_store, observe, tmp_path, said, damaged
+    open_a_store, observe, tmp_path, logged, damaged
 ):
     await learn_one(open_a_store, observe, tmp_path)
     (file,) = files(tmp_path, f"appendonlydir/{damaged}")
@@ -262,7 +262,7 @@ async def test_a_file_that_cannot_be_read_is_set_aside_and_the_store_begins_anew
     assert not await knows(open_a_store, tmp_path)
     (aside,) = files(tmp_path, "unreadable-1")
     assert (aside / file.name).read_bytes() == content
-    assert [message for message in said() if str(aside) in message]
+    assert [message for message in logged() if str(aside) in message]
 
 
 async def test_another_reason_not_to_start_sets_nothing_aside(open_a_store, observe, tmp_path):
