@@ -1,1 +1,1 @@
-"""The commands of the command line that replay, one file each."""
+"""The commands `replay`, `recommend`, `plan`, `convert` and `papers`, one file each, and their options."""

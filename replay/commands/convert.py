@@ -1,4 +1,4 @@
-"""`bestbefore convert`: a trace of any format to the columnar form."""
+"""`bestbefore convert`: convert a trace of any format to the native columnar form."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from bestbefore.replay.whole_file import whole_file
 
 
 def _formats() -> str:
-    """Return the formats and what they carry, one per line, for click."""
+    """Return the help text on formats and the data that they carry, one per line."""
     lines = (f"{name}: {format_.what} ({format_.carries.names()})" for name, format_ in FORMATS.items())
     return "\n".join(["\b", "Formats, any of them plain or gzip:", *(f"  {line}" for line in lines)])
 

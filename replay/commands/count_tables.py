@@ -1,4 +1,4 @@
-"""Counts as tables for people."""
+"""The formatting of counts as text tables."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -6,16 +6,16 @@ from bestbefore.addon.config.problems import shown
 from bestbefore.replay.sweeps.finished_points import Row
 
 Line = tuple[Sequence[str], Row]
-"""The words that a line of a table begins with, and its counts."""
+"""The leading texts of a table row, and its counts."""
 WIDEST = 80
-"""Letters of a name that is shown as it is."""
+"""The most characters of a name that is shown unchanged."""
 
 
 def tables(heads: Sequence[str], lines: Sequence[Line], keys: Sequence[str]) -> str:
     """Return a table of the counts of whole traces, then one for each breakdown.
 
-    `heads` stand above the words that lines begin with. `keys` are what the parts are; a line is one of the whole if it
-    has none of them.
+    `heads` are the headings of the leading texts. `keys` are the names of the breakdowns; a line without any of these
+    columns belongs to the whole trace.
     """
     kinds = [[line for line in lines if not any(key in line[1] for key in keys)]]
     kinds += [[line for line in lines if key in line[1]] for key in keys]
@@ -23,7 +23,7 @@ def tables(heads: Sequence[str], lines: Sequence[Line], keys: Sequence[str]) -> 
 
 
 def _table(heads: Sequence[str], lines: Sequence[Line]) -> Iterator[str]:
-    """Words to the left, counts to the right, in columns."""
+    """Yield the lines of a table, with texts aligned to the left and counts to the right."""
     texts = [name for name, value in lines[0][1].items() if isinstance(value, str)]
     cells = [[*heads, *(name.replace("_", " ") for name in lines[0][1])]]
     cells += [[*words, *_shown(row)] for words, row in lines]
@@ -49,7 +49,7 @@ def _shown(row: Mapping[str, float | str | None]) -> Iterator[str]:
 
 
 def _name(part: str) -> str:
-    """The name of a part, which comes from a log: on one line, in columns, and harmless to a terminal."""
+    """Format the name of a part, which comes from a log, on one line and without control characters."""
     if not part:
         return "(none)"
     return part if part.isprintable() and len(part) <= WIDEST else shown(part)

@@ -1,4 +1,4 @@
-"""An option for one file. Given twice it is an error, since the first file would be ignored."""
+"""An option for one file, which refuses a second value."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ from bestbefore.addon.errors import InputError
 
 
 def file_option(option: str, name: str, help_: str) -> Callable[[Callable[..., object]], Callable[..., object]]:
-    """Return `option FILE` as the parameter `name`: a Path, or None if it is not given."""
+    """Make the option `option FILE` for the parameter `name`: a Path, or None by default."""
     path = click.Path(path_type=Path)
     return click.option(option, name, type=path, multiple=True, callback=_only, metavar="FILE", help=help_)
 

@@ -1,4 +1,4 @@
-"""Options that a command is given as one record."""
+"""Groups of options that a command receives as one dataclass."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -7,7 +7,7 @@ type Command = Callable[..., object]
 
 
 def passed_as(record: type, name: str) -> Callable[[Command], Command]:
-    """Pass the options that are named as the fields of the record as one argument of this name."""
+    """Make a decorator that passes the options named like the fields of `record` as one argument `name`."""
 
     def wrap(command: Command) -> Command:
         @wraps(command)

@@ -56,7 +56,7 @@ def _warn(message: str) -> None:
 
 
 def _made() -> str:
-    """Return by which command, when and on what a table was made, as it is printed below it."""
+    """Return the caption of a table: command, date and machine."""
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     line = shlex.join(["bestbefore", *sys.argv[1:]])
     return f"`{line}`, {utc(RealClock().now())[:10]}, {machine}"

@@ -1,4 +1,4 @@
-"""`bestbefore plan`: how often, when and by whom each object is contacted, within a budget."""
+"""`bestbefore plan`: plan the number, times and slots of contacts with objects within a budget."""
 
 import math
 import sys
@@ -34,7 +34,7 @@ OUT_FORMATS = (".csv", ".json")
 
 
 def _positive(what: str, read: Callable[[str], float]) -> Callable[..., float]:
-    """Return the reader of the value of an option that is finite and above 0."""
+    """Return a click callback that parses a finite value above 0."""
 
     def check(_ctx: click.Context, param: click.Parameter, value: str) -> float:
         try:
@@ -133,7 +133,7 @@ def _refuse_what_does_not_fit(
 
 
 def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> tuple[PlannedObjects, Path]:
-    """Return the objects of the plan, and the file they come from. Raises TraceError and ValueError."""
+    """Return the objects of the plan and their file. Raises TraceError and ValueError."""
     if objects_path is not None and updates_path is None:
         return read_objects(objects_path, open_watched), objects_path
     if updates_path is None or objects_path is not None:
@@ -163,7 +163,7 @@ def _plan(objects: PlannedObjects, aim: Aim, source: Path) -> ContactPlan:
 def _timed(
     plan: ContactPlan, crawlers: int | None, slots: int | None
 ) -> tuple[Moments, Punctuality | None, Slotted | None]:
-    """Return when each object is contacted, and in which slots."""
+    """Return the times of contacts, their mean delays if daily patterns are used, and their slots if there are any."""
     if not plan.aim.discrete:
         return Moments.spaced(plan), None, None
     objects, period_s = plan.objects, plan.aim.period_s
@@ -176,7 +176,7 @@ def _timed(
 
 
 def _write(plan: ContactPlan, moments: Moments, in_slots: Slotted | None, path: Path) -> None:
-    """The plan, its drawing, and who makes each contact, beside each other."""
+    """Write the plan, its chart, and its slots if there are any."""
     with spinner("drawing"):
         picture = drawing(plan)
     files: dict[Path, Write] = {

@@ -1,4 +1,4 @@
-"""A bar or a spinner on stderr while there is something to wait for, if a person can see it."""
+"""Progress bars and spinners on stderr, if it is a terminal."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ from bestbefore.replay.sweeps.progress import Watch
 
 @contextmanager
 def open_watched(path: Path) -> Iterator[RawIOBase]:
-    """The file, opened for reading; the bar shows how much of it has been read."""
+    """Open a file for reading, with a progress bar of the bytes read."""
     with path.open("rb", buffering=0) as file:
         if not sys.stderr.isatty():
             yield file
@@ -24,14 +24,14 @@ def open_watched(path: Path) -> Iterator[RawIOBase]:
 
         columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            size = path.stat().st_size or None  # a pipe has none
-            # What it hands over counts what is read, and passes the rest on.
+            size = path.stat().st_size or None  # a pipe has size 0
+            # The wrapper counts the bytes read and delegates all other methods.
             yield cast("RawIOBase", progress.wrap_file(file, total=size, description=f"reading {path.name}"))
 
 
 @contextmanager
 def bar(description: str, total: int) -> Iterator[Watch]:
-    """Pass items on, as many as there are in total, with a progress bar and the time left."""
+    """Show a progress bar with the time left for `total` items."""
     if not sys.stderr.isatty():
         yield iter
         return
@@ -41,7 +41,7 @@ def bar(description: str, total: int) -> Iterator[Watch]:
     progress = Progress(console=Console(stderr=True), transient=True)
 
     def watch(items: Iterator[Any]) -> Iterable[Any]:
-        progress.start()  # and with it a thread: processes that give the items have begun before
+        progress.start()  # only here, as it starts a thread, and worker processes must have been forked before
         return progress.track(items, total=total, description=description)
 
     try:
@@ -52,7 +52,7 @@ def bar(description: str, total: int) -> Iterator[Watch]:
 
 @contextmanager
 def spinner(description: str) -> Iterator[None]:
-    """Show what is being done and for how long already, if the total is not known."""
+    """Show a description and the time elapsed, for work of unknown length."""
     if not sys.stderr.isatty():
         yield
         return
@@ -68,7 +68,7 @@ def spinner(description: str) -> Iterator[None]:
 def in_order[R](
     work: AbstractContextManager[Iterator[tuple[int, R]]], total: int, description: str
 ) -> list[R]:
-    """Return all values of work over several processes, by their places from 0 on, with a progress bar."""
+    """Return the values of a `parallel_map`, ordered by index, with a progress bar."""
     from concurrent.futures.process import BrokenProcessPool
 
     try:

@@ -1,4 +1,4 @@
-"""`bestbefore recommend`: the best policies for a trace, as a configuration of the proxy."""
+"""`bestbefore recommend`: choose the policies for the domains of a trace, as a configuration of the proxy."""
 
 import math
 import shlex
@@ -31,7 +31,7 @@ from bestbefore.replay.sweeps.parallel import parallel_map
 from bestbefore.replay.whole_file import whole_file
 
 IMPLAUSIBLE = 0.5
-"""The stale rate from which on it is likely that per cent were meant."""
+"""The least stale rate for which a warning says that it may have been meant in percent."""
 
 
 def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
@@ -114,13 +114,13 @@ def command(
         with whole_file(out_path) as file:
             file.write(text.encode())
     except OSError:
-        click.echo(f"\n{text}", nl=False)  # which took minutes
+        click.echo(f"\n{text}", nl=False)  # so that minutes of work are not lost
         raise
     _say(f"{out_path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(out_path))}")
 
 
 def _check_out(path: Path) -> None:
-    """Refuse at once what would fail after minutes, and a configuration that would be overwritten."""
+    """Refuse an unwritable file before the replays, and a configuration that was not written by this command."""
     if not path.parent.is_dir():
         raise InputError(f"--out {path}: the folder does not exist")
     if path.is_file() and path.stat().st_size and WRITTEN not in path.read_text(errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""`bestbefore replay`: what a recorded trace would have met under policies."""
+"""`bestbefore replay`: replay a recorded trace under policies and count the outcomes."""
 
 import json
 import shlex
@@ -179,12 +179,12 @@ def _write(
 
 
 def _counted(point: Point, row: Row) -> Result:
-    """Return the counts of a row."""
+    """Make a result from the numbers of a row."""
     return Result(point, {name: n for name, n in row.items() if isinstance(n, int | float)})
 
 
 def _engines(run: Run, points: Sequence[Point]) -> str:
-    """Return which engine replayed which policies."""
+    """Return the engines with the policies that each replayed, as text."""
     policies: dict[str, list[str]] = {}
     for point in points:
         names = policies.setdefault(str(run.conditions(point.policy)["through"]), [])
@@ -194,7 +194,7 @@ def _engines(run: Run, points: Sequence[Point]) -> str:
 
 
 def _json_rows(run: Run, point: Point, rows: Rows) -> list[dict[str, object]]:
-    """Return what is printed and kept of a policy, as JSON: of the whole trace, and of its parts."""
+    """Return the JSON objects of a policy: one for the whole trace, then one for each part."""
     policy = {"policy": point.policy.name, "params": params(point.policy), **run.conditions(point.policy)}
     return [{**policy, **row} for row in rows]
 

@@ -1,4 +1,4 @@
-"""The options that say what policies know, whether there are requests, and what is counted apart."""
+"""The options of a replay for histories, engine, refreshes and breakdowns."""
 
 import math
 from collections.abc import Callable, Iterable
@@ -32,7 +32,7 @@ TAKEN = {
     "policy", "params", "cache", "history", "warm", "through",
     *Counts.total([]).by_name(), *RefreshCounts.total([]).by_name(),
 }
-"""The names under which something is reported of each part."""
+"""The names of reported values, which the column of --by must not have."""
 
 
 def _interval(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
@@ -48,7 +48,7 @@ def _interval(_ctx: click.Context, param: click.Parameter, value: str | None) ->
 
 
 def run_options(command: Command) -> Command:
-    """Add the options of a run, as a `RunOptions` called `options`.
+    """Add the options of a run, passed as a `RunOptions` named `options`.
 
     --history, --warm, --through, --refresh, --min-interval, --per-domain, --objects and --by.
     """
@@ -93,7 +93,7 @@ class RunOptions:
     column: str | None
 
     def check(self) -> None:
-        """Raise InputError for options that do not go together."""
+        """Raise InputError for options that exclude each other."""
         if self.warm is not None and self.history == HISTORIES[0]:
             raise InputError("--warm needs --history observed or --history both")
         if self.refresh and self.through not in (None, Through.PLAIN):
@@ -108,7 +108,7 @@ class RunOptions:
             raise InputError("--by domain and --per-domain exclude each other")
 
     def replaying(self, updates: Updates, requests: Requests, given: ScenarioOptions, warn: Say) -> list[Run]:
-        """The replays of these requests, one for each kind of history. Raises ValueError and InputError."""
+        """Make the replays of these requests, one for each kind of history. Raises ValueError and InputError."""
         warms = self._warms()
         scenario = Scenario.of(
             updates,
@@ -128,7 +128,7 @@ class RunOptions:
         ]
 
     def refreshing(self, updates: Updates, given: ScenarioOptions, warn: Say) -> list[Run]:
-        """The same without requests."""
+        """Make the replays of refreshes, one for each kind of history. Raises ValueError and InputError."""
         interval_s = DEFAULT_MIN_INTERVAL_S if self.min_interval_s is None else self.min_interval_s
         scenario = RefreshScenario.of(
             updates,
@@ -141,13 +141,13 @@ class RunOptions:
         return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
 
     def _warms(self) -> list[Warm | None]:
-        """Return what is known at the test start of each replay; None: its histories are complete."""
+        """Return the observed histories at the test start of each replay; None for complete histories."""
         observed = Warm.CONTACTS if self.warm is None else Warm(self.warm)
         choices: dict[str, list[Warm | None]] = {"complete": [None], "observed": [observed], "both": [None, observed]}
         return choices[self.history]
 
     def _breakdowns(self, all_objects: Callable[[], Iterable[str]], warn: Say) -> list[Breakdown]:
-        """Return how these objects are grouped. Calls `warn` with one line if the file of objects lacks some."""
+        """Return the breakdowns of these objects. Calls `warn` with one line if the file of objects lacks some."""
         if not self.per_domain and self.objects_path is None:
             return []
         objects = list(all_objects())

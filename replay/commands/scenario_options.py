@@ -1,4 +1,4 @@
-"""The options that say how a trace is replayed, and over how many processes."""
+"""The options of a replay for its times, cache and groups, and for the number of processes."""
 
 import math
 import os
@@ -24,7 +24,7 @@ class ScenarioOptions:
 
 
 def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Command], Command]:
-    """Add --test-start, --origin, --cache and --group with these defaults, as a `ScenarioOptions` called `scenario`."""
+    """Add --test-start, --origin, --cache and --group with these defaults, passed as the argument `scenario`."""
 
     def add(command: Command) -> Command:
         command = passed_as(ScenarioOptions, "scenario")(command)

@@ -1,4 +1,4 @@
-"""The options that name a recorded trace: updates and requests in two files, or a log with both."""
+"""The options for a recorded trace: files of updates and requests, or a log."""
 
 import os
 from collections.abc import Callable
@@ -22,11 +22,11 @@ from bestbefore.replay.traces.reading import Reading, foreign_format, format_nam
 from bestbefore.replay.traces.summary import summary
 
 Say = Callable[[str], None]
-"""Prints one line for the user."""
+"""Prints one line on stderr."""
 
 
 def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
-    """Return the option `--format NAME`, with its check."""
+    """Make the option `--format NAME`, which checks the name."""
 
     def check(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
         try:
@@ -50,7 +50,7 @@ class TraceOptions:
 
 
 def trace_options(command: Command) -> Command:
-    """Add --updates, --requests, --log and --format, as a `TraceOptions` called `trace`."""
+    """Add --updates, --requests, --log and --format, passed as a `TraceOptions` named `trace`."""
     command = passed_as(TraceOptions, "trace")(command)
     for option in (
         format_option(required=False),
@@ -73,10 +73,10 @@ def read_watched(path: Path, format_name: str | None) -> Reading:
 
 
 def read_given(given: TraceOptions, *, warn: Say, say: Say) -> tuple[Updates, Requests | None]:
-    """The trace that the options name; without requests, if it has none.
+    """Read the trace that the options name; requests are None if it has none.
 
-    Raises InputError. Calls `warn` with what the user should know of its quality, and `say` with what was read of a
-    log and inferred from it.
+    Raises InputError. Calls `warn` with warnings on its quality, and `say` with summaries of a log and of the updates
+    inferred from it.
     """
     updates_path, requests_path = given.updates_path, given.requests_path
     try:
@@ -88,8 +88,8 @@ def read_given(given: TraceOptions, *, warn: Say, say: Say) -> tuple[Updates, Re
             raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
         if given.format_name is not None:
             raise InputError("--format needs --log FILE; the format of --updates and --requests is recognised")
-        updates = _read_ours(files.read_updates, updates_path, warn)
-        requests = None if requests_path is None else _read_ours(files.read_requests, requests_path, warn)
+        updates = _read_native(files.read_updates, updates_path, warn)
+        requests = None if requests_path is None else _read_native(files.read_requests, requests_path, warn)
     except TraceError as error:
         raise InputError(str(error)) from None
     if requests is not None and not len(requests):
@@ -106,8 +106,8 @@ def read_given(given: TraceOptions, *, warn: Say, say: Say) -> tuple[Updates, Re
     return updates, requests
 
 
-def _read_ours[T](read: Callable[[Path, Say], T], path: Path, warn: Say) -> T:
-    """Read a file of our own format. Raises TraceError, which says how to read it if it is of another format."""
+def _read_native[T](read: Callable[[Path, Say], T], path: Path, warn: Say) -> T:
+    """Read a file in the native form. The TraceError for a file of another format says how to read it."""
     try:
         return read(path, warn)
     except TraceError as error:

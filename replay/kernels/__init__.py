@@ -1,11 +1,11 @@
-"""The kernels of `fast` and `fast_observed`: requests and updates as arrays, and loops that replay them.
+"""The kernels of the fast engines: requests and updates as arrays, and the loops that replay them.
 
-No policy is known here. `rule` puts one into numbers; `compiled` compiles the loops, with the policy's own function, by
-means of `compilable` and `compiling`.
+Kernels do not depend on single policies. `rule` converts a policy to numbers; `compiled` compiles the loops together
+with the policy's own function, using `compilable` and `compiling`.
 
-For complete histories: `arrays.streams` sorts the requests, `packed` lays out the updates, `histories` those of all
-objects and groups; `walk` replays, and `complete_features` says what is known at a contact.
+For complete histories `arrays.streams` sorts the requests, `packed` and `histories` store the updates of objects and
+groups, `walk` has the loop, and `complete_features` the features at a contact.
 
-For observed histories: `arrays.stream_ids` numbers the streams, `truth` lays out the updates, `learning` fills
-`tallies` and `membership` with what contacts show; `observed` replays, and `observed_features` says what is known.
+For observed histories `arrays.stream_ids` numbers the streams, `truth` stores the true updates, `learning` adds the
+observations of contacts to `tallies` and `membership`, `observed` has the loop, and `observed_features` the features.
 """

@@ -1,8 +1,8 @@
-"""The registration of plain Python functions and methods for compiled code, without numba in them.
+"""The registration of plain Python functions and methods with numba, so that compiled code can call them.
 
-A function is compiled with all functions that it names, of these packages alone. A method of a named tuple is compiled
-for each class that has it; which is meant is known from the class of the tuple when the caller is compiled. So no named
-tuple that is compiled may have a field of that name.
+A function is registered with all functions of these packages that it calls. A method of a named tuple is registered for
+each class that has it; the class of the tuple selects the method when the caller is compiled. So no compiled named
+tuple may have a field with the name of such a method.
 """
 
 from collections.abc import Callable
@@ -19,16 +19,16 @@ FEATURES = "features"
 features to a function at each contact would cost more than a simple rule does."""
 _INLINE = {"forceinline": True}
 
-# Some versions of numba have types and others not; none knows of all that is used here.
+# Any, as versions of numba differ in their type annotations.
 _overload_method: Any = extending.overload_method
 _register_jitable: Any = extending.register_jitable
 _made: set[FunctionType] = set()
 _methods: dict[str, dict[type[Any], FunctionType]] = {}
-"""By name, that of each class."""
+"""The registered methods by name, then by class."""
 
 
 def make_compilable(function: Callable[..., Any]) -> None:
-    """Let compiled code call the function, if it belongs to this package, and what it calls."""
+    """Register a function of this package, and the functions that it calls, for compiled code."""
     assert isinstance(function, FunctionType)
     if function in _made or not function.__module__.startswith(_OURS):
         return
@@ -39,14 +39,14 @@ def make_compilable(function: Callable[..., Any]) -> None:
 
 
 def make_methods_compilable(named: type[Any]) -> None:
-    """The same for all methods that a named tuple's class defines beside what such classes have."""
+    """Register all public methods that the class of a named tuple defines."""
     for name, method in vars(named).items():
         if isinstance(method, FunctionType) and method.__module__ == named.__module__ and not name.startswith("_"):
             make_method_compilable(named, name, method)
 
 
 def make_method_compilable(named: type[Any], name: str, method: Callable[..., Any]) -> None:
-    """Let compiled code call the function as a method of this name of a named tuple."""
+    """Register a function as a method of this name of a named tuple."""
     assert isinstance(method, FunctionType)
     _make_callees_compilable(method)
     if name not in _methods:
@@ -59,7 +59,7 @@ def _let_call(name: str, arguments: list[str]) -> None:
     def chosen(self: Any) -> FunctionType | None:
         return _methods[name].get(self.instance_class)
 
-    # numba wants the arguments by their names.
+    # numba compares the names of arguments, so that *args cannot be used.
     choose = {
         0: lambda self: chosen(self),
         1: lambda self, a: chosen(self),  # noqa: ARG005

@@ -1,9 +1,7 @@
-"""The compiled loops of the fast engines, compiled by numba when they are first called for a policy.
+"""The loops of `walk`, `observed` and `learning`, compiled by numba at the first call for each policy.
 
-`walk`, `observed`, `learning`.
-
-Compiled code knows a policy by the class of its parameters (`rule.parameters_of`); asked for a decision, it runs the
-policy's own function. So each policy has code of its own, made of the same source.
+Compiled code identifies a policy by the class of its parameters (`rule.parameters_of`), and calls the policy's own
+`decide`. So the loops are compiled once for each policy.
 """
 
 from collections.abc import Callable
@@ -42,7 +40,7 @@ report_all = compiled(learning.report_all)
 
 
 def by_bin() -> ByBin:
-    """Room for one decision at a time, as arrays."""
+    """Make the working arrays of one thread."""
     ints = [np.zeros(n, dtype=np.int64) for n in (BINS, BINS + 1, BINS + 1)]
     floats = [np.zeros(n) for n in (BINS, BINS, BINS + 1, BINS + 1, RECENT_GAPS)]
     hourly_s = np.array(HOURLY_S)
@@ -51,7 +49,7 @@ def by_bin() -> ByBin:
 
 
 def prepared(rule: AnyRule) -> AnyRule:
-    """The rule as compiled code takes it. Raises TypeError if a parameter is not a number."""
+    """Return the rule in the form of compiled code. Raises TypeError if a parameter is not a number."""
     policy: type[Formula] = type(rule.own)
     if policy not in _compilable:
         make_method_compilable(parameters_of(policy), "decide", policy.decide)
@@ -60,34 +58,32 @@ def prepared(rule: AnyRule) -> AnyRule:
 
 
 def replay(*arguments: Any) -> int:
-    """Replay as `walk.replay` does, compiled, for a rule `prepared`.
+    """Call the compiled `walk.replay` for a `prepared` rule, without its last argument, with the GIL released.
 
-    Without its last argument and without the global interpreter lock.
-
-    It is compiled when it is first called for a policy. Raises NumbaError if its function cannot be.
+    Raises NumbaError if the function of the policy cannot be compiled.
     """
     decided: int = _replay(*arguments, by_bin())
     return decided
 
 
 def replay_observed(*arguments: Any) -> int:
-    """Replay as `observed.replay` does, compiled; `learn_all` and `report_all` are those of `learning`."""
+    """Call the compiled `observed.replay` for a `prepared` rule, without its last argument, with the GIL released."""
     decided: int = _replay_observed(*arguments, by_bin())
     return decided
 
 
 def obstacle(rule: AnyRule) -> str | None:
-    """Compile `replay` for a rule; return why it cannot be compiled, None if it is."""
+    """Compile `replay` for a rule; return the reason why that is impossible, None if it is compiled."""
     return _tried(rule, _replay, _nothing)
 
 
 def obstacle_observed(rule: AnyRule) -> str | None:
-    """The same of `replay_observed`."""
+    """Compile `replay_observed` for a rule; return the reason why that is impossible, None if it is compiled."""
     return _tried(rule, _replay_observed, _nothing_observed)
 
 
 def _nothing(rule: AnyRule) -> tuple[Any, ...]:
-    """Return the arguments of `replay` where there is nothing to replay."""
+    """Return arguments of `replay` without requests."""
     known = PackedHistories.of(NO_UPDATES, NO_REQUESTS, 0.0)
     firsts, ids = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
     return np.empty(0), firsts, ids, 0, 0, known, rule, _NO_COUNTS, _NO_DECISIONS
@@ -120,11 +116,11 @@ _NO_COUNTS = np.zeros((1, 5), dtype=np.int64)
 _NO_DECISIONS = np.empty((0, 2))
 _PIPELINE = "Failed in nopython mode pipeline"
 LONGEST = 200
-"""At most so many letters of a cause are shown."""
+"""The most characters of a cause in a message."""
 
 
 def _in_a_line(message: str) -> str:
-    """Return the cause and its place from numba's message, which has them after all the calls that led there."""
+    """Return the cause and its source line from a message of numba, which lists the calls before them."""
     lines = [line.strip() for line in message.splitlines() if line.strip()]
     started = [i for i, line in enumerate(lines) if _PIPELINE in line]
     cause = lines[started[-1] + 1 :] if started else lines

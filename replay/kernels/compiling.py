@@ -1,4 +1,4 @@
-"""The compilation of kernels by numba, and where the result is kept."""
+"""The compilation of kernels by numba, and the cache of compiled code."""
 
 import hashlib
 import os
@@ -17,31 +17,31 @@ from bestbefore.policies.units import DAY_S
 from bestbefore.replay import kernels
 
 UNUSED_S = 30 * DAY_S
-"""A folder of other sources that was not used for so long is removed when a new one is made."""
+"""The time after which an unused folder is removed, when a new one is made."""
 _NAME = re.compile("[0-9a-f]{16}")
-# Some versions of numba have types and others not; none knows of all that is used here.
+# Any, as versions of numba differ in their type annotations.
 _njit: Any = numba.njit
 _config: Any = numba.config
 _caching: Any = caching
 
 
 class _OwnFolder(_caching.CompileResultCacheImpl):  # type: ignore[misc]
-    """Keeps code in `CACHE_DIR` alone: in other places numba would find what it compiled of older formulas."""
+    """A cache in `CACHE_DIR` only: elsewhere numba could find code compiled from older sources."""
 
     _locator_classes = (_caching.UserProvidedCacheLocator,)
 
 
 class _Kept(_caching.FunctionCache):  # type: ignore[misc]
-    """The compiled code on disk. What cannot be read is compiled again; what cannot be written is not kept."""
+    """The compiled code on disk; errors of reading lead to a new compilation, errors of writing are ignored."""
 
     _impl_class = _OwnFolder
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception:  # whatever damaged files bring numba to raise
+        except Exception:  # numba raises many types for damaged files
             with suppress(OSError):
-                self.flush()  # else it could not be kept either
+                self.flush()  # otherwise the new code could not be saved
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -50,9 +50,9 @@ class _Kept(_caching.FunctionCache):  # type: ignore[misc]
 
 
 def compiled(function: Callable[..., Any]) -> Any:
-    """The function, to be compiled when it is first called; it releases the interpreter's lock."""
-    # As nothing is allocated, references to arrays need not be counted (`_nrt`), which at each call of a function
-    # takes as long as the arithmetic. No formula divides by zero, which need not be looked for (`error_model`).
+    """Return the function, to be compiled at its first call; it releases the GIL."""
+    # Without allocations no reference counting of arrays is needed (`_nrt`), which would take as long as the arithmetic
+    # at each call. No formula divides by zero, so no check is needed (`error_model`).
     dispatcher = _njit(nogil=True, error_model="numpy", _nrt=False)(function)
     set_before = _config.CACHE_DIR
     try:
@@ -68,10 +68,10 @@ def compiled(function: Callable[..., Any]) -> Any:
 
 
 def cache_folder() -> Path:
-    """Return where compiled code is kept between runs.
+    """Return the cache folder of compiled code, named by a digest of all sources of policies and kernels.
 
-    numba asks whether a function is still the same of the file that it stands in; ours calls functions of others. So
-    all of them together are one folder's name. Raises RuntimeError if the user has no home.
+    numba itself checks only the file of the compiled function, not those of the functions that it calls. Raises
+    RuntimeError if the user has no home directory.
     """
     digest = hashlib.sha256()
     for package in (policies, kernels):
@@ -82,9 +82,9 @@ def cache_folder() -> Path:
 
 
 def _take_into_use(folder: Path) -> None:
-    """Make the folder, and remove unused ones beside it; one that exists is marked as used.
+    """Make the folder and remove unused ones beside it, or mark an existing one as used.
 
-    Other processes may be using or removing the same: what is gone is compiled again. Raises OSError.
+    Other processes may use or remove the same folders; removed code is compiled again. Raises OSError.
     """
     try:
         folder.mkdir(parents=True)

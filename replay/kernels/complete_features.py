@@ -1,4 +1,4 @@
-"""The features of an object whose complete history lies in a packed trace. Compiled as it is: see `compiled`."""
+"""The features of an object with a complete history in a packed trace, compiled unchanged by `compiled`."""
 
 import math
 from typing import NamedTuple
@@ -10,9 +10,9 @@ from bestbefore.replay.kernels.lookup import first_after, first_of_owner_after, 
 
 
 class CompleteFeatures(NamedTuple):
-    """The features of an object at t with a complete history.
+    """The features at t of an object with a complete history; `Features` documents the methods.
 
-    See `Features`. A number of an update is its place in `Packed`.
+    Updates are given by their indices in `Packed`.
     """
 
     t: float
@@ -22,18 +22,19 @@ class CompleteFeatures(NamedTuple):
     by_bin: ByBin
     known: PackedHistories
     owner: int
-    """Whose updates in `known.objects` those of the object are."""
+    """The owner of the object's updates in `known.objects`."""
     group: int
+    """The owner of its group's updates in `known.groups`."""
     first: int
     """The first update of the object."""
     counted: int
-    """Its first that is counted."""
+    """The first counted update."""
     seen: int
-    """Its first after t."""
+    """The first update after t."""
     last: int
     """The first update of the next owner."""
     after_s: float
-    """Updates after this are counted."""
+    """The beginning of the history window, exclusive."""
 
     def known_since_s(self) -> float:
         return self.known.since_s

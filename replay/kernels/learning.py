@@ -1,8 +1,7 @@
-"""The learning from contacts over arrays: the rule of `addon.engine.learning`, as far as a trace needs it.
+"""The observation of contacts in arrays, equivalent to `addon.engine.learning` for the contacts of a trace.
 
-There an origin may be known by its validators, its own lists or its feeds, and observations may come in any order. Here
-contacts come in order of time, and each shows exactly how many updates there were and when the last one was. What
-remains of the rule is small, and its arrays are filled in place. Compiled as it is: see `walk`.
+The live code handles validators, lists and feeds of origins, and observations in any order. Here contacts are in order
+of time, and each shows whether there were updates and the time of the last one. Compiled unchanged by `compiled`.
 """
 
 import math
@@ -20,7 +19,7 @@ from bestbefore.replay.kernels.lookup import first_after
 from bestbefore.replay.traces.columns.columns import IdArray
 
 NEVER_S = -math.inf
-"""The time of what has not happened."""
+"""The time of an event that has not happened."""
 
 
 class LearntColumns(NamedTuple):

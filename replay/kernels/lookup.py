@@ -7,16 +7,16 @@ from bestbefore.replay.kernels.arrays.packed import Packed
 
 
 def updates_of(packed: Packed, owner: int) -> tuple[int, int]:
-    """The first of an owner's updates, and the first after them."""
+    """The indices of an owner's first update, and of the first update of the next owner."""
     return packed.firsts[owner], packed.firsts[owner + 1]
 
 
 def set_counts(
     counts: MutableSequence[int], packed: Packed, owner: int, start: int, since_s: float, end: int, until_s: float
 ) -> None:
-    """Set counts[k] to the updates of an owner in hour bin k.
+    """Set counts[k] to the number of an owner's updates in hour bin k, from index `start` up to `end`.
 
-    Those from `start` up to `end` count that are from `since_s` (or after it) to `until_s`.
+    `since_s` and `until_s` are times that enclose exactly these updates.
     """
     if packed.stride == 0:
         row, end_row = row_of_hour(packed, owner, since_s), row_of_hour(packed, owner, until_s)
@@ -36,19 +36,19 @@ def set_counts(
 
 
 def row_of_hour(packed: Packed, owner: int, t: float) -> int:
-    """The owner's row for the hour in which t lies; its first before, and its last after all hours."""
+    """The owner's row for the hour of t; its first row before all hours, and its last after them."""
     row = owner * (packed.hours + 1)
     if t < packed.day_s:
         return row
     passed_s = t - packed.day_s
     hour = int(passed_s / HOUR_S)
-    if hour * HOUR_S > passed_s:  # the quotient was rounded up
+    if hour * HOUR_S > passed_s:  # the quotient had been rounded up
         hour -= 1
     return row + min(hour, packed.hours)
 
 
 def first_of_owner_after(packed: Packed, owner: int, t: float) -> int:
-    """The first of an owner's updates that is after t; the first of the next owner if there is none."""
+    """The index of an owner's first update after t; that of the next owner's first if there is none."""
     if t < packed.start_s:
         return updates_of(packed, owner)[0]
     slot = packed.slot_firsts[owner] + int((t - packed.start_s) * packed.slots_per_s[owner])
@@ -57,9 +57,9 @@ def first_of_owner_after(packed: Packed, owner: int, t: float) -> int:
 
 
 def first_at_or_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """The first of `times_s[start:end]`, ascending, that is t or more; `end` if there is none.
+    """The index of the first of `times_s[start:end]`, ascending, that is t or more; `end` if there is none.
 
-    Its cost grows with the logarithm of the distance from `start`.
+    The cost is logarithmic in the distance from `start` (exponential search).
     """
     if start == end or times_s[end - 1] < t:
         return end
@@ -78,7 +78,7 @@ def first_at_or_after(times_s: FloatArray, start: int, end: int, t: float) -> in
 
 
 def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """Return the first that is more than t; see `first_at_or_after`."""
+    """The index of the first of `times_s[start:end]` that is more than t; see `first_at_or_after`."""
     if start == end or times_s[end - 1] <= t:
         return end
     step = 1
@@ -96,7 +96,7 @@ def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
 
 
 def first_after_near_end(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """Return the first that is more than t; the cost grows with the logarithm of its distance from `end`."""
+    """As `first_after`, with a cost that is logarithmic in the distance from `end`."""
     step = 1
     while end - step > start and times_s[end - step] > t:
         end -= step

@@ -1,7 +1,7 @@
-"""Replay with observed histories: one pass over requests in order of time, as what is learnt is learnt by all caches.
+"""The replay with observed histories, one pass over requests in order of time, as all caches share observations.
 
-What is learnt is in `learning`, what policies know of it in `observed_features`. What stands here is how copies are
-used. Compiled as it is: see `walk`.
+The observations are made by `learning`, the features of decisions are in `observed_features`. The loop is compiled
+unchanged by `compiled`.
 """
 
 import math
@@ -21,18 +21,18 @@ from bestbefore.replay.traces.columns.columns import IdArray
 
 
 class CopyColumns(NamedTuple):
-    """The copy of each stream: of each object in each cache."""
+    """The copy of each stream (object and cache), as columns."""
 
     expiry_s: FloatArray
-    """`NEVER_S` where there is no copy."""
+    """(streams,) the expiry; `NEVER_S` without a copy."""
     change_s: FloatArray
-    """When the object changes next after the copy was current; infinite if it does not, or there is no copy."""
+    """(streams,) the first update after the copy was current; infinite without one, or without a copy."""
     state: FloatArray
-    """What the policy keeps, NaN at first. Empty for a policy that keeps nothing."""
+    """(streams,) the state of the policy, NaN at first; empty for a policy without state."""
 
     @classmethod
     def none(cls, streams: int, rule: AnyRule) -> Self:
-        """Return the state in which all caches are empty."""
+        """Make the columns of empty caches."""
         state = np.full(streams if rule.keeps_state else 0, math.nan)
         return cls(np.full(streams, NEVER_S), np.full(streams, math.inf), state)
 
@@ -49,11 +49,11 @@ def replay(
     decisions: FloatArray,
     by_bin: ByBin,
 ) -> int:
-    """Replay requests in order of time, later than those before.
+    """Replay requests in order of time, not earlier than those of previous calls.
 
-    What is counted is added to `counts`, whose columns are in the order of `Counts`: either to its only row, or to a
-    row for each object. Returns at how many requests the rule decided; if `decisions` is not empty, (n, 2), the moment
-    and the expiry of each are written there. `by_bin` is written over.
+    Outcomes are added to `counts`, whose columns have the order of `Counts`: to its only row, or to a row for each
+    object. Returns the number of decisions; if `decisions` (n, 2) is not empty, the time and expiry of each are written
+    there. `by_bin` is overwritten.
     """
     decided = 0
     for i in range(len(times_s)):

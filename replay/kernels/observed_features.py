@@ -1,4 +1,4 @@
-"""The features of an object as its contacts have shown it. Compiled as it is: see `compiled`."""
+"""The features of an object from the observations of its contacts, compiled unchanged by `compiled`."""
 
 import math
 from typing import NamedTuple

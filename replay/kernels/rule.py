@@ -1,4 +1,4 @@
-"""A policy in numbers, for compiled code, which knows no classes."""
+"""The conversion of policies to tuples of numbers, the form of compiled code."""
 
 import math
 from collections import namedtuple
@@ -15,26 +15,26 @@ type AnyRule = Rule | RuleWithFallback
 
 
 def rule_of(policy: Policy) -> AnyRule | None:
-    """The policy with what bounds it; None for one that is not a function of features."""
+    """The rule of a policy and its bounds; None for a policy that is not a function of features."""
     if isinstance(policy, Bounded):
         return policy.rule
     return Rule(policy, policy.keeps_state) if isinstance(policy, Formula) else None
 
 
 def looks_at_counts(rule: AnyRule) -> bool:
-    """Whether it ever asks for more of a history than its beginning and its end, or for what a group learns from it."""
+    """Whether the rule may read counts or gaps of updates, or group features, beyond t_0 and the last update."""
     return isinstance(rule, RuleWithFallback) or Needs.COUNTS in rule.own.needs or looks_at_groups(rule)
 
 
 def looks_at_groups(rule: AnyRule) -> bool:
-    """Whether it ever asks for anything of the group."""
+    """Whether the rule may read group features."""
     return Needs.GROUP in rule.own.needs or (
         isinstance(rule, RuleWithFallback) and GROUP_MEMBER in (rule.first, rule.second)
     )
 
 
 def in_numbers(rule: AnyRule) -> AnyRule:
-    """The rule with the parameters of the policy in its place. Raises TypeError if one of them is not a number."""
+    """Return the rule with the policy replaced by its parameters. Raises TypeError if one of them is not a number."""
     policy = rule.own
     values = [getattr(policy, field.name) for field in fields(policy)]
     if not all(isinstance(value, int | float) for value in values):
@@ -43,10 +43,10 @@ def in_numbers(rule: AnyRule) -> AnyRule:
 
 
 def parameters_of(policy: type[Formula]) -> Any:
-    """The class of a policy's parameters: a tuple with their names, of which compiled code knows the policy.
+    """The named tuple class of a policy's parameters, by which compiled code identifies the policy.
 
-    Its first field is empty, as there may be no other. What was compiled is kept under this class, so that it must be
-    found again by its name in this module.
+    Its first field is unused, as a policy may have no parameters. Compiled code is cached under this class, so it must
+    be found by its name in this module (`__getattr__`).
     """
     if policy in _PARAMETERS_OF:
         return _PARAMETERS_OF[policy]

@@ -1,6 +1,6 @@
-"""The walk from contact to contact: plain loops over arrays, which `compiled` compiles as they are.
+"""The replay of streams with complete histories, from contact to contact: plain loops, compiled by `compiled`.
 
-What stands here is how a stream is followed. What policies know is in `complete_features`, and no policy is known here.
+The features of decisions are in `complete_features`; the loops do not depend on single policies.
 """
 
 import math
@@ -31,11 +31,11 @@ def replay(
 ) -> int:
     """Replay the streams from `begin` up to `end`.
 
-    `times_s`, `firsts` and `object_ids` are those of `Streams`. What is counted is added to `counts`, whose columns are
-    in the order of `Counts`: either to its only row, or to a row for each object from that of the first stream on.
+    `times_s`, `firsts` and `object_ids` are those of `Streams`. Outcomes are added to `counts`, whose columns have the
+    order of `Counts`: to its only row, or to a row for each object, beginning with the object of the first stream.
 
-    Only a contact that another request of its stream follows needs an expiry. Returns how many needed one; if
-    `decisions` is not empty, (n, 2), the moment and the expiry of each are written there. `by_bin` is written over.
+    A decision is made at each contact that is not the last request of its stream. Returns the number of decisions; if
+    `decisions` (n, 2) is not empty, the time and expiry of each are written there. `by_bin` is overwritten.
     """
     decided = 0
     for stream in range(begin, end):
@@ -61,9 +61,9 @@ def follow(
     decisions: FloatArray,
     by_bin: ByBin,
 ) -> int:
-    """Replay a stream from its first request, `here`, to its end, `stop`.
+    """Replay one stream from its first request, `here`, to its end, `stop`, and add the outcomes to `row`.
 
-    The object's first update after that request is `seen`. The rest is that of `replay`, but that `row` is counted to.
+    `seen` is the object's first update after that request. The other arguments are those of `replay`.
     """
     updates_s = known.objects.times_s
     owner, group = known.history_of[object_], known.group_of[object_]

@@ -1,1 +1,1 @@
-"""Requests, updates and what is learnt of them, laid out as arrays."""
+"""Requests, updates and observations as arrays for the kernels."""

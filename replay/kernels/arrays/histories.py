@@ -1,4 +1,4 @@
-"""The histories of the requested objects as arrays: complete histories, and groups of them."""
+"""The complete histories of the requested objects and their groups, as arrays."""
 
 from typing import NamedTuple, Self
 
@@ -16,17 +16,17 @@ class PackedHistories(NamedTuple):
     objects: Packed
     groups: Packed
     history_of: IdArray
-    """(requested objects,) whose updates in `objects` are those of the object."""
+    """(requested objects,) the owner in `objects` of the object's updates."""
     group_of: IdArray
-    """(requested objects,) whose updates in `groups` are those of its group."""
+    """(requested objects,) the owner in `groups` of its group's updates."""
     members: NDArray[np.int64]
-    """(groups,) the objects of each."""
+    """(groups,) the number of objects in each group."""
     since_s: float
-    """t_0 of all."""
+    """t_0 of all objects."""
 
     @classmethod
     def of(cls, updates: Updates, requests: Requests, origin_s: float) -> Self:
-        """Make histories without groups, for policies that use none. `updates` are those since the origin."""
+        """Make histories without groups, for policies that read no group features; `updates` begin at the origin."""
         codes = {name: code for code, name in enumerate(updates.objects)}
         without = len(codes)
         history_of = np.fromiter(
@@ -37,7 +37,7 @@ class PackedHistories(NamedTuple):
         return cls(packed, NO_UPDATES, history_of, alone, np.ones(1, dtype=np.int64), origin_s)
 
     def grouped(self, updates: Updates, requests: Requests, grouping: Grouping) -> Self:
-        """The same with groups, whose members are all objects that were updated or requested."""
+        """Return these histories with groups of all objects that were updated or requested."""
         codes: dict[str, int] = {}
         of_updates = _group_codes(updates.objects, grouping, codes)
         of_requests = _group_codes(requests.objects, grouping, codes)
@@ -48,11 +48,11 @@ class PackedHistories(NamedTuple):
 
 
 NO_UPDATES = Packed.of(np.empty(0), np.empty(0, dtype=np.int32), 1)
-"""Of one owner, that has none."""
+"""The updates of a single owner without updates."""
 
 
 def _group_codes(objects: tuple[str, ...], grouping: Grouping, codes: dict[str, int]) -> IdArray:
-    """The number of the group of each object; `codes` has those of the groups met so far, and is added to."""
+    """Return the group number of each object; new groups are added to `codes`."""
     if grouping is Grouping.ALL:
         codes[""] = 0
         return np.zeros(len(objects), dtype=np.int32)

@@ -1,7 +1,7 @@
-"""The observation times of the members of many groups, in arrays that are filled. Compiled as plain code: see `walk`.
+"""The observation times of the members of many groups, in growing arrays; compiled unchanged by `compiled`.
 
-An object is first contacted, which sets its t_0, and becomes a member of its group later, if at all. The moments are
-starts of hours, as the proxy counts them.
+The first contact sets the t_0 of an object; at a later contact it becomes a member of its group. Times are rounded down
+to the hour, as in the proxy.
 """
 
 import math
@@ -15,32 +15,32 @@ from bestbefore.replay.traces.columns.columns import IdArray
 
 
 class Membership(NamedTuple):
-    """The objects of group i are in the places from `firsts[i]` up to `ends[i]`, in order of t_0."""
+    """The objects of group i are at the places from `firsts[i]` up to `ends[i]`, in order of t_0."""
 
     place_of: NDArray[np.int64]
-    """(objects,) the place of each object that was contacted."""
+    """(objects,) the place of each contacted object."""
     starts_s: FloatArray
-    """(objects,) the start of the hour of t_0."""
+    """(places,) the start of the hour of t_0."""
     joined: NDArray[np.uint8]
-    """(objects,) 1 where it has become a member."""
+    """(places,) 1 if the object is a member."""
     firsts: NDArray[np.int64]
-    """(groups + 1,)"""
+    """(groups + 1,) the first place of each group."""
     ends: NDArray[np.int64]
-    """(groups,)"""
+    """(groups,) the place after the last object of each group."""
     since_s: FloatArray
-    """(groups,) t_0 of each group, the earliest of its members; infinite without any."""
+    """(groups,) t_0 of each group, the earliest of its members; infinite without members."""
     recent: NDArray[np.int64]
-    """(groups,) the first place that is after the moment that `hours_observed` was asked for last."""
+    """(groups,) the first place after the last `after_s` of `hours_observed`."""
     recent_members: NDArray[np.int64]
-    """(groups,) the members from that place on."""
+    """(groups,) the number of members from that place on."""
     recent_starts_s: FloatArray
-    """(groups,) the sum of their `starts_s`: whole numbers, so that their order does not matter."""
+    """(groups,) the sum of their `starts_s`: whole numbers, so that the order of summation does not matter."""
     earlier_members: NDArray[np.int64]
-    """(groups,) the members before that place."""
+    """(groups,) the number of members before that place."""
 
     @classmethod
     def of(cls, group_of: IdArray, groups: int) -> Self:
-        """Make the membership of objects by the number of the group of each. None was contacted."""
+        """Make the membership of objects without contacts; `group_of` is the group number of each."""
         firsts = np.zeros(groups + 1, dtype=np.int64)
         np.cumsum(np.bincount(group_of, minlength=groups), out=firsts[1:])
         objects = len(group_of)
@@ -51,12 +51,12 @@ class Membership(NamedTuple):
         )
 
     def copy(self) -> Self:
-        """Return a copy to which can be added independently. It shares what is never written to."""
+        """Return an independent copy; arrays that never change are shared."""
         return type(self)._make(column.copy() for column in self)._replace(firsts=self.firsts)
 
 
 def meet(members: Membership, group: int, object_: int, since_s: float) -> None:
-    """Take note of an object's t_0, not earlier than that of those before."""
+    """Set the t_0 of an object at its first contact, not earlier than the t_0 of previous objects."""
     place = members.ends[group]
     members.ends[group] = place + 1
     members.place_of[object_] = place
@@ -64,7 +64,7 @@ def meet(members: Membership, group: int, object_: int, since_s: float) -> None:
 
 
 def join(members: Membership, group: int, object_: int) -> None:
-    """Make an object that was met a member."""
+    """Make a contacted object a member of its group."""
     place = members.place_of[object_]
     start_s = members.starts_s[place]
     members.joined[place] = 1
@@ -77,9 +77,9 @@ def join(members: Membership, group: int, object_: int) -> None:
 
 
 def hours_observed(members: Membership, group: int, after_s: float, t: float) -> float:
-    """Return the hours observed, as `Group.member_hours` does.
+    """Return the hours observed; see `Group.member_hours`.
 
-    The next time `after_s` must not be earlier, nor t than any t_0.
+    `after_s` must not be earlier than in the call before, and t not earlier than any t_0.
     """
     place = members.recent[group]
     while place < members.ends[group] and members.starts_s[place] <= after_s:

@@ -1,4 +1,4 @@
-"""The updates of many owners, objects or groups, as arrays that a kernel can search."""
+"""The updates of many owners, objects or groups, as arrays with indices for searches and counts."""
 
 import math
 from typing import NamedTuple, Self
@@ -10,55 +10,55 @@ from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.traces.columns.columns import IdArray
 
 ROWS = 1 << 19
-"""The rows of totals that there may be (96 bytes each) before they are less than one for each update."""
+"""The number of rows of totals (96 bytes each) above which there is not one for each update."""
 SPARSE_STRIDE = 16
-"""At most so many updates are between two rows, however many rows that makes."""
+"""The most updates between two rows, for any number of rows."""
 UPDATES_PER_SLOT = 4
-"""On average. What remains after a look at the slot is a search among so many."""
+"""The mean number of updates in a time slot, among which a search remains after the look-up of the slot."""
 
 
 class Packed(NamedTuple):
     """The updates of owner i are those from `firsts[i]` up to `firsts[i + 1]`, ascending.
 
-    The updates by hour bin from the a-th up to the b-th are found without a walk through them, as the difference of two
-    rows of `totals`. Where owners have many updates, rows are by the hour: each owner has one for each hour from
-    `day_s` on and one for the end, and what follows a row, up to the next, is all in one bin. Else they are by the
-    update, and where those are sparse what follows a row is walked through.
+    The counts by hour bin of the updates from the a-th up to the b-th are the difference of two rows of `totals`. If
+    owners have many updates, there is a row for each owner and hour from `day_s` on, and one for the end; the updates
+    between two rows are in one bin. Otherwise there is a row for every `stride` updates, and the updates after a row
+    are counted one by one.
 
-    The time from `start_s` to the last update is cut, for each owner, into as many equal slots as its updates ask for:
-    those of owner i are from `slot_firsts[i]` up to `slot_firsts[i + 1]`, and it has `slots_per_s[i]` of them a second.
+    The time from `start_s` to the last update is divided for each owner into equal slots, in proportion to its updates:
+    owner i has the slots from `slot_firsts[i]` up to `slot_firsts[i + 1]`, `slots_per_s[i]` of them a second.
     """
 
     times_s: FloatArray
-    """(n + 1,) infinity follows the last."""
+    """(n + 1,) the times of all updates by owner, then infinity."""
     firsts: NDArray[np.int64]
-    """(owners + 1,)"""
+    """(owners + 1,) the first update of each owner, then n."""
     totals: NDArray[np.int32]
     """(rows, 24) the updates by hour bin before the first of each row."""
     stride: int
-    """How many updates apart the rows are; 0 where they are by the hour."""
+    """The number of updates between two rows; 0 with rows by hour."""
     bins: NDArray[np.uint8]
-    """The hour bin of each update, filled up to as many as `stride` for each row; empty where rows are by the hour."""
+    """The hour bin of each update, padded to a multiple of `stride`; empty with rows by hour."""
     hours: int
-    """How many hours each owner has, where rows are by the hour."""
+    """The number of hours of each owner with rows by hour."""
     hour_firsts: NDArray[np.int64]
-    """(rows,) the first update of the owner in or after the hour; empty where rows are by the update."""
+    """(rows,) the first update of the owner in or after the hour; empty unless rows are by hour."""
     day_s: float
-    """The midnight before the first update of all; infinity if there is none."""
+    """The midnight before the earliest update; infinity if there is none."""
     slots: NDArray[np.int64]
-    """(slots + 1,) the first update in or after each."""
+    """(slots + 1,) the first update in or after each slot."""
     slot_firsts: NDArray[np.int64]
-    """(owners + 1,)"""
+    """(owners + 1,) the first slot of each owner."""
     slots_per_s: FloatArray
-    """(owners,)"""
+    """(owners,) the number of slots a second."""
     start_s: float
-    """The time of the first update of all; infinity if there is none."""
+    """The time of the earliest update; infinity if there is none."""
 
     @classmethod
     def of(cls, times_s: FloatArray, owners: IdArray, n_owners: int, stride: int | None = None) -> Self:
-        """Pack updates in order of time, each with the number of its owner, less than `n_owners`.
+        """Pack updates in order of time; `owners` are numbers below `n_owners`.
 
-        `stride` is chosen by how much memory the rows take, unless it is given.
+        By default `stride` is chosen by the memory of the rows.
         """
         day_s = float(times_s[0] // DAY_S * DAY_S) if len(times_s) else math.inf
         hours = int((times_s[-1] - day_s) // HOUR_S) + 1 if len(times_s) else 0

@@ -1,4 +1,4 @@
-"""A number for the stream of each request, that is for its object and cache, and how requests are sorted by it."""
+"""Codes for the streams of requests (object and cache), and the sorting of requests by them."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from bestbefore.replay.simulate.scenario import Cache
 from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, Requests
 
 CODE_BITS = 63
-"""Those of an int64 that is 0 or more."""
+"""The bits of a non-negative int64."""
 
 
 def number_of_caches(requests: Requests, cache: Cache) -> int:
@@ -16,7 +16,7 @@ def number_of_caches(requests: Requests, cache: Cache) -> int:
 
 
 def codes_of(requests: Requests, cache: Cache, rows: NDArray[np.int64] | slice) -> NDArray[np.int64]:
-    """(n,) object * caches + cache, for the requests in these rows."""
+    """(n,) the codes object * caches + cache of the requests in these rows."""
     codes: NDArray[np.int64] = requests.object_ids[rows].astype(np.int64)
     if cache is Cache.CLIENT:
         codes *= number_of_caches(requests, cache)
@@ -25,10 +25,10 @@ def codes_of(requests: Requests, cache: Cache, rows: NDArray[np.int64] | slice) 
 
 
 def sort_with_places(codes: NDArray[np.int64]) -> int | None:
-    """Sort codes of 0 or more, each with its place beneath it in the bits of the same number; returns how many bits.
+    """Sort non-negative codes in place, each with its index in the low bits of the same number; return these bits.
 
-    That is faster than finding an order, and needs no more memory. None where they do not fit into a number: then the
-    codes are as they were.
+    This is faster than argsort and needs no further memory. None if code and index do not fit into one number; then the
+    codes are unchanged.
     """
     place_bits = max(len(codes) - 1, 0).bit_length()
     if int(codes.max(initial=0)).bit_length() + place_bits > CODE_BITS:

@@ -1,4 +1,4 @@
-"""The stream of each request, for a replay that takes requests in order of time rather than stream by stream."""
+"""The stream of each request, for a replay in order of time instead of stream by stream."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,7 +9,7 @@ from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requ
 
 
 def stream_ids(requests: Requests, cache: Cache) -> tuple[IdArray, int]:
-    """The number of the stream of each request, that is of its object and cache, and how many numbers there are.
+    """Return the stream number (of object and cache) of each request, and the number of streams.
 
     With one cache for each client this takes 12 bytes of memory for each request, of which 4 remain.
     """
@@ -24,7 +24,7 @@ def stream_ids(requests: Requests, cache: Cache) -> tuple[IdArray, int]:
 
 
 def _ranks(codes: NDArray[np.int64], place_bits: int) -> tuple[IdArray, int]:
-    """The rank of each code among those that there are, and how many these are, from what `sort_with_places` left."""
+    """Return the rank of each code among the distinct codes, and their number, after `sort_with_places`."""
     ids = np.empty(len(codes), dtype=np.int32)
     last, n = -1, 0
     for start in range(0, len(codes), ROWS_AT_ONCE):

@@ -15,19 +15,19 @@ from bestbefore.replay.sweeps.progress import Bar, no_bar
 from bestbefore.replay.traces.columns.columns import ROWS_AT_ONCE, IdArray, Requests
 
 REQUESTS_AT_ONCE = 1 << 25
-"""How many are sorted in memory; where there are more, the streams are kept in temporary files."""
+"""The most requests that are sorted in memory; with more, the streams are kept in temporary files."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Streams:
-    """The streams one after another, in order of their objects."""
+    """The streams, ordered by object, as concatenated arrays."""
 
     times_s: FloatArray
     """(requests,) ascending within each stream."""
     firsts: NDArray[np.int64]
-    """(streams + 1,) the first request of each stream; last, the number of requests."""
+    """(streams + 1,) the first request of each stream, then the number of requests."""
     object_ids: IdArray
-    """(streams,) ascending."""
+    """(streams,) the object of each stream, ascending."""
 
     @classmethod
     def of(
@@ -35,9 +35,9 @@ class Streams:
     ) -> Self:
         """Sort requests, whose columns may be mapped from files.
 
-        Beside the columns this takes up to 20 bytes of memory for each request; where there are more than
-        `requests_at_once`, 28 for each of so many, or of those for one object if they are more, and the rest on disk.
-        Raises OSError if that cannot be written.
+        This takes up to 20 bytes of memory for each request beside the columns. With more than `requests_at_once`
+        requests it takes 28 bytes for each of that many (or of the most for one object), and the rest is on disk.
+        Raises OSError if the files cannot be written.
         """
         ranges = list(_object_ranges(requests, requests_at_once))
         with bar("sorting", len(ranges)) as watch:
@@ -64,7 +64,7 @@ class Streams:
 
     @classmethod
     def _sorted(cls, codes: NDArray[np.int64], times_s: FloatArray, caches: int) -> Self:
-        """The streams of requests in order of time. Their `codes` are used up."""
+        """Make the streams of requests in order of time; `codes` is overwritten."""
         order = None
         place_bits = sort_with_places(codes)
         if place_bits is None:
@@ -74,7 +74,7 @@ class Streams:
         n = sum(int(np.count_nonzero(_begins_stream(codes, rows, place_bits))) for rows in chunks)
         firsts = np.full(n + 1, len(codes), dtype=np.int64)
         object_ids = np.empty(n, dtype=np.int32)
-        # The times take the place of the keys, chunk by chunk.
+        # The times overwrite the codes, chunk by chunk.
         sorted_s = codes.view(np.float64)
         for rows in reversed(chunks):
             begins = np.flatnonzero(_begins_stream(codes, rows, place_bits)) + rows.start
@@ -89,7 +89,7 @@ class Streams:
         return len(self.object_ids)
 
     def shares(self, parts: int, streams_each: int) -> list[tuple[int, int]]:
-        """Ranges of streams, begin and end, in about so many parts with as many requests each as streams allow.
+        """Divide the streams into about `parts` ranges (begin, end) with similar numbers of requests.
 
         No range has more than `streams_each` streams.
         """
@@ -120,7 +120,7 @@ def _selected(
 
 
 def _object_ranges(requests: Requests, at_most: int) -> Iterator[tuple[int, int, int]]:
-    """Cut the ids of objects into ranges of at most so many requests, or of one object: begin, end, requests."""
+    """Yield ranges of object ids (begin, end, requests) with at most `at_most` requests, or of one object."""
     totals = np.zeros(len(requests.objects) + 1, dtype=np.int64)
     for rows in _chunks(len(requests), max(ROWS_AT_ONCE, len(requests.objects))):
         totals[1:] += np.bincount(requests.object_ids[rows], minlength=len(requests.objects))
@@ -133,7 +133,7 @@ def _object_ranges(requests: Requests, at_most: int) -> Iterator[tuple[int, int,
 
 
 def _begins_stream(keys: NDArray[np.int64], rows: slice, place_bits: int) -> NDArray[np.bool_]:
-    """Return which of these rows have another code than the row before."""
+    """Return whether each of these rows has another code than the row before."""
     codes = keys[max(rows.start - 1, 0) : rows.stop] >> place_bits
     changes = codes[1:] != codes[:-1]
     return changes if rows.start else np.concatenate(([True], changes))
@@ -144,9 +144,9 @@ def _chunks(n: int, rows: int) -> Iterator[slice]:
 
 
 def _mapped(file: IO[bytes], dtype: type[np.generic]) -> NDArray[Any]:
-    """Return what was written as a memory map. It remains when the file is closed.
+    """Return the content of a file as a memory map, which remains valid when the file is closed.
 
-    It is never written to; yet for numba what cannot be written to is another type, for which it would compile again.
+    It is copy-on-write, not read-only, since numba would compile again for read-only arrays.
     """
     file.flush()
     return np.asarray(np.memmap(file, dtype=dtype, mode="c"))

@@ -1,8 +1,8 @@
-"""The updates learnt of many owners, objects or groups, by hour bin over the last while, in arrays that are filled.
+"""The observed updates of many owners, objects or groups, with counts by hour bin over the history window.
 
-A decision at t takes what lies in (t - D, t]. Decisions come in order of time, and nothing is learnt of what is to
-come; so the counts of an owner are kept, and what grows too old is taken from them when it is asked for them. Compiled
-as it is: see `walk`.
+A decision at t counts the updates in (t - D, t]. Decisions are made in order of time, and only past updates are
+observed; so the counts of an owner are kept, and updates that have left the window are subtracted when the counts are
+read. Compiled unchanged by `compiled`.
 """
 
 from collections.abc import MutableSequence

@@ -1,4 +1,4 @@
-"""The real changes of objects, as arrays from which a kernel learns what contacts show."""
+"""The true updates of objects, as arrays from which a kernel derives the observations of contacts."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -13,26 +13,26 @@ from bestbefore.replay.traces.columns.columns import IdArray, Updates
 
 
 class Truth(NamedTuple):
-    """The updates of objects. Those that have any are owners of updates, and one more is for all that have none."""
+    """The true updates. Each object with updates is an owner; one further owner stands for all objects without any."""
 
     updates_s: FloatArray
-    """(n,) by owner, ascending."""
+    """(n,) the times by owner, ascending for each."""
     firsts: NDArray[np.int64]
-    """(owners + 1,) the first update of each."""
+    """(owners + 1,) the first update of each owner."""
     owner_of: IdArray
-    """(objects,)"""
+    """(objects,) the owner of each object's updates."""
     group_of: IdArray
-    """(objects,)"""
+    """(objects,) the group of each object."""
     hour_of: NDArray[np.int64]
-    """(n,) the number of the hour of each update among those in which a member of its group changed."""
+    """(n,) the index in `hours` of the hour of each update."""
     hours: FloatArray
-    """(hours,) since the epoch, whole numbers; by group, ascending."""
+    """(hours,) the hours since the epoch in which a member changed, by group, ascending for each."""
     hour_firsts: NDArray[np.int64]
     """(groups + 1,) the first hour of each group."""
 
     @classmethod
     def of(cls, updates: Updates, objects: Sequence[str], grouping: Grouping) -> Self:
-        """Make the truth of objects, among which are all that were updated."""
+        """Make the truth of `objects`, which must include all updated objects."""
         codes = {name: code for code, name in enumerate(updates.objects)}
         without = len(codes)
         owner_of = np.fromiter((codes.get(name, without) for name in objects), dtype=np.int32, count=len(objects))
@@ -43,7 +43,7 @@ class Truth(NamedTuple):
         updates_s = updates.times_s[order]
         group_of_owner = np.zeros(without + 1, dtype=np.int64)
         group_of_owner[owner_of] = group_of
-        # Numbered, as the hours themselves times the groups may be too much for a number where times are not seconds.
+        # Ranks of hours are used, as hours times groups could overflow if times are not seconds.
         hours, number = np.unique(np.floor(updates_s / HOUR_S), return_inverse=True)
         span = max(len(hours), 1)
         found, hour_of = np.unique(group_of_owner[updates.object_ids[order]] * span + number, return_inverse=True)
@@ -58,20 +58,20 @@ class Truth(NamedTuple):
         )
 
     def nothing_in_hours(self) -> Tallies:
-        """The hours of groups, in none of which anything is known to have happened."""
+        """Make tallies of the hours of all groups, with counts of 0."""
         nothing = np.zeros(len(self.hours), dtype=np.int32)
         bins, starts_s = (self.hours % BINS).astype(np.uint8), self.hours * HOUR_S
         return Tallies(starts_s, bins, nothing, self.hour_firsts, self.hour_firsts[1:].copy())
 
     def nothing_learnt(self) -> Tallies:
-        """Room for the updates of owners, none of which is known."""
+        """Make empty tallies with a place for each update of each owner."""
         n = len(self.updates_s)
         bins, amounts = np.zeros(n, dtype=np.uint8), np.zeros(n, dtype=np.int32)
         return Tallies(np.zeros(n), bins, amounts, self.firsts, self.firsts[:-1].copy())
 
 
 def _firsts(owners: NDArray[np.integer], n_owners: int) -> NDArray[np.int64]:
-    """(n_owners + 1,) the first of each owner's things, if they are sorted by owner."""
+    """(n_owners + 1,) the index of the first element of each owner in an array sorted by owner."""
     firsts = np.zeros(n_owners + 1, dtype=np.int64)
     np.cumsum(np.bincount(owners, minlength=n_owners), out=firsts[1:])
     return firsts
