@@ -144,6 +144,33 @@ def valkey(shared_valkey: Valkey) -> Valkey:
     return shared_valkey
 
 
+@pytest.fixture(scope="session")
+def cluster_nodes(start_valkey: Callable[..., Valkey]) -> list[Valkey]:
+    """A cluster of two nodes, each with half of the slots."""
+    nodes = [start_valkey("--cluster-enabled", "yes") for _ in range(2)]
+    clients = [node.client for node in nodes]
+    for client, slots in zip(clients, [(0, 8191), (8192, 16383)], strict=True):
+        client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
+    bus = int(nodes[1].settings[-1])
+    clients[0].execute_command("CLUSTER", "MEET", "127.0.0.1", nodes[1].port, bus)
+    end = time.monotonic() + PATIENCE_S
+    while not all(b"cluster_state:ok" in client.execute_command("CLUSTER", "INFO") for client in clients):
+        assert time.monotonic() < end, "the nodes did not meet"
+        time.sleep(0.01)
+    for client in clients:
+        client.close()
+    return nodes
+
+
+@pytest.fixture
+def cluster(cluster_nodes: list[Valkey]) -> list[Valkey]:
+    """The same, emptied."""
+    for node in cluster_nodes:
+        with node.client as client:
+            client.flushall()
+    return cluster_nodes
+
+
 @pytest.fixture
 def start_process() -> Iterator[Callable[..., "subprocess.Popen[Any]"]]:
     """Start processes as `subprocess.Popen` does; those that still run when the test ends are killed.

@@ -23,7 +23,6 @@ from bestbefore.addon.store.backend.interface import (
 )
 
 URL = "http://www.example.org/a"
-HOST = "www.example.org"
 NOTHING = GroupCounts({}, {})
 ODD_URLS = [
     "http://example.org/{a}|b*c?d[e]&f=%7B",
@@ -56,6 +55,10 @@ def upto(until_s):
     return Tombstone(until_s, "*", exact=False)
 
 
+def of_all(host):
+    return True
+
+
 async def all_of(parts):
     return sorted([item async for part in parts for item in part])
 
@@ -67,15 +70,14 @@ async def test_of_an_unknown_object_there_is_nothing(backend):
     assert await backend.records([URL, "http://b/"]) == [Versioned(), Versioned()]
     assert await backend.copies(URL) == []
     assert await backend.body(copy()) is None
-    assert await backend.hosts(None) == []
-    assert await backend.host_counts([HOST]) == [NOTHING]
+    assert await backend.counts(of_all, None) == NOTHING
     assert await backend.top(5) == []
     assert await backend.tombstones() == []
     assert await all_of(backend.recorded()) == await all_of(backend.copied()) == []
 
 
 async def test_of_no_objects_there_is_nothing(backend):
-    assert await backend.records([]) == await backend.commit([]) == await backend.host_counts([]) == []
+    assert await backend.records([]) == await backend.commit([]) == []
     await backend.put([])
     assert await backend.remove([], upto(0.0)) == 0
 
@@ -92,7 +94,7 @@ async def test_a_commit_from_another_version_writes_nothing_and_answers_what_is_
     (version,) = await backend.commit([Commit(URL, b"", record(), gain)])
     stale = Commit(URL, b"", record(last_contact_s=900.0), gain)
     assert await backend.commit([stale]) == [Versioned(version, record())]
-    assert await backend.host_counts([HOST]) == [gain]
+    assert await backend.counts(of_all, None) == gain
 
 
 async def test_versions_never_come_again_even_when_the_record_does(backend):
@@ -109,8 +111,7 @@ async def test_a_removed_record_leaves_nothing(backend):
     (answer,) = await backend.commit([Commit(URL, version, None, GroupCounts({10: -2, 11: -1}, {5: -1}))])
     assert answer == b""
     assert await backend.records([URL]) == [Versioned()]
-    assert await backend.hosts(None) == []
-    assert await backend.host_counts([HOST]) == [NOTHING]
+    assert await backend.counts(of_all, None) == NOTHING
 
 
 async def test_counts_add_up_for_each_host(backend):
@@ -124,12 +125,11 @@ async def test_counts_add_up_for_each_host(backend):
             Commit(elsewhere, b"", record(elsewhere), GroupCounts({1: 1}, {})),
         ]
     )
-    assert sorted(await backend.hosts("example.org")) == ["a.example.org", "b.example.org"]
-    assert sorted(await backend.hosts(None)) == ["a.example.org", "b.example.org", "example.com"]
-    assert await backend.host_counts(["a.example.org", "b.example.org"]) == [
-        GroupCounts({10: 3, 12: 1}, {5: 2}),
-        GroupCounts({}, {7: 1}),
-    ]
+    a_alone = GroupCounts({10: 3, 12: 1}, {5: 2})
+    assert await backend.counts("a.example.org".__eq__, None) == a_alone
+    assert await backend.counts("a.example.org".__eq__, "example.com") == NOTHING
+    assert await backend.counts(of_all, "example.org") == replace(a_alone, starts={5: 2, 7: 1})
+    assert await backend.counts(of_all, None) == GroupCounts({10: 3, 12: 1, 1: 1}, {5: 2, 7: 1})
 
 
 # Copies
@@ -287,7 +287,7 @@ async def test_any_name_of_an_object_is_kept_apart(backend, url):
     assert await all_of(backend.recorded()) == [(url, 200.0), (other, 200.0)]
     assert await all_of(backend.copied()) == [url, other]
     assert await backend.top(2) == [(url, 2), (other, 1)]
-    assert await backend.host_counts(await backend.hosts(None)) == [GroupCounts({1: 1}, {1: 1})]
+    assert await backend.counts(of_all, None) == GroupCounts({1: 1}, {1: 1})
     await backend.tidy()
     assert len(await backend.copies(other)) == 1
 
@@ -318,21 +318,27 @@ async def test_a_random_life_leaves_the_same_as_in_a_plain_model(backend, seed):
         assert found == {name: made.body for name, made in copies.items() if name[0] == url}
 
 
-async def test_the_copies_of_one_domain_lie_on_all_nodes_of_a_cluster(in_cluster, cluster):
-    await in_cluster.put([put(url=f"http://www.example.org/{n}") for n in range(32)])
-    found = []
-    for server in cluster:
-        with server.client as client:
-            found.append(len(client.keys("bb1:copies:*")))
-    assert sum(found) == 32
-    assert min(found) > 4
+async def test_copies_and_records_of_one_domain_lie_on_all_nodes_of_a_cluster(in_cluster, cluster):
+    urls = [f"http://www.example.org/{n}" for n in range(64)]
+    await in_cluster.put([put(url=url) for url in urls])
+    gain = GroupCounts({10: 2, 11: 1}, {5: 1})
+    versions = await in_cluster.commit([Commit(url, b"", record(url), gain) for url in urls])
+    for pattern in ("bb1:copies:*", "bb1:{example.org#*}:record:*"):
+        found = []
+        for server in cluster:
+            with server.client as client:
+                found.append(len(client.keys(pattern)))
+        assert sum(found) == 64
+        assert min(found) > 16
+    assert await in_cluster.counts(of_all, "example.org") == GroupCounts({10: 128, 11: 64}, {5: 64})
+    loss = GroupCounts({10: -2, 11: -1}, {5: -1})
+    await in_cluster.commit([Commit(url, v, None, loss) for url, v in zip(urls[1:], versions[1:], strict=True)])
+    assert await in_cluster.counts(of_all, "example.org") == gain
 
 
-async def test_in_a_cluster_copies_of_an_earlier_version_are_removed_and_records_stay(in_cluster):
+async def test_in_a_cluster_copies_of_an_earlier_version_are_removed(in_cluster):
     """They cannot be renamed: the keys would have to move to other nodes."""
-    await in_cluster.commit([Commit(URL, b"", record(), NOTHING)])
     await in_cluster._connection.ask("HSET", f"bb1:{{example.org}}:copies:{URL}", "a", "1|2|3")
     await in_cluster._connection.ask("HSET", "bb:store", "schema", "1")
     await in_cluster.connect(lambda _: None, lambda _: None)
-    assert [part async for part in in_cluster._connection.scan("bb1:{*}:copies:*")] == [[]]
-    assert (await in_cluster.records([URL]))[0].record == record()
+    assert [part async for part in in_cluster._connection.scan("bb1:*copies:*")] == [[]]

@@ -2,7 +2,7 @@
 --
 -- KEYS: record, hosts, updates, starts
 -- ARGV: expected version ('' for none), the record ('' removes it), its last contact, ms to live (0: no end), host,
---       number of update counts, (hour, gain) of each, number of start counts, (hour, gain) of each
+--       the version that it is to have ('' for the next), number of update counts, (hour, gain) of each, number of start counts, (hour, gain) of each
 -- Answers {1, new version}, or, with another version found and nothing written, {0, that version, its record}.
 
 local found = redis.call('HMGET', KEYS[1], 'v', 'b')
@@ -11,7 +11,7 @@ if version ~= ARGV[1] then
   return {0, version, found[2] or ''}
 end
 
-local at = 5
+local at = 6
 local function take()
   at = at + 1
   return ARGV[at]
@@ -35,11 +35,14 @@ if ARGV[2] == '' then
   redis.call('DEL', KEYS[1])
   version = ''
 else
-  -- Never the same twice, not even for a record that was removed and came again.
-  local now = redis.call('TIME')
-  version = string.format('%s.%06d', now[1], now[2])
-  if version == ARGV[1] then
-    version = version .. '+'
+  version = ARGV[6]
+  if version == '' then
+    -- Never the same twice, not even for a record that was removed and came again.
+    local now = redis.call('TIME')
+    version = string.format('%s.%06d', now[1], now[2])
+    if version == ARGV[1] then
+      version = version .. '+'
+    end
   end
   redis.call('HSET', KEYS[1], 'v', version, 'b', ARGV[2], 't', ARGV[3])
   if ARGV[4] == '0' then

@@ -197,11 +197,8 @@ class Backend(Protocol):
     async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
         """Remove the copies of these objects that a tombstone invalidates; return how many objects had any."""
 
-    async def hosts(self, domain: str | None) -> list[str]:
-        """Return the hosts with counts, of one registrable domain or all."""
-
-    async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
-        """Return the counts of the members on each of these hosts."""
+    async def counts(self, belongs: Callable[[str], bool], domain: str | None) -> GroupCounts:
+        """Return the counts of the members on the hosts that belong, of one registrable domain or all."""
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         """Add to the request counts of these objects."""

@@ -10,9 +10,14 @@ import msgspec
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 
-SCHEMA = 2
-"""The version of this layout. A store with a newer one is refused; in one of version 1 copies were tagged by domain
-(`migration`)."""
+SCHEMA = 3
+"""The version of this layout. A store with a newer one is refused, one with an earlier one brought to this
+(`migration`): in version 1 copies were tagged by domain, in versions 1 and 2 records and counts."""
+
+PARTS = tuple(f"#{n:02}" for n in range(0, 80, 5))
+"""The parts of a domain, as suffixes of the domain in hash tags. A slot is the CRC16 of a tag, which is linear: with
+these suffixes the parts of any domain lie in sixteen different sixteenths of the slots, so evenly on 2, 4, 8 or 16
+nodes."""
 
 STORE = "bb:store"
 """A hash without a version in its name, read first: `schema` and `clock` (the mark of the kind of clock). Never
@@ -75,20 +80,25 @@ class Keys:
     - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
       invalidated copy. Lives `TOMBSTONES_KEPT_S`.
 
-    The counts of a domain change together with the records of its objects, in one script too. Their keys begin with
-    `bb1:{D}:`, where D is the registrable domain:
+    A script changes a record together with the counts of its host, so they share a slot. To spread them over nodes, the
+    objects of a registrable domain D are divided into `PARTS` by a hash of the URL. Their keys begin with
+    `bb1:{D#05}:`, where `#05` is the part; the counts of a host are the sums over all parts:
 
     - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Seven days to
       live until the second contact, then without end; the sweep removes it when untouched for `forget_after`.
     - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> how many updates, and
-      how many t_0, the members on H have there. They change with the records, in the same script; a count that falls
-      to 0 leaves. Without end.
+      how many t_0, the members on H in this part have there. They change with the records, in the same script; a
+      count that falls to 0 leaves. Without end.
+
+    The other keys of a domain are small and bounded, or expire within days, and a command reads or trims them for the
+    whole domain. They begin with `bb1:{D}:`:
+
     - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. It lives
       `forget_after` from its last write.
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
       the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
     - `fetch:U`, string: the process that is prefetching U, a lease; or `done` and when the job was due, for 2 d.
-      `pace`, string: there while no fetch of the domain may begin.
+      `pace`, string: there while no fetch of the domain may begin. A script reads both.
     """
 
     def __init__(self, domain_of: Callable[[str], str]) -> None:
@@ -102,12 +112,20 @@ class Keys:
         tag = domain.replace("{", "_").replace("}", "_")  # braces would end the hash tag early
         return f"bb1:{{{tag}}}:{kind}"
 
-    def of_host(self, host: str, kind: str) -> str:
-        return f"{self.of_domain(self.domain(host), kind)}:{host}"
-
     def of_url(self, url: str, kind: str) -> str:
         """Return the key of this kind of an object, in the slot of its domain."""
         return f"{self.of_domain(self.domain(host_of(url)), kind)}:{url}"
+
+    def of_parts(self, domain: str, kind: str) -> list[str]:
+        """Return the key of this kind in each part of a domain."""
+        return [self.of_domain(domain + part, kind) for part in PARTS]
+
+    def of_record(self, url: str) -> list[str]:
+        """Return the keys that a commit changes: `record`, `hosts`, `updates`, `starts`, in the part of the object."""
+        host = host_of(url)
+        part = PARTS[hashlib.blake2b(url.encode(errors="surrogatepass"), digest_size=1).digest()[0] % len(PARTS)]
+        begin = self.of_domain(self.domain(host) + part, "")
+        return [f"{begin}record:{url}", f"{begin}hosts", f"{begin}updates:{host}", f"{begin}starts:{host}"]
 
     @staticmethod
     def of_object(url: str, *kinds: str) -> list[str]:
@@ -120,36 +138,33 @@ class Keys:
         return f"bb1:{kind}:{{*" if kind in OBJECT_KINDS else f"bb1:{{*}}:{kind}:*"
 
     @staticmethod
-    def every_earlier(kind: str) -> str:
-        """Return the pattern for SCAN that matches all keys of a kind of `OBJECT_KINDS` in schema 1."""
-        return f"bb1:{{*}}:{kind}:*"
-
-    @staticmethod
     def name_in(key: bytes, kind: str) -> str | None:
         """Return the URL or host in a key of this kind; None for another key, which a pattern may match too."""
-        return _name_in(key, kind, _OF_OBJECT if kind in OBJECT_KINDS else _OF_DOMAIN)
+        found = _match(_OF_OBJECT if kind in OBJECT_KINDS else _OF_DOMAIN, key)
+        if found is None or found["kind"] != kind or (kind in PART_KINDS and found["part"] is None):
+            return None
+        return found["name"]
 
     @staticmethod
     def name_of_domain(key: bytes) -> str | None:
         """Return the registrable domain in a key; None for a key without one, or not of this store."""
-        try:
-            found = _OF_DOMAIN.fullmatch(key.decode())
-        except UnicodeDecodeError:
-            return None
+        found = _match(_OF_DOMAIN, key)
         return None if found is None or found["kind"] not in _TYPES else found["domain"]
 
 
-def earlier_url_in(key: bytes, kind: str) -> str | None:
-    """Return the URL in a key of schema 1; None for another key."""
-    return _name_in(key, kind, _OF_DOMAIN)
+def earlier(key: bytes) -> tuple[str, str] | None:
+    """Return the kind and the URL or host in a key of an earlier schema; None for another key."""
+    found = _match(_OF_DOMAIN, key)
+    if found is None or found["kind"] not in (*OBJECT_KINDS, *PART_KINDS) or found["part"] is not None:
+        return None
+    return found["kind"], found["name"] or ""
 
 
-def _name_in(key: bytes, kind: str, form: re.Pattern[str]) -> str | None:
+def _match(form: re.Pattern[str], key: bytes) -> re.Match[str] | None:
     try:
-        found = form.fullmatch(key.decode())
+        return form.fullmatch(key.decode())
     except UnicodeDecodeError:
         return None
-    return found["name"] if found is not None and found["kind"] == kind else None
 
 
 def type_of(key: str) -> str | None:
@@ -158,7 +173,10 @@ def type_of(key: str) -> str | None:
     return _TYPES.get(key if found is None else found["kind"])
 
 
-_OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*)\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
+_OF_DOMAIN = re.compile(
+    r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL
+)
+PART_KINDS = ("record", "hosts", "updates", "starts")
 OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone"))
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {

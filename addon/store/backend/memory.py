@@ -24,7 +24,7 @@ from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.backend.keys import host_of, variant_of
 from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
-from bestbefore.addon.store.cache.gains import add
+from bestbefore.addon.store.cache.gains import add, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 
 RECORDS_KEPT = 1_000_000
@@ -175,12 +175,12 @@ class MemoryBackend:
 
     # Counts
 
-    async def hosts(self, domain: str | None) -> list[str]:
-        return [host for host, c in self._counts.items() if domain in (None, self._domain_of(host)) and any(c)]
-
-    async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
-        found = [self._counts.get(host, ({}, {})) for host in hosts]
-        return [GroupCounts(dict(updates), dict(starts)) for updates, starts in found]
+    async def counts(self, belongs: Callable[[str], bool], domain: str | None) -> GroupCounts:
+        return total(
+            GroupCounts(*counts)
+            for host, counts in self._counts.items()
+            if domain in (None, self._domain_of(host)) and belongs(host)
+        )
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         self._requests.update(requests)

@@ -1,8 +1,13 @@
 """Migrates a store of an earlier schema when it is opened."""
 
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
 from bestbefore.addon.store.backend.connection import script
-from bestbefore.addon.store.backend.keys import Keys, earlier_url_in
+from bestbefore.addon.store.backend.interface import Commit, Versioned
+from bestbefore.addon.store.backend.keys import OBJECT_KINDS, Keys, earlier
 from bestbefore.addon.store.backend.repair import RepairingCommands
+from bestbefore.addon.store.cache.gains import share_of
 
 _rename = script(
     """
@@ -13,21 +18,59 @@ return 1""",
     "hash",
 )
 
+type Command = list[Any]
 
-async def rename_copies(commands: RepairingCommands, names: Keys, *, is_cluster: bool) -> int:
-    """Rename the keys of copies of schema 1, which have the hash tag of the domain; return how many there were.
 
-    In a cluster a key cannot be renamed into another slot, so the copies are removed. The migration may be interrupted,
-    and run by several processes at once.
+class Migrated(NamedTuple):
+    """The numbers of migrated keys."""
+
+    records: int
+    copies: int
+
+
+async def migrate(
+    commands: RepairingCommands,
+    names: Keys,
+    versioned: Callable[[bytes, bytes], Versioned],
+    commit: Callable[[Commit, bytes, int], Command],
+    *,
+    is_cluster: bool,
+) -> Migrated:
+    """Migrate the keys that have the hash tag of the whole domain.
+
+    A record is written by `commit` under its new key, with its version and lifetime, together with its share of the
+    counts; the earlier counts are removed. So each part of a domain counts its own records, in a cluster too. Copies
+    are renamed; in a cluster a key cannot be renamed into another slot, so there they are removed.
+
+    The migration may be interrupted, and run by several processes at once: a record under its new key is not replaced.
     """
-    done = 0
-    for kind in ("bodies", "copies"):  # a copy without content counts as missing
-        async for part in commands.scan(names.every_earlier(kind)):
-            urls = {key: earlier_url_in(key, kind) for key in part}
-            known = [(key, url) for key, url in urls.items() if url is not None]
-            await commands.ask_all([
-                ("DEL", key) if is_cluster else _rename([key.decode(), *names.of_object(url, kind)], [])
-                for key, url in known
-            ])
-            done += len(known)
-    return done
+    done = [0, 0]
+    async for part in commands.scan("bb1:{*}:*"):
+        found = [(key, *named) for key in part if (named := earlier(key)) is not None]
+        records = [(key, url) for key, kind, url in found if kind == "record"]
+        await _move_records(commands, records, versioned, commit)
+        copies = [(key, kind, url) for key, kind, url in found if kind in OBJECT_KINDS]
+        await commands.ask_all([
+            ("DEL", key) if is_cluster else _rename([key.decode(), *names.of_object(url, kind)], [])
+            for key, kind, url in copies
+        ])
+        await commands.ask_all([("DEL", key) for key, kind, _ in found if kind not in OBJECT_KINDS])
+        done = [done[0] + len(records), done[1] + len(copies)]
+    return Migrated(*done)
+
+
+async def _move_records(
+    commands: RepairingCommands,
+    records: Sequence[tuple[bytes, str]],
+    versioned: Callable[[bytes, bytes], Versioned],
+    commit: Callable[[Commit, bytes, int], Command],
+) -> None:
+    values = await commands.ask_all([("HMGET", key, "v", "b") for key, _ in records])
+    lives_ms = await commands.ask_all([("PTTL", key) for key, _ in records])
+    moved = []
+    for (_, url), (version, encoded), live_ms in zip(records, values, lives_ms, strict=True):
+        record = versioned(version or b"", encoded or b"").record
+        # An undecodable record counts as missing. PTTL is -1 for a key that never expires, -2 for an expired one.
+        if version and record is not None and live_ms not in (0, -2):
+            moved.append(commit(Commit(url, b"", record, share_of(record)), version, max(live_ms, 0)))
+    await commands.ask_all(moved)

@@ -28,7 +28,7 @@ from bestbefore.addon.store.backend.interface import (
 )
 from bestbefore.addon.store.backend.keeper_redis import RedisKeeper
 from bestbefore.addon.store.backend.keys import Keys, host_of, variant_of
-from bestbefore.addon.store.backend.migration import rename_copies
+from bestbefore.addon.store.backend.migration import migrate
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import number_of, pass_on_tombstone
@@ -123,11 +123,16 @@ class RedisBackend(RedisCounts):
             for name in damaged:
                 self._faults.add("value", f"the mark {name} of {where} was not text: it is written again")
             try:
-                if schema is not None and int(schema) < keys.SCHEMA:
+                if schema is None or int(schema) < keys.SCHEMA:  # also if the mark is missing: it may have been lost
+                    if schema is not None:
+                        log.info("%s: written by an earlier version; its keys get new names, once", where)
                     is_cluster = bool(self._wire.info.get("cluster_enabled"))
-                    done = await rename_copies(self._connection, self._names, is_cluster=is_cluster)
-                    what = "removed" if is_cluster else "renamed"
-                    log.info("%s: %d keys of an earlier version were %s", where, done, what)
+                    moved = await migrate(
+                        self._connection, self._names, self._versioned, self._commit_command, is_cluster=is_cluster
+                    )
+                    if any(moved):
+                        what = "removed" if is_cluster else "renamed"
+                        log.info("%s: %d histories were moved, %d keys of copies %s", where, *moved, what)
                 await self._connection.ask_all([
                     *(("HDEL", keys.STORE, name) for name in damaged),
                     ("HSET", keys.STORE, "schema", keys.SCHEMA),
@@ -140,7 +145,7 @@ class RedisBackend(RedisCounts):
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
         found = await self._connection.ask_all(
-            [("HMGET", self._names.of_url(url, "record"), "v", "b") for url in urls]
+            [("HMGET", self._names.of_record(url)[0], "v", "b") for url in urls]
         )
         return [self._versioned(version or b"", record or b"") for version, record in found]
 
@@ -160,23 +165,20 @@ class RedisBackend(RedisCounts):
             self._faults.add("value", str(e))
             return None
 
-    def _commit_command(self, commit: Commit) -> list[Any]:
-        url, record = commit.url, commit.record
-        host = host_of(url)
-        live_s = PROVISIONAL_S if record and record.provisional else 0.0
+    def _commit_command(self, commit: Commit, version: bytes = b"", live_ms: int | None = None) -> list[Any]:
+        """Return the command for a commit. `version`, `live_ms`: of a migrated record; default: new ones."""
+        record = commit.record
+        if live_ms is None:
+            live_ms = self._real_ms(PROVISIONAL_S if record and record.provisional else 0.0)
         return _commit(
-            [
-                self._names.of_url(url, "record"),
-                self._names.of_domain(self._names.domain(host), "hosts"),
-                self._names.of_host(host, "updates"),
-                self._names.of_host(host, "starts"),
-            ],
+            self._names.of_record(commit.url),
             [
                 commit.expected,
                 codec.encode_record(record) if record else b"",
                 repr(record.last_contact_s) if record else "0",
-                self._real_ms(live_s),
-                host,
+                live_ms,
+                host_of(commit.url),
+                version,
                 *_flat(commit.gain.updates),
                 *_flat(commit.gain.starts),
             ],

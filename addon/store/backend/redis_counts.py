@@ -1,18 +1,25 @@
 """The counts of hosts and of requests in Redis or Valkey, and the sets that list the counted hosts and domains."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from importlib.resources import files
+from itertools import batched
 from typing import Any
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend import keys
-from bestbefore.addon.store.backend.connection import pairs
+from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.backend.keys import Keys, host_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
+from bestbefore.addon.store.cache.gains import total
 
 REQUESTS_KEPT = 5_000
 """For how many objects of a registrable domain requests are counted."""
+COUNTS_BATCH = 16
+"""For how many domains counts are read in one pipeline."""
+
+_sum = script((files("bestbefore.addon.store.backend") / "sum.lua").read_text("utf-8"))
 
 
 class RedisCounts:
@@ -28,15 +35,24 @@ class RedisCounts:
         self._domains: set[str] = set()
         """The domains known to be in the set of all domains."""
 
-    async def hosts(self, domain: str | None) -> list[str]:
+    async def counts(self, belongs: Callable[[str], bool], domain: str | None) -> GroupCounts:
         domains = await self._all_domains() if domain is None else [domain]
-        found = await self._connection.ask_all([("SMEMBERS", self._names.of_domain(d, "hosts")) for d in domains])
-        return [host for hosts in found for host in map(text_of, hosts) if host is not None]
-
-    async def host_counts(self, hosts: Sequence[str]) -> list[GroupCounts]:
-        names = [self._names.of_host(host, kind) for host in hosts for kind in ("updates", "starts")]
-        found = [counts_of(counts) for counts in await self._connection.ask_all([("HGETALL", name) for name in names])]
-        return [GroupCounts(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
+        gains = []
+        for some in batched(domains, COUNTS_BATCH):
+            lists = [name for one in some for name in self._names.of_parts(one, "hosts")]
+            listed = await self._connection.ask_all([("SMEMBERS", name) for name in lists])
+            parts = [
+                [
+                    f"{name.removesuffix('hosts')}{kind}:{host}"
+                    for host in map(text_of, hosts)
+                    if host is not None and belongs(host)
+                    for kind in ("updates", "starts")
+                ]
+                for name, hosts in zip(lists, listed, strict=True)
+            ]
+            for updates, starts in await self._connection.ask_all([_sum(names, []) for names in parts if names]):
+                gains.append(GroupCounts(counts_of(updates), counts_of(starts)))
+        return total(gains)
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         commands: list[Sequence[Any]] = [("ZINCRBY", self._requests_key(url), n, url) for url, n in requests.items()]

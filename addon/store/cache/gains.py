@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from bestbefore.addon.engine.learning import Record, RecordChange, hour_of
 from bestbefore.addon.store.backend.interface import GroupCounts
 
+NO_COUNTS = GroupCounts({}, {})
+
 
 def gain_of(learnt: RecordChange) -> GroupCounts:
     """Return how the counts change by a change of a record."""
@@ -19,14 +21,20 @@ def gain_of(learnt: RecordChange) -> GroupCounts:
     return GroupCounts(updates, starts)
 
 
+def share_of(record: Record) -> GroupCounts:
+    """Return the contribution of a record to the counts."""
+    if not record.counted:
+        return NO_COUNTS
+    updates = dict(record.folded)
+    for update in record.updates:
+        add(updates, {hour_of(update.point_s): 1})
+    return GroupCounts(updates, {hour_of(record.since_s): 1})
+
+
 def loss_of(record: Record) -> GroupCounts:
     """Return how the counts change when a record is removed: the negative of what it added."""
-    if not record.counted:
-        return GroupCounts({}, {})
-    updates: dict[int, int] = {hour: -n for hour, n in record.folded}
-    for update in record.updates:
-        add(updates, {hour_of(update.point_s): -1})
-    return GroupCounts(updates, {hour_of(record.since_s): -1})
+    share = share_of(record)
+    return GroupCounts({hour: -n for hour, n in share.updates.items()}, {hour: -n for hour, n in share.starts.items()})
 
 
 def total(gains: Iterable[GroupCounts]) -> GroupCounts:

@@ -7,7 +7,7 @@ from cachetools import LRUCache
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.interface import GroupCounts
-from bestbefore.addon.store.cache.gains import add, total
+from bestbefore.addon.store.cache.gains import NO_COUNTS, add, total
 from bestbefore.addon.store.cache.link import Link
 
 READ_AGAIN_S = 60.0
@@ -68,14 +68,13 @@ class Groups:
 
     async def read(self, name: str, belongs: HostFilter, domain: str | None) -> GroupCounts:
         """Read the counts from the backend. Must be called while nothing is being written."""
-        hosts = await self._link.read(lambda backend: backend.hosts(domain))
-        mine = [host for host in hosts or () if belongs(host)]
-        written = await self._link.read(lambda backend: backend.host_counts(mine)) if mine else []
-        if hosts is None or written is None:  # the store is down: keep the cached counts
+        written = await self._link.read(lambda backend: backend.counts(belongs, domain))
+        if written is None:  # the store is down: keep the cached counts
             known = self._known(name, domain)
             if known is not None:
                 return self._counts(known)
-        counts = total([*(written or ()), self._waiting_gain(lambda host: self._in(host, domain) and belongs(host))])
+        waiting = self._waiting_gain(lambda host: self._in(host, domain) and belongs(host))
+        counts = total([written or NO_COUNTS, waiting])
         self._generation += 1
         known = _Sum(belongs, self._clock.monotonic(), dict(counts.updates), dict(counts.starts), self._generation)
         (self._wider if domain is None else self._of_domains.setdefault(domain, {}))[name] = known

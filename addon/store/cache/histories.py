@@ -13,7 +13,7 @@ from bestbefore.addon.store.backend.interface import Backend, Commit, GroupCount
 from bestbefore.addon.store.backend.keys import host_of
 from bestbefore.addon.store.cache.clean import cleaned_observation
 from bestbefore.addon.store.cache.faults import Faults, short, write_each
-from bestbefore.addon.store.cache.gains import gain_of, loss_of, total
+from bestbefore.addon.store.cache.gains import NO_COUNTS, gain_of, loss_of, total
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
@@ -26,9 +26,6 @@ REMEMBERED_UPDATES = 200_000
 WAITING_LISTED_BYTES = 64 << 20
 """How much memory the items of feeds in pending observations may take."""
 BATCH = 200
-
-
-NOTHING = GroupCounts({}, {})
 
 
 @dataclass(slots=True)
@@ -47,7 +44,7 @@ class _CachedRecord:
     version: bytes | None
     """The version in the backend on which the unwritten observations are based; None if it was not read."""
     record: Record | None
-    forgotten: GroupCounts = NOTHING
+    forgotten: GroupCounts = NO_COUNTS
     """The change of the counts when this replaces a forgotten record."""
     unwritten: list[_Unwritten] = field(default_factory=list)
     """The unwritten observations, in order."""
@@ -111,7 +108,7 @@ class Histories:
         """Return a record of the backend; for a forgotten one None, and the change of the counts by its removal."""
         if found.record is not None and self._tombstones.is_forgotten(found):
             return None, loss_of(found.record)
-        return found.record, NOTHING
+        return found.record, NO_COUNTS
 
     def _remember(self, url: str, known: _CachedRecord) -> None:
         self._remembered.pop(url, None)  # its weight may have changed
@@ -199,7 +196,7 @@ class Histories:
 
     def _written(self, url: str, known: _CachedRecord, version: bytes, unwritten: list[_Unwritten]) -> None:
         known.version = version
-        known.forgotten = NOTHING
+        known.forgotten = NO_COUNTS
         written = {id(entry) for entry in unwritten}
         self._set_unwritten(url, known, [entry for entry in known.unwritten if id(entry) not in written])
 

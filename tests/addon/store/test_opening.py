@@ -56,7 +56,7 @@ async def test_marks_that_are_no_text_are_written_anew(open_a_store, valkey):
     with valkey.client as client:
         client.hset("bb:store", mapping={"schema": b"\xff\x00", "clock": b"\x01"})
         store = await open_a_store(valkey.url)
-        assert client.hgetall("bb:store") == {b"schema": b"2", b"clock": b"real"}
+        assert client.hgetall("bb:store") == {b"schema": b"3", b"clock": b"real"}
     assert dict(store.status().corrupt_entries) == {"value": 2}
 
 
@@ -68,7 +68,7 @@ async def test_a_store_of_another_kind_of_clock_is_refused(open_a_store, valkey)
 
 async def test_a_newer_store_is_refused_before_anything_is_written(open_a_store, valkey):
     with valkey.client as client:
-        client.hset("bb:store", mapping={"schema": 3, "clock": "real"})
+        client.hset("bb:store", mapping={"schema": 4, "clock": "real"})
         with pytest.raises(StoreInputError, match="written by a newer bestbefore"):
             await open_a_store(valkey.url)
         assert client.dbsize() == 1
@@ -81,7 +81,7 @@ async def test_one_that_turns_out_newer_when_it_is_back_is_not_used(start_valkey
     await store.learn(observe(URL, 1000, "a"))
     server.start()
     with server.client as client:
-        client.hset("bb:store", "schema", 3)
+        client.hset("bb:store", "schema", 4)
         await until(lambda: "unusable" in store.status().conditions)
         assert client.dbsize() == 1
     assert store.status().down

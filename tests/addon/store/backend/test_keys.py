@@ -1,25 +1,47 @@
 """Where each thing is kept, and what is kept together: the copies of an object, and the counts of a domain."""
 
+from collections import Counter
+
 import pytest
 from redis.crc import key_slot
 
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.store.backend.keys import Keys, earlier_url_in, host_of, type_of, variant_of
+from bestbefore.addon.store.backend.keys import Keys, earlier, host_of, type_of, variant_of
 
 
-def test_records_bear_the_registrable_domain_as_their_hash_tag_and_copies_the_object():
+def test_jobs_have_the_registrable_domain_as_their_hash_tag_records_a_part_of_it_and_copies_the_object():
     keys = Keys(registrable_domain)
     url = "http://www.example.co.uk/a"
-    assert keys.of_url(url, "record") == "bb1:{example.co.uk}:record:http://www.example.co.uk/a"
+    assert keys.of_url(url, "fetch") == "bb1:{example.co.uk}:fetch:http://www.example.co.uk/a"
     assert keys.of_object(url, "copies", "bodies") == [f"bb1:copies:{{{url}}}", f"bb1:bodies:{{{url}}}"]
-    assert keys.of_host("www.example.co.uk", "updates") == "bb1:{example.co.uk}:updates:www.example.co.uk"
+    assert keys.of_record(url) == [  # written down: another part would lose what is stored
+        "bb1:{example.co.uk#25}:record:http://www.example.co.uk/a",
+        "bb1:{example.co.uk#25}:hosts",
+        "bb1:{example.co.uk#25}:updates:www.example.co.uk",
+        "bb1:{example.co.uk#25}:starts:www.example.co.uk",
+    ]
+
+
+@pytest.mark.parametrize("domain", ["example.org", "a.de", "-", "[::1]", "xn--bcher-kva.example", "{b}.org"])
+def test_the_parts_of_a_domain_lie_evenly_in_the_slots(domain):
+    sixteenths = [key_slot(key.encode()) // 1024 for key in Keys(registrable_domain).of_parts(domain, "hosts")]
+    assert sorted(sixteenths) == list(range(16))
+
+
+def test_the_objects_of_a_domain_are_spread_over_its_parts():
+    keys = Keys(registrable_domain)
+    sizes = Counter(keys.of_record(f"http://www.example.org/{n}")[1] for n in range(1600))
+    assert sizes.keys() == set(keys.of_parts("example.org", "hosts"))
+    assert min(sizes.values()) > 60
 
 
 @pytest.mark.parametrize("url", ["http://a/}:record:b", "http://x}:record:{y/", "no url", "http://[::1]/{}"])
 def test_a_url_is_found_again_in_its_key(url):
-    key = Keys(registrable_domain).of_url(url, "record")
+    key, *others = Keys(registrable_domain).of_record(url)
     assert Keys.name_in(key.encode(), "record") == url
+    assert earlier(key.encode()) is None
     assert key.count("{", 0, key.index("}")) == 1
+    assert {key_slot(other.encode()) for other in others} == {key_slot(key.encode())}
     copies, bodies = Keys.of_object(url, "copies", "bodies")
     assert (Keys.name_in(copies.encode(), "copies"), Keys.name_in(bodies.encode(), "copies")) == (url, None)
     assert key_slot(copies.encode()) == key_slot(bodies.encode())
@@ -39,11 +61,13 @@ def test_a_variant_is_told_by_what_selects_it_alone(copy_of):
 @pytest.mark.parametrize(
     ("key", "kind", "name"),
     [
-        (b"bb1:{a.org}:record:http://a.org/}:copies:x", "record", "http://a.org/}:copies:x"),
-        (b"bb1:{a.org}:record:http://a.org/}:copies:x", "copies", None),
-        (b"bb1:{a.org}:hosts", "hosts", None),
-        (b"bb1:{a.org}:record:\xff", "record", None),
-        (b"bb2:{a.org}:record:x", "record", None),
+        (b"bb1:{a.org#05}:record:http://a.org/}:copies:x", "record", "http://a.org/}:copies:x"),
+        (b"bb1:{a.org#05}:record:http://a.org/}:copies:x", "copies", None),
+        (b"bb1:{a.org#05}:hosts", "hosts", None),
+        (b"bb1:{a.org#05}:record:\xff", "record", None),
+        (b"bb2:{a.org#05}:record:x", "record", None),
+        (b"bb1:{a.org}:record:http://a.org/", "record", None),
+        (b"bb1:{a.org}:fetch:http://a.org/", "fetch", "http://a.org/"),
         (b"bb1:copies:{http://a.org/}", "copies", "http://a.org/"),
         (b"bb1:{a.org}:copies:http://a.org/", "copies", None),
         (b"bb1:copies:{\xff}", "copies", None),
@@ -70,6 +94,26 @@ def test_a_key_of_ours_has_a_type_by_its_name(key, found):
     assert type_of(key) == found
 
 
-@pytest.mark.parametrize(("key", "url"), [(b"bb1:{a.org}:copies:http://a.org/", "http://a.org/"), (b"bb1:x", None)])
-def test_a_key_of_schema_1_is_known(key, url):
-    assert earlier_url_in(key, "copies") == url
+@pytest.mark.parametrize(
+    ("key", "found"),
+    [
+        (b"bb1:{a.org}:copies:http://a.org/", ("copies", "http://a.org/")),
+        (b"bb1:{a.org}:record:http://a.org/#05}:record:x", ("record", "http://a.org/#05}:record:x")),
+        (b"bb1:{a.org}:hosts", ("hosts", "")),
+        (b"bb1:{a.org}:starts:a.org", ("starts", "a.org")),
+        (b"bb1:{a.org#05}:record:http://a.org/", None),
+        (b"bb1:{a.org}:fetch:http://a.org/", None),
+        (b"bb1:{\xff}:hosts", None),
+        (b"bb1:x", None),
+    ],
+)
+def test_a_key_that_has_another_name_now_is_known(key, found):
+    assert earlier(key) == found
+
+
+@pytest.mark.parametrize(
+    ("key", "domain"),
+    [(b"bb1:{a.org#05}:hosts", "a.org"), (b"bb1:{a.org}:requests", "a.org"), (b"bb1:{a.org}:else", None), (b"x", None)],
+)
+def test_the_domain_that_a_key_is_about_is_told_by_its_name(key, domain):
+    assert Keys.name_of_domain(key) == domain

@@ -23,7 +23,7 @@ from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
 from bestbefore.addon.store.backend.redis_counts import REQUESTS_KEPT
 
 URL = "http://www.example.org/a"
-RECORD_KEY = f"bb1:{{example.org}}:record:{URL}"
+RECORD_KEY, *COUNT_KEYS = Keys(registrable_domain).of_record(URL)
 COPIES_KEY, BODIES_KEY = (f"bb1:{kind}:{{{URL}}}" for kind in ("copies", "bodies"))
 NOTHING = GroupCounts({}, {})
 DAY_S = 86_400.0
@@ -99,9 +99,7 @@ async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, 
         "bb1:tombstones",
         "bb1:last:{bb1:tombstones}",
         RECORD_KEY,
-        "bb1:{example.org}:hosts",
-        "bb1:{example.org}:updates:www.example.org",
-        "bb1:{example.org}:starts:www.example.org",
+        *COUNT_KEYS,
     }
 
 
@@ -190,7 +188,7 @@ async def test_after_all_was_flushed_the_marks_and_domains_are_written_again(con
     client.flushall()
     await backend.connect(lambda tombstone: None, lambda error: None)
     await commit(backend)
-    assert client.hgetall("bb:store") == {b"schema": b"2", b"clock": b"real"}
+    assert client.hgetall("bb:store") == {b"schema": b"3", b"clock": b"real"}
     assert client.smembers("bb1:domains") == {b"example.org"}
 
 

@@ -7,6 +7,7 @@ import pytest
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
@@ -27,16 +28,18 @@ async def test_the_domains_are_found_again_by_the_names_of_the_keys(counts, valk
     with valkey.client as client:
         client.set("bb1:domains", "rubbish")
         client.set("bb1:{theirs.org}:other:x", "no kind of ours")
+        client.hset("bb1:{example.net#05}:updates:a.example.net", "1", "2")
         assert await counts.top(5) == [("http://example.com/", 2), ("http://a.example.org/", 1)]
-        assert client.smembers("bb1:domains") == {b"example.org", b"example.com"}
+        assert client.smembers("bb1:domains") == {b"example.org", b"example.com", b"example.net"}
 
 
 async def test_the_hosts_are_found_again_by_the_names_of_their_counts(counts, valkey):
     with valkey.client as client:
-        client.set("bb1:{example.org}:hosts", "rubbish")
+        client.set("bb1:{example.org#05}:hosts", "rubbish")
         for name in ("updates:a.example.org", "starts:b.example.org", "record:http://c.example.org/"):
-            client.hset(f"bb1:{{example.org}}:{name}", "1", "2")
-        assert sorted(await counts.hosts("example.org")) == ["a.example.org", "b.example.org"]
+            client.hset(f"bb1:{{example.org#05}}:{name}", "1", "2")
+        assert await counts.counts(lambda host: True, "example.org") == GroupCounts({1: 2}, {1: 2})
+        assert client.smembers("bb1:{example.org#05}:hosts") == {b"a.example.org", b"b.example.org"}
 
 
 async def test_what_is_no_name_or_count_is_left_out(counts, valkey):
@@ -44,8 +47,8 @@ async def test_what_is_no_name_or_count_is_left_out(counts, valkey):
     with valkey.client as client:
         client.sadd("bb1:domains", b"\xff")
         client.zadd("bb1:{example.com}:requests", {b"\xff": 3, "http://b/": float("inf")})
-        client.hset("bb1:{example.com}:updates:example.com", mapping={"5": "7", "x": "y", b"\xff": "1"})
+        client.sadd("bb1:{example.com#75}:hosts", "example.com", b"\xff")
+        client.hset("bb1:{example.com#75}:updates:example.com", mapping={"5": "7", "x": "y", b"\xff": "1"})
         assert await counts.top(5) == [("http://example.com/", 2), ("http://b/", 0)]
-        (found,) = await counts.host_counts(["example.com"])
-        assert found.updates == {5: 7}
+        assert (await counts.counts(lambda host: True, "example.com")).updates == {5: 7}
         assert [part async for part in counts.requested()] == [["http://example.com/", "http://b/"]]

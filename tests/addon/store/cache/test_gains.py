@@ -5,7 +5,7 @@ from collections import Counter
 from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import GroupCounts
-from bestbefore.addon.store.cache.gains import add, gain_of, loss_of, total
+from bestbefore.addon.store.cache.gains import add, gain_of, loss_of, share_of, total
 
 RECORD = Record("http://a/", 100.0, 9000.0, updates=(Update(100.0, 300.0), Update(7300.0, 7300.0)), folded=((0, 3),))
 
@@ -26,7 +26,8 @@ def test_new_updates_gain_their_hours_and_dropped_ones_lose_them():
 def test_a_record_that_is_removed_loses_all_that_it_gave():
     counted = Record(**{name: getattr(RECORD, name) for name in RECORD.__slots__} | {"counted": True})
     assert loss_of(counted) == GroupCounts({0: -4, 2: -1}, {0: -1})
-    assert loss_of(RECORD) == GroupCounts({}, {})
+    assert share_of(counted) == GroupCounts({0: 4, 2: 1}, {0: 1})
+    assert loss_of(RECORD) == share_of(RECORD) == GroupCounts({}, {})
 
 
 def test_counts_that_come_to_nothing_leave():

@@ -36,11 +36,8 @@ async def test_away_a_group_is_what_was_learnt_here():
 
 async def test_away_what_was_known_before_is_not_lost():
     class Backend:
-        async def hosts(self, domain):
-            return ["a.example.org"]
-
-        async def host_counts(self, hosts):
-            return [GroupCounts({1: 7}, {1: 3})]
+        async def counts(self, belongs, domain):
+            return GroupCounts({1: 7}, {1: 3})
 
     known = made(Backend())
     await known.read("example.org", everything, "example.org")
