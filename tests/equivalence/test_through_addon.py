@@ -70,9 +70,9 @@ def assert_same(scenario: Scenario, policy: Policy) -> None:
 @pytest.mark.parametrize(
     ("spec", "cache", "grouping"),
     [
-        ("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL),
+        pytest.param("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL, marks=pytest.mark.slow),
         ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX),
-        ("indagg:theta=0.2", Cache.SHARED, Grouping.ALL),
+        pytest.param("indagg:theta=0.2", Cache.SHARED, Grouping.ALL, marks=pytest.mark.slow),
         (f"indttl:theta=0.2,alpha=0.2,{LIVE}", Cache.SHARED, Grouping.ALL),
     ],
 )
@@ -85,12 +85,12 @@ def test_the_addon_counts_what_the_other_engines_count(spec: str, cache: Cache, 
 @pytest.mark.parametrize(
     ("spec", "cache", "grouping", "warm"),
     [
-        ("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL, Warm.NONE),
+        pytest.param("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL, Warm.NONE, marks=pytest.mark.slow),
         ("indhist:theta=0.2", Cache.SHARED, Grouping.ALL, Warm.CONTACTS),
         ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX, Warm.COMPLETE),
-        (f"indagg:theta=0.1,{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE),
+        pytest.param(f"indagg:theta=0.1,{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE, marks=pytest.mark.slow),
         (f"indttl:{LIVE}", Cache.CLIENT, Grouping.PREFIX, Warm.CONTACTS),
-        (f"indttl:{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE),
+        pytest.param(f"indttl:{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE, marks=pytest.mark.slow),
     ],
 )
 def test_the_addon_learns_by_itself_what_a_replay_lets_a_proxy_observe(

@@ -216,7 +216,7 @@ def test_a_store_of_another_clock_is_refused(start_proxy: Start, refused: Refuse
     assert "use another store" in line
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
 def test_a_signal_while_it_starts_ends_it_cleanly(
     how: signal.Signals, tmp_path: Path, start_process: Callable[..., subprocess.Popen[str]]
 ) -> None:

@@ -84,6 +84,7 @@ def test_a_configuration_that_cannot_be_written_is_printed() -> None:
     assert result.stdout.endswith(f"\n\n{printed.stdout}")
 
 
+@pytest.mark.slow
 def test_without_policies_many_are_tried() -> None:
     result = run("--history", "complete", "--test-start", "1707000000", "--jobs", "2")
     assert result.exit_code == 0

@@ -10,6 +10,8 @@ from bestbefore.replay.papers.adaptive.paper import write
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = (
     "Where our traces agree with the paper and where they do not",
     "The worked examples of sections 4.2 and 4.3",

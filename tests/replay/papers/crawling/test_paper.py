@@ -11,6 +11,8 @@ from bestbefore.replay.papers.crawling.paper import write
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -12,6 +12,8 @@ from bestbefore.replay.papers.feeds.paper import write
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 
+pytestmark = pytest.mark.slow
+
 SECTIONS = (
     "Examples 1 and 2, theorem 3",
     "The feeds, and figure 7",

@@ -11,6 +11,8 @@ from bestbefore.replay.papers.refresh import crawled, orders
 from bestbefore.replay.papers.refresh.paper import write
 from bestbefore.replay.papers.work import Work
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.feeds.document import READ_AT_MOST
+from bestbefore.addon.feeds.document import MAX_PARSED_ITEMS
 from bestbefore.addon.feeds.extract import DOCUMENT_BYTES, MAX_MARKS
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
@@ -218,7 +218,7 @@ def test_a_document_may_be_larger_and_denser_than_the_proxy_reads(archive: Archi
 
 
 def test_that_a_document_has_more_items_than_are_read_is_told(archive: Archive) -> None:
-    items = [{"id": 0, "date_published": "2024-01-01"}, *({"id": number} for number in range(1, READ_AT_MOST + 1))]
+    items = [{"id": 0, "date_published": "2024-01-01"}, *({"id": number} for number in range(1, MAX_PARSED_ITEMS + 1))]
     many = json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": items}).encode()
     reading = read_trace(archive({"f.json": many}), None)
     assert reading.skipped.notes["documents of which only the first 100,000 items are read"] == 1
