@@ -1,1 +1,1 @@
-"""The tables and figures of the papers that the rules come from, reproduced on our traces or by calculation."""
+"""The reproduction of tables and figures of the source papers, on recorded traces or by calculation."""

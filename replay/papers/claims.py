@@ -1,4 +1,4 @@
-"""The claims of a paper on a figure or table, beside what our traces show."""
+"""The findings of a paper, each with the corresponding result on our traces."""
 
 from dataclasses import dataclass
 
@@ -7,17 +7,20 @@ NOT_SEEN = "–"
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A finding of the paper."""
+    """A finding of the paper and our result."""
 
     where: str
+    """The figure, table or section of the paper."""
     printed: str
+    """The finding of the paper."""
     ours: str
+    """The result on our traces."""
     verdict: str
-    """`yes`, `partly`, `no`, or `NOT_SEEN`."""
+    """Whether it holds: `yes`, `partly`, `no`, or `NOT_SEEN`."""
 
 
 def verdict(*held: bool | None) -> str:
-    """Return from where a finding held; None: it could not be seen there.
+    """Return whether a finding holds, from its results on several traces; None: it could not be tested.
 
     >>> verdict(True, None), verdict(True, False), verdict(False), verdict(None)
     ('yes', 'partly', 'no', '–')
@@ -29,5 +32,5 @@ def verdict(*held: bool | None) -> str:
 
 
 def less(value: float | None, than: float | None) -> bool | None:
-    """Whether one is less than another; None where one could not be seen."""
+    """Whether a value is less than another; None if one of them is missing."""
     return None if value is None or than is None else value < than

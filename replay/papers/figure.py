@@ -1,4 +1,4 @@
-"""The chart of a report as an SVG file of its own."""
+"""The chart of a report as a separate SVG file."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from bestbefore.replay.report.series import Series
 
 
 def figure(series: Sequence[Series], measure: Measure = REQUESTS) -> str:
-    """The drawing of these series, each with its name in the legend and the range of what differs in it."""
+    """Draw series as SVG, with a legend of their names and parameter ranges."""
     chart = svg(Chart(series, measure.x, measure.y, measure.whole), WIDTH, HEIGHT, FONT, "chart")
     legend = [
         Entry(one.full_name, colour(place, one.name), marker(place, one.name)) for place, one in enumerate(series)

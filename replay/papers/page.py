@@ -1,4 +1,4 @@
-"""A page of results in Markdown, with its figures beside it."""
+"""A page of results in Markdown, with its figures as separate files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,25 +7,25 @@ from bestbefore.replay.whole_file import whole_file
 
 
 class Page:
-    """A page that is made from its beginning to its end, and written when it is complete."""
+    """A page to which blocks are appended, and which is written when it is complete."""
 
     def __init__(self, name: str, made: str) -> None:
-        """`made` says beneath each table and figure by which command, when and on what machine it was made."""
+        """Start a page; `made` is printed below each table and figure: command, date and machine."""
         self.name = name
         self._made = made
         self._blocks: list[str | Page] = []
         self._figures: dict[str, str] = {}
 
     def title(self, text: str) -> None:
-        """The heading of the page."""
+        """Add the heading of the page."""
         self._blocks.append(f"# {text}")
 
     def section(self, text: str) -> None:
-        """The heading of a section."""
+        """Add the heading of a section."""
         self._blocks.append(f"## {text}")
 
     def text(self, *paragraphs: str) -> None:
-        """Paragraphs, each in Markdown; line ends within one do not matter."""
+        """Add paragraphs of Markdown; line ends within a paragraph are ignored."""
         self._blocks += [" ".join(paragraph.split()) for paragraph in paragraphs]
 
     def items(self, *items: str) -> None:
@@ -33,19 +33,19 @@ class Page:
         self._blocks.append("\n".join(f"- {' '.join(item.split())}" for item in items))
 
     def table(self, heads: Sequence[str], rows: Sequence[Sequence[str]], words: int = 1) -> None:
-        """A table; the first so many columns are words and aligned to the left, the others to the right."""
+        """Add a table; the first `words` columns are aligned to the left, the others to the right."""
         rule = ["---" if place < words else "---:" for place in range(len(heads))]
         self._blocks.append("\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)))
         self._blocks.append(f"*{self._made}*")
 
     def figure(self, name: str, caption: str, svg: str) -> None:
-        """A drawing, which becomes the file PAGE_NAME.svg."""
+        """Add a figure, which is written to the file PAGE_NAME.svg."""
         file = f"{self.name}_{name}.svg"
         self._figures[file] = svg
         self._blocks += [f"![{caption}]({file})", f"*{caption}. {self._made}*"]
 
     def part(self) -> "Page":
-        """A part that stands here and may be filled later, when what is beneath it has been found."""
+        """Add an empty part at this place, which may be filled later."""
         part = Page(self.name, self._made)
         self._blocks.append(part)
         return part
@@ -58,17 +58,17 @@ class Page:
 
     @property
     def figures(self) -> dict[str, str]:
-        """The drawings so far, by the names of their files."""
+        """The figures so far, by file name."""
         parts = [block.figures for block in self._blocks if isinstance(block, Page)]
         return {name: svg for figures in (self._figures, *parts) for name, svg in figures.items()}
 
     @property
     def markdown(self) -> str:
-        """The page so far."""
+        """The Markdown text so far."""
         return "\n\n".join(self.blocks) + "\n"
 
     def write(self, folder: Path) -> Path:
-        """Write the figures, then the page, each whole or not at all; the path of the page. Raises OSError."""
+        """Write the figures, then the page, each atomically; return the path of the page. Raises OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         for name, text in {**self.figures, f"{self.name}.md": self.markdown}.items():
             with whole_file(folder / name) as file:

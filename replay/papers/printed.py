@@ -1,4 +1,4 @@
-"""A value printed in a paper, beside ours."""
+"""Table cells that compare values printed in a paper with ours."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ HEADS = ("printed", "ours", "difference")
 
 
 def beside(printed: str, ours: float) -> tuple[str, str, str]:
-    """Return the printed value, ours with a digit more, and by how much ours is larger: +0, if it rounds to 0.
+    """Return the printed value, ours with one more digit, and the difference, ours less printed.
 
     >>> beside("1.15", 1.1469), beside("400", 400.97)
     (('1.15', '1.147', '-0.003'), ('400', '401.0', '+1.0'))
@@ -16,5 +16,5 @@ def beside(printed: str, ours: float) -> tuple[str, str, str]:
 
 
 def rows_beside(what: Sequence[str], printed: Sequence[str], ours: Sequence[float]) -> list[tuple[str, ...]]:
-    """A row for each value: what it is, and the three of `beside`."""
+    """Return a row for each value: its name, then the three cells of `beside`."""
     return [(name, *beside(text, value)) for name, text, value in zip(what, printed, ours, strict=True)]

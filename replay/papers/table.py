@@ -1,4 +1,4 @@
-"""The papers by name. A new one is a module with a function `write`, a line here and a test file."""
+"""The table of papers by name. A new paper needs a module with a function `write`, a line here and a test file."""
 
 import difflib
 import importlib
@@ -9,7 +9,7 @@ from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 
 Write = Callable[[Work, Page], None]
-"""Adds what the paper prints, and what we find, to its page. Raises TraceError for a trace that cannot be read."""
+"""Writes the printed values and ours to the page of a paper. Raises TraceError for a trace that cannot be read."""
 
 PAPERS: Mapping[str, str] = {
     "adaptive": "bestbefore.replay.papers.adaptive.paper",
@@ -17,11 +17,11 @@ PAPERS: Mapping[str, str] = {
     "feeds": "bestbefore.replay.papers.feeds.paper",
     "refresh": "bestbefore.replay.papers.refresh.paper",
 }
-"""Where the function `write` of each is; imported only when its page is made."""
+"""The module of each paper's function `write`, imported only when its page is made."""
 
 
 def writer_of(name: str) -> Write:
-    """Return the writer of the page of a paper. Raises ValueError for an unknown one, with the nearest known."""
+    """Return the function `write` of a paper. Raises ValueError for an unknown name, with the nearest known one."""
     if name not in PAPERS:
         nearest = difflib.get_close_matches(name.lower(), PAPERS, n=1)
         hint = f", did you mean {nearest[0]!r}?" if nearest else ""

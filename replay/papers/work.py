@@ -1,4 +1,4 @@
-"""The means to make a page of a paper: the traces, the processor cores, and a progress bar."""
+"""The resources for making the page of a paper: traces, processes, and a progress bar."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from bestbefore.replay.traces.errors import TraceError
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The means to make a page of a paper."""
+    """The resources for making the page of a paper."""
 
     traces: Path | None
-    """The folder of traces; None, if none was given."""
+    """The folder of traces; None if none is given."""
     warn: Callable[[str], None]
-    """Is called with one line for what the user should know of a trace."""
+    """Called with each warning on a trace, one line."""
     jobs: int = 1
-    """How many processes share the work."""
+    """The number of processes."""
     bar: Bar = no_bar
 
     def trace(self, name: str) -> Path:
-        """The file of this name in the folder of traces. Raises TraceError if it is not there."""
+        """Return the path of a file in the folder of traces. Raises TraceError if it does not exist."""
         if self.traces is None:
             raise TraceError(f"expected --traces DIR, a folder with {name}")
         path = self.traces / name
@@ -31,9 +31,9 @@ class Work:
         return path
 
     def each[A, R](self, function: Callable[[A], R], arguments: Sequence[A], what: str) -> list[R]:
-        """The values of a function, in the order of its arguments; `what` says meanwhile what is done.
+        """Evaluate a function in parallel; return the values in the order of the arguments.
 
-        The function goes to other processes, so that it is one of a module, perhaps with `partial`.
+        The function must be picklable: a function of a module, perhaps with `partial`. `what` describes the progress.
         """
         with parallel_map(function, arguments, self.jobs) as values, self.bar(what, len(arguments)) as watch:
             found = dict(watch(values))

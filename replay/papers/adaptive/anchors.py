@@ -1,4 +1,4 @@
-"""The points at which curves are compared, and what is found there."""
+"""The comparison of curves at the numbers of validations of TTL."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,11 +8,11 @@ from bestbefore.replay.papers.claims import less
 from bestbefore.replay.report.series import Series
 
 ANCHORS = (0.5, 0.2)
-"""Curves are compared at the validations of TTL with these alphas; the text of the paper names the first."""
+"""The alphas of TTL at whose validations curves are compared; the paper uses the first."""
 
 
 def stale_at_ttl(series: Sequence[Series], alpha: float) -> dict[str, float | None]:
-    """The share of stale hits of each series with as many validations as TTL, which is one of them, has with alpha."""
+    """The share of stale hits of each series at the validations of TTL with this alpha; TTL must be one of them."""
     ttl = next(one for one in series if one.name == TTL.name)
     validations = crossing(
         [(float(result.point.written["alpha"]), rates(result.counts)[VALIDATION_RATE]) for result in ttl.results], alpha
@@ -27,7 +27,7 @@ def anchored_table(
 ) -> tuple[list[str], list[tuple[str, ...]]]:
     """The heads and rows of a table of `stale_at_ttl` for the same curves in several parts of a trace.
 
-    A cell has the share, and in parentheses how many times that of TTL it is.
+    A cell has the share, and in parentheses its ratio to that of TTL.
     """
     found = {(part, alpha): stale_at_ttl(series, alpha) for part, series in parts.items() for alpha in ANCHORS}
     heads = ["stale hits at the validations of", *(f"TTL, alpha={alpha:g}{part}" for part, alpha in found)]
@@ -42,15 +42,15 @@ def _cell(found: Mapping[str, float | None], name: str) -> str:
 
 
 def held_everywhere(parts: Sequence[Sequence[Series]], better: str, worse: str) -> list[bool | None]:
-    """Return, at each anchor of each part, whether one curve has fewer stale hits than another."""
+    """Return whether one curve has fewer stale hits than another, at each anchor of each part."""
     found = [stale_at_ttl(series, alpha) for series in parts for alpha in ANCHORS]
     return [less(column[better], column[worse]) for column in found]
 
 
 def shown(series: Sequence[Series], names: Sequence[str]) -> str:
-    """The shares of stale hits of some curves at each anchor, as a sentence has them.
+    """Format the shares of stale hits of some curves at each anchor, for a sentence.
 
-    Of a name with commas the last part is shown: the finding says what the others are.
+    Of a name with commas only the last part is shown.
     """
     found = [stale_at_ttl(series, alpha) for alpha in ANCHORS]
     return ", ".join(f"{name.split(', ')[-1]} {' / '.join(share(one[name]) for one in found)}" for name in names)

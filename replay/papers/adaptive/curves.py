@@ -1,4 +1,4 @@
-"""Curves: a policy whose tuning parameter goes over a range, replayed at each value."""
+"""The curves of figures: a policy replayed at each value of its tuning parameter."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ VALIDATION_RATE = "validation_rate"
 
 @dataclass(frozen=True, slots=True)
 class PolicyCurve:
-    """A policy under the name that a legend gives it; `{}` stands in its SPEC for the tuning parameter."""
+    """A policy with its name in the legend, and a SPEC with `{}` in place of the tuning parameter."""
 
     name: str
     spec: str
@@ -45,14 +45,14 @@ INDTTL_DAY = PolicyCurve("Adaptive IndHist/TTL, W=24 h", "indttl:theta={0},alpha
 
 
 def values_between(least: float, most: float, n: int) -> list[float]:
-    """n values from the least to the most, each the same multiple of the one before."""
+    """Return n values from the least to the most with equal ratios."""
     return [least * (most / least) ** (i / (n - 1)) for i in range(n)]
 
 
 def series_of_curves(
     work: Work, scenario: Scenario, curves: Sequence[PolicyCurve], values: Sequence[float], what: str
 ) -> list[Series]:
-    """A series of results for each curve, in the order of the values."""
+    """Replay each curve; return a series for each, in the order of the values."""
     points = [(curve, point) for curve in curves for point in curve.points(values)]
     policies = [point.policy for _, point in points]
     engines = Engines(scenario)
@@ -65,16 +65,16 @@ def series_of_curves(
 
 
 def rates(counts: Mapping[str, float]) -> dict[str, float]:
-    """Stale hits and validations as shares of the requests that found a copy, of which there are some."""
+    """Stale hits and validations as shares of the requests that found a copy, which must not be 0."""
     cached = counts["cached"] or 1.0
     return {STALE_RATE: counts["stale_hits"] / cached, VALIDATION_RATE: counts["validations"] / cached}
 
 
 def crossing(xy: Sequence[tuple[float, float]], x: float) -> float | None:
-    """The y where the line through these points is at x, the least if it is there more than once; None if nowhere.
+    """The least y at x on the curve through these points, by log-log interpolation; None outside its range.
 
-    Between two points it is straight for the logarithms, as the curves of these policies nearly are; points with a
-    coordinate that is not positive are ignored.
+    The curves of these policies are nearly straight in logarithms. Points with a coordinate that is not positive are
+    ignored.
 
     >>> crossing([(1.0, 100.0), (4.0, 25.0)], 2.0), crossing([(1.0, 100.0)], 2.0)
     (50.0, None)
@@ -89,6 +89,6 @@ def crossing(xy: Sequence[tuple[float, float]], x: float) -> float | None:
 
 
 def at(series: Series, known: str, value: float, wanted: str) -> float | None:
-    """Return the rate of a series where another has this value, between its points as `crossing` says."""
+    """Return the rate `wanted` of a series where its rate `known` has this value, interpolated by `crossing`."""
     shares = [rates(result.counts) for result in series.results]
     return crossing([(share[known], share[wanted]) for share in shares], value)

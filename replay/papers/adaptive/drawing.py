@@ -13,10 +13,10 @@ PER_CENT = 100.0
 def add_rates_figure(
     page: Page, name: str, caption: str, series: Sequence[Series], *, logarithmic_x: bool = False
 ) -> None:
-    """A line for each series, from its least parameter at the lower right to its largest at the upper left.
+    """Add a figure with a line for each series, from its least parameter at the lower right to its largest.
 
-    Points without stale hits or validations have no place on logarithmic axes and are left out; without any point there
-    is no figure.
+    Points without stale hits or validations are left out, as axes are logarithmic; without any point no figure is
+    added.
     """
     lines = [_line(one) for one in series]
     if any(line.points for line in lines):
@@ -26,7 +26,7 @@ def add_rates_figure(
 
 
 def cached_requests(series: Sequence[Series]) -> float:
-    """The requests that found a copy; they are the same for every policy."""
+    """The number of requests that found a copy, which is the same for every policy."""
     return max((result.counts["cached"] for one in series for result in one.results), default=0.0)
 
 

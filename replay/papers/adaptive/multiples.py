@@ -23,26 +23,26 @@ from bestbefore.replay.simulate.scenario import Scenario
 
 STALE_RATES = (0.01, 0.02, 0.05)
 TUNING = values_between(0.004, 1.0, 25)
-"""So near to each other that the straight lines between them do not decide."""
+"""The values of tuning parameters, close enough for the interpolation to be accurate."""
 BOUNDED = PolicyCurve("IndHist, max_ttl=1h", "indhist:theta={},max_ttl=1h")
 CURVES = (TTL, AGGHIST, INDHIST, BOUNDED)
 BOUNDS = ("inf", "1d", "4h", "2h", "1h", "30m")
 
 Cells = Mapping[str, str]
-"""By curve, one text for all stale rates: of TTL its validations as shares, of the others as multiples of TTL's."""
+"""A text for each curve, over all stale rates: validations of TTL as shares, of others as multiples of TTL's."""
 Needed = Sequence[float | None]
-"""The validations for each of the stale rates; None where no parameter gives it."""
+"""The validations for each of the stale rates; None if no parameter reaches it."""
 
 
 def cells(work: Work, scenario: Scenario, what: str) -> Cells:
-    """Return the cells of `CURVES`; `what` is shown as progress."""
+    """Return the cells of `CURVES`; `what` describes the progress."""
     ttl, *others = needed(work, scenario, CURVES, what)
     found = [_joined(ttl, share), *(_joined(_over(one, ttl), number) for one in others)]
     return {curve.name: text for curve, text in zip(CURVES, found, strict=True)}
 
 
 def bounds(work: Work, scenario: Scenario) -> tuple[list[str], list[list[str]]]:
-    """The heads and rows of a table of policies under a `max_ttl`, as multiples of TTL without one."""
+    """The heads and rows of a table of policies with a `max_ttl`, as multiples of TTL without one."""
     policies = (TTL, AGGHIST, INDHIST)
     curves = [
         PolicyCurve(f"{policy.name} {bound}", f"{policy.spec},max_ttl={bound}")
@@ -65,10 +65,9 @@ def needed(work: Work, scenario: Scenario, curves: Sequence[PolicyCurve], what: 
 
 
 def sampled(work: Work, scenario: Scenario, samples: int, rng: np.random.Generator) -> Cells:
-    """Return the 10th and the 90th percentile of `cells` for other objects of the same kind.
+    """Return the 10th and the 90th percentile of `cells` over bootstrap samples of the objects.
 
-    Objects are resampled from those of the scenario, as many, with repetition. Each keeps its counts, so that in
-    AggHist the group stays as it was.
+    As many objects are drawn with repetition. Each keeps its counts, so that the group of AggHist is unchanged.
     """
     policies = [point.policy for curve in CURVES for point in curve.points(TUNING)]
     engines = Engines(scenario)
@@ -100,7 +99,7 @@ def sampled(work: Work, scenario: Scenario, samples: int, rng: np.random.Generat
 
 
 def spread(values: Sequence[float | None], written: Callable[[float | None], str]) -> str:
-    """The 10th and the 90th percentile of those that were reached, if most were.
+    """Format the 10th and the 90th percentile of the values that are not None, if these are the majority.
 
     >>> spread([0.0, 1.0, 2.0, None], number), spread([1.0, None, None], number)
     ('0.20 to 1.80', '–')

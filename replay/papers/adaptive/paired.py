@@ -1,7 +1,7 @@
-"""A substitute for the paper's World Cup trace: requests of a real site over real updates, and its parts.
+"""The substitute for the paper's World Cup trace: recorded requests combined with recorded updates, and its parts.
 
-The World Cup trace has 15 days from 10 June 1998 on; so has ours. Which objects are cyclic and which bursty the paper
-decides from all 15 days, and for reporting only; the trace bears the same classes.
+The World Cup trace has 15 days from 10 June 1998 on; ours has 15 days too. The paper classifies objects as cyclic or
+bursty by all 15 days, for reports only; our trace has the same classes.
 """
 
 from collections.abc import Collection, Mapping
@@ -35,7 +35,7 @@ class Paired:
 
     @classmethod
     def read(cls, work: Work) -> Self:
-        """The whole trace. Raises TraceError."""
+        """Read the whole trace. Raises TraceError."""
         paths = [work.trace(f"paired/dev.{name}") for name in ("updates.csv.gz", "requests.csv.gz", "objects.csv")]
         updates, requests = read_updates(paths[0], work.warn), read_requests(paths[1], work.warn)
         return cls(updates, requests, read_labels(paths[2], "class"))
@@ -59,17 +59,17 @@ class Paired:
         return self.only({object_ for object_, own in self.classes.items() if own == name})
 
     def most_requested(self, class_name: str | None = None) -> list[str]:
-        """The objects, of one class or all, those that are requested most first."""
+        """The objects, of one class or all, the most requested first."""
         asked = np.bincount(self.requests.object_ids, minlength=len(self.requests.objects)).tolist()
         order = sorted(range(len(asked)), key=lambda i: (-asked[i], self.requests.objects[i]))
         names = (self.requests.objects[i] for i in order if asked[i])
         return [name for name in names if class_name is None or self.classes.get(name) == class_name]
 
     def pairs(self, seed: int) -> dict[str, str]:
-        """A cyclic object for each of the bursty ones, to be one object with it: the paper's section 5.2.1.
+        """Return a cyclic object for each bursty one, to be merged with it (section 5.2.1).
 
-        They are the most requested of their classes, as many as the paper has or as there are; who is with whom is a
-        draw with this seed.
+        These are the most requested objects of their classes, at most as many as in the paper, paired at random with
+        this seed.
         """
         bursty, cyclic = self.most_requested("bursty"), self.most_requested("cyclic")
         n = min(MERGED_PAIRS, len(bursty), len(cyclic))
@@ -77,14 +77,11 @@ class Paired:
         return dict(zip(bursty[:n], (cyclic[i] for i in partners), strict=True))
 
     def merged(self, pairs: Mapping[str, str]) -> "Paired":
-        """Return these pairs alone, each as one object.
-
-        It has the updates and requests of both, under the name of the second.
-        """
+        """Return the trace of these pairs, each merged into one object with the name of the second."""
         return self.only({*pairs, *pairs.values()}).renamed(pairs)
 
     def renamed(self, owner: Mapping[str, str]) -> "Paired":
-        """Return the trace with the updates and requests of each object of `owner` given to the object it names."""
+        """Return the trace with each key of `owner` renamed to its value; events of equal names are merged."""
         updates, requests = self.updates, self.requests
         to_updates, names = _renaming(updates.objects, owner)
         to_requests, asked_names = _renaming(requests.objects, owner)
@@ -95,7 +92,7 @@ class Paired:
         )
 
     def first_days(self, days: float) -> "Paired":
-        """Return what happened before that many days had passed."""
+        """Return the part of the trace in the first `days` days."""
         end_s = ORIGIN_S + days * DAY_S
         updates = self.updates
         kept = slice(0, int(updates.times_s.searchsorted(end_s)))
@@ -105,7 +102,7 @@ class Paired:
     def scenario(
         self, cache: Cache, training_days: float, origin_s: float = ORIGIN_S, warm: Warm | None = None
     ) -> Scenario:
-        """A replay of the requests after the days of training; histories are complete unless `warm` is given."""
+        """Make the scenario of the requests after the training days; histories are complete unless `warm` is given."""
         return Scenario.of(
             self.updates,
             self.requests,
@@ -118,7 +115,7 @@ class Paired:
 
 
 def _renaming(objects: tuple[str, ...], owner: Mapping[str, str]) -> tuple[IdArray, tuple[str, ...]]:
-    """The new number of each object, and the names by number."""
+    """Return the new id of each object, and the names by id."""
     names: dict[str, int] = {}
     numbers = [names.setdefault(owner.get(name, name), len(names)) for name in objects]
     return np.array(numbers, dtype=np.int32), tuple(names)

@@ -1,4 +1,4 @@
-"""Traces that differ from a recorded one in one respect, to see what that respect is worth to a policy."""
+"""Traces that differ from a recorded one in one property, to measure its effect on policies."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,7 +11,7 @@ from bestbefore.replay.papers.adaptive.paired import DAYS, ORIGIN_S, Paired
 from bestbefore.replay.traces.columns.columns import Updates
 
 REPEATED = 10
-"""So often do the fifteen days come before themselves, that rates are known."""
+"""The number of repetitions of the fifteen days that precede the trace, so that rates are known."""
 
 
 def changed(trace: Paired, change: Callable[[FloatArray], FloatArray]) -> Paired:
@@ -26,7 +26,7 @@ def changed(trace: Paired, change: Callable[[FloatArray], FloatArray]) -> Paired
 
 
 def shuffled(rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
-    """The same gaps between updates in random order: bursts stay, hours of the day do not."""
+    """Shuffle the gaps between updates, which keeps bursts but not the hours of the day."""
     return lambda times_s: ORIGIN_S + np.cumsum(rng.permutation(np.diff(times_s, prepend=ORIGIN_S)))
 
 
@@ -46,16 +46,16 @@ def independent(rng: np.random.Generator) -> Callable[[FloatArray], FloatArray]:
 
 
 def first_of_their_hour(times_s: FloatArray) -> NDArray[np.bool_]:
-    """(n,) of each update, ascending, whether the object had none in that hour of the day before."""
+    """(n,) whether each update, ascending, is the object's first one in its hour of the day."""
     first = np.zeros(len(times_s), dtype=bool)
     first[np.unique(times_s % DAY_S // HOUR_S, return_index=True)[1]] = True
     return first
 
 
 def known_beforehand(trace: Paired, rates_of: Paired) -> tuple[Paired, float]:
-    """The trace after `REPEATED` times the updates of another of the same objects, whose rates histories then know.
+    """Return the trace preceded by `REPEATED` copies of the updates of another trace of its objects, and its origin.
 
-    Also its new origin. What TTL knows is the same, once each object was updated.
+    Histories then contain the rates of that trace. TTL is not affected once each object has been updated.
     """
     before, days_s = rates_of.updates, DAYS * DAY_S
     earlier_s = [before.times_s - days_s * times for times in range(1, REPEATED + 1)]

@@ -1,4 +1,4 @@
-"""The wording of shares and comparisons, and of what was not reached."""
+"""The formatting of shares and comparisons, with a dash for missing values."""
 
 NOT_REACHED = "–"
 
@@ -22,7 +22,7 @@ def count_or_dash(value: float | None) -> str:
 
 
 def fewer(value: float | None, than: float | None) -> str:
-    """Format by how much less one is than another, in per cent; more, with a minus.
+    """Format the decrease of a value relative to another, in percent; negative for an increase.
 
     >>> fewer(20.0, 50.0), fewer(11.0, 10.0), fewer(None, 10.0)
     ('60 %', '-10 %', '–')
@@ -33,7 +33,7 @@ def fewer(value: float | None, than: float | None) -> str:
 
 
 def ratio(value: float | None, of: float | None) -> float | None:
-    """Return how many times another one is; None where one was not reached.
+    """Return the ratio of two values; None if one is missing.
 
     >>> ratio(3.0, 4.0), ratio(None, 4.0)
     (0.75, None)

@@ -30,7 +30,7 @@ SCHEMES: Mapping[str, Scheme] = {**UNWEIGHTED, **WEIGHTED}
 Curves = dict[str, list[tuple[float, float]]]
 """By scheme: (x, embarrassment)."""
 Arrangement = Callable[[FloatArray], FloatArray]
-"""Which page has which of the weights; pages are in the order of their rates, the most often updated first."""
+"""Assigns weights to pages, which are ordered by rate, the highest first."""
 ARRANGEMENTS: Mapping[str, Arrangement] = {
     "independent": lambda weights: weights,
     "heaviest updated most": lambda weights: np.sort(weights)[::-1],
@@ -43,11 +43,11 @@ STATEMENTS = (
     ("uniform", "proportional"),
     ("weighted uniform", "weighted proportional"),
 )
-"""Which scheme lies below which, as section 5 says."""
+"""The order of schemes according to section 5."""
 
 
 def drawn_weights(pages: int, rng: np.random.Generator) -> FloatArray:
-    """(pages,) equation 8, its parts drawn as section 5 says."""
+    """(pages,) the weights of equation 8, with factors sampled as in section 5."""
     positions = np.arange(POSITIONS * RESULT_PAGES)
     returned = np.exp(-(((positions - positions[:, None]) / SPREAD) ** 2) / 2.0)  # about each position
     returned /= returned.sum(axis=1, keepdims=True)
@@ -59,7 +59,7 @@ def drawn_weights(pages: int, rng: np.random.Generator) -> FloatArray:
 
 
 def over_crawls(pages: int, crawls_per_page: Sequence[float], arranged: Arrangement) -> Curves:
-    """Return each scheme with each budget, the rates by Zipf's law."""
+    """Return the curve of each scheme over budgets, with rates by Zipf's law."""
     rng = np.random.default_rng(SEED)
     some = Pages.of(zipf_rates(pages, 0.0), MIXED, rng)
     weights = arranged(drawn_weights(pages, rng))
@@ -73,7 +73,7 @@ def over_crawls(pages: int, crawls_per_page: Sequence[float], arranged: Arrangem
 
 
 def over_parameters(pages: int, parameters: Sequence[float], crawls: float = 2.5) -> Curves:
-    """Return each scheme with each Zipf parameter; the same pages are of the same kind and weight."""
+    """Return the curve of each scheme over Zipf parameters, with the same kinds and weights of pages."""
     curves: Curves = {name: [] for name in SCHEMES}
     for parameter in parameters:
         rng = np.random.default_rng(SEED)
@@ -120,7 +120,7 @@ def _show(page: Page, name: str, title: str, x: str, curves: Curves) -> None:
 
 
 def held(curves: Curves) -> list[str]:
-    """Return at how many budgets each statement about the left figure holds."""
+    """Return the number of budgets for which each statement about the left figure holds, as text."""
     others = [curves[name] for name in SCHEMES if "optimal" not in name]
     return [
         *(

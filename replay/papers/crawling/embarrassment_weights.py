@@ -1,4 +1,4 @@
-"""Weights by how often a stale copy is noticed: the embarrassment of a search engine that returned it.
+"""Weights by the probability that a stale copy is noticed: the embarrassment of a search engine that returned it.
 
 Source: Wolf et al., "Optimal crawling strategies for web search engines", section 2.2 (equation 8), and section 5 for
 the clicks.
@@ -12,13 +12,13 @@ from bestbefore.policies.units import FloatArray
 
 
 def embarrassment_weights(incorrect: ArrayLike, clicked: ArrayLike, returned: ArrayLike) -> FloatArray:
-    """w_i = d_i sum over j, k of c_jk b_ijk, (n,): how probably a stale object i answers a query wrongly.
+    """w_i = d_i sum over j, k of c_jk b_ijk, (n,): the probability that a stale object i gives a wrong answer.
 
-    `incorrect` is d, (n,): that a query to a stale copy gets a wrong answer. `clicked` is c, (positions, pages): that a
-    client clicks on what stands at position j of result page k. `returned` is b, (n, positions, pages): that the object
-    is returned there; over all places at most 1.
+    The arguments are probabilities. `incorrect` d (n,): a stale copy gives a wrong answer. `clicked` c (positions,
+    pages): a client clicks on position j of result page k. `returned` b (n, positions, pages): the object is returned
+    at this place; the sum over places is at most 1.
 
-    Raises a `RowError` for the first object with a value that is no probability, ValueError where shapes differ.
+    Raises a `RowError` for the first object with an invalid probability, and ValueError for differing shapes.
     """
     d, c, b = (np.asarray(part, dtype=np.float64) for part in (incorrect, clicked, returned))
     if d.ndim != 1 or c.ndim != 2 or b.shape != (*d.shape, *c.shape):
@@ -41,8 +41,8 @@ def embarrassment_weights(incorrect: ArrayLike, clicked: ArrayLike, returned: Ar
 def click_probabilities(positions: int, pages: int, next_page: float, zipf: float = 0.0) -> FloatArray:
     """c, (positions, pages): Zipf-like in the overall rank l = (k-1) positions + j, geometric in the result page k.
 
-    c_jk = next_page^(k-1) l^(zipf-1) / sum of l^(zipf-1): `next_page` in [0, 1] is that a client goes on to the next
-    page, and `zipf` in [0, 1] the parameter, from 0 (1/l) to 1 (all the same). ValueError outside these.
+    c_jk = next_page^(k-1) l^(zipf-1) / sum of l^(zipf-1), where `next_page` in [0, 1] is the probability that a client
+    continues to the next page, and `zipf` in [0, 1] goes from 0 (1/l) to 1 (uniform). ValueError outside these.
     """
     if positions < 1 or pages < 1 or not (0.0 <= next_page <= 1.0 and 0.0 <= zipf <= 1.0):
         raise ValueError(

@@ -17,7 +17,7 @@ WITH_A_MEAN = (1.05, 1.1, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0)
 ALL = (0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0)
 
 Staleness = Callable[[float, FloatArray, FloatArray], FloatArray]
-"""(a, rates, intervals in the day) -> A, of arrays that fit each other."""
+"""(a, rates, intervals in the day) -> A, for arrays that broadcast."""
 
 
 def at_a_random_moment(a: float, rates: FloatArray, intervals: FloatArray) -> FloatArray:
@@ -26,9 +26,9 @@ def at_a_random_moment(a: float, rates: FloatArray, intervals: FloatArray) -> Fl
 
 
 def after_an_update(a: float, rates: FloatArray, intervals: FloatArray) -> FloatArray:
-    """A crawl comes right after an update: the copy is stale once an interval is over. The median is ln 2 / rate.
+    """The staleness if a crawl follows right after an update: the copy is stale once an interval is over.
 
-    a > 0. 1 - (b / (b+t))^a is what equation 3 integrates to for a law of a + 1 and the same b.
+    a > 0; the median is ln 2 / rate. 1 - (b / (b+t))^a is the integral in equation 3 for a + 1 and the same b.
     """
     scales = np.log(2.0) / rates / np.expm1(np.log(2.0) / a)
     return pareto_staleness(a + 1.0, scales, intervals)

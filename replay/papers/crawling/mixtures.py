@@ -34,11 +34,11 @@ NOTHING = 5e-7
 """Staleness below this is shown as 0."""
 
 Curves = dict[str, list[tuple[float, float]]]
-"""By scheme: (crawls per page, staleness)."""
+"""The points (crawls per page, staleness) of each scheme."""
 
 
 def curves_of(mixture: Mixture, pages: int, crawls_per_page: Sequence[float]) -> Curves:
-    """The three schemes, the rates by Zipf's law."""
+    """Return the curves of the three schemes, with rates by Zipf's law."""
     some = Pages.of(zipf_rates(pages, 0.0), mixture, np.random.default_rng(SEED))
     same = np.ones(pages)
     return {

@@ -19,9 +19,9 @@ from bestbefore.replay.papers.crawling.tables import Part, best_visits_of_tables
 
 PAGES = 1_000_000
 MEAN_RATE = 1.5
-"""Updates a day, over all pages."""
+"""The mean number of updates of a page per day."""
 SHAPE = 1.5
-"""Of the Pareto laws of Figures 7 and 8. The paper names none; it found 0 < a < 2, and equation 3 needs a > 1."""
+"""The shape of the Pareto laws of Figures 7 and 8, assumed: the paper found 0 < a < 2, and equation 3 needs a > 1."""
 
 
 class Kind(StrEnum):
@@ -54,7 +54,7 @@ class Pages:
 
     @classmethod
     def of(cls, rates: FloatArray, mixture: Mixture, rng: np.random.Generator, shape: float = SHAPE) -> Self:
-        """Draw which page is of which kind."""
+        """Make pages, with kinds assigned at random."""
         drawn = rng.permutation(len(rates))
         ends = np.rint(np.cumsum(list(mixture.values())) * len(rates)).astype(np.intp)
         parts = np.split(drawn, ends[:-1])
@@ -64,7 +64,7 @@ class Pages:
         return len(self.rates)
 
     def best(self, weights: FloatArray, budget: int) -> IntArray:
-        """The visits a day with the least sum of weight x staleness."""
+        """Return the visits a day with the least sum of weight x staleness."""
         none = np.empty(0, np.intp)
         others: list[Part] = []
         if (pages := self.objects.get(Kind.POISSON, none)).size:
@@ -75,7 +75,7 @@ class Pages:
         return best_visits_of_tables(pareto, self._pareto_staleness, weights, budget, others)
 
     def staleness(self, visits: IntArray) -> FloatArray:
-        """(n,) the share of the day for which each page's copy is expected to be stale, visited at the best times."""
+        """(n,) the expected share of the day for which each page's copy is stale, with visits at the best times."""
         stale = np.empty(len(self))
         for kind, objects in self.objects.items():
             intervals = visits[objects].astype(np.float64) + 1.0
@@ -102,5 +102,5 @@ class Pages:
 
 
 def pareto_staleness(shape: float, scales: FloatArray, intervals: FloatArray) -> FloatArray:
-    """A of equation 3 with the day cut into so many intervals."""
+    """A of equation 3 with this number of intervals in the day."""
     return pareto_stale_time(shape, scales, 1.0 / intervals) * intervals

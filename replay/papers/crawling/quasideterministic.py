@@ -11,10 +11,10 @@ AT_ONCE = 4_000_000
 
 
 def quasideterministic_staleness(rates: FloatArray) -> FloatArray:
-    """(n, MOST_POTENTIAL + 1) A(0), A(1), ... of each page at the best potential updates; 0 from as many crawls on.
+    """(n, MOST_POTENTIAL + 1) A(0), A(1), ... of each page at the best potential updates; 0 from Q crawls on.
 
-    Q = ceil(2 rate) potential updates, at most 48, at equal distances, are each an update with probability rate / Q, or
-    always if that is more than 1. It is what `timing.quasideterministic.least_staleness` gives for one page.
+    A page has Q = ceil(2 rate) evenly spaced potential updates, at most 48, each an update with probability
+    min(rate / Q, 1). The result equals `timing.quasideterministic.least_staleness` for each page.
     """
     potential = np.clip(np.ceil(2.0 * rates), 1, MOST_POTENTIAL).astype(np.intp)
     table = np.zeros((len(rates), MOST_POTENTIAL + 1))
@@ -26,7 +26,7 @@ def quasideterministic_staleness(rates: FloatArray) -> FloatArray:
 
 
 def _least(potential: int, probabilities: FloatArray) -> FloatArray:
-    """(n, Q+1) A(0), ..., A(Q) for Q potential updates, (n,) how probable each is."""
+    """(n, Q+1) A(0), ..., A(Q) for Q potential updates with `probabilities` (n,)."""
     passed = np.arange(potential + 1)
     stale = 1.0 - (1.0 - probabilities[:, None]) ** passed
     # From one crawl to that at the j-th potential update after it; the day begins as if after a crawl.

@@ -1,4 +1,4 @@
-"""The schemes that section 5 compares: how many visits each page has under them, and what that is worth."""
+"""The allocation schemes that section 5 compares, and their mean staleness."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ Scheme = Callable[[Pages, FloatArray, int], IntArray]
 
 
 def optimal(pages: Pages, _: FloatArray, budget: int) -> IntArray:
-    """The best visits if all pages mattered the same."""
+    """Return the best visits for equal weights."""
     return pages.best(np.ones(len(pages)), budget)
 
 
@@ -23,7 +23,7 @@ def proportional(pages: Pages, _: FloatArray, budget: int) -> IntArray:
 
 
 def uniform(pages: Pages, _: FloatArray, budget: int) -> IntArray:
-    """The same x for all, or one more."""
+    """Return equal visits x, up to one more for some pages."""
     return in_proportion(np.ones(len(pages)), budget)
 
 
@@ -33,7 +33,7 @@ def weighted_optimal(pages: Pages, weights: FloatArray, budget: int) -> IntArray
 
 
 def weighted_proportional(pages: Pages, weights: FloatArray, budget: int) -> IntArray:
-    """x ~ w lambda."""
+    """Return visits in proportion to weight times rate, x ~ w lambda."""
     return in_proportion(weights * pages.rates, budget)
 
 
@@ -51,7 +51,7 @@ WEIGHTED = {
 
 
 def in_proportion(shares: FloatArray, budget: int) -> IntArray:
-    """Whole numbers that add up to the budget: cut off, and one more for those that lost most, of equals the first."""
+    """Return whole numbers with the sum `budget`, by largest remainders; the first of equals."""
     exact = shares * (budget / shares.sum())
     visits = np.floor(exact).astype(np.int64)
     lost = np.argsort(visits - exact, kind="stable")
@@ -65,14 +65,14 @@ def mean_staleness(pages: Pages, weights: FloatArray, visits: IntArray) -> float
 
 
 def is_convex(xy: Sequence[tuple[float, float]]) -> bool:
-    """Whether a curve through these points, by ascending x, turns upwards only (but for rounding)."""
+    """Whether the curve through these points, ascending in x, is convex up to rounding."""
     x, y = np.array(xy).T
     slopes = np.diff(y) / np.diff(x)
     return bool(np.all(np.diff(slopes) >= -1e-12))
 
 
 def in_words(held: Sequence[bool]) -> str:
-    """Return in words how often something held.
+    """Return in words how many of the statements hold.
 
     >>> in_words([True, False, True])
     '2 of 3'

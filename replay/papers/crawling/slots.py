@@ -1,4 +1,4 @@
-"""Figure 10: how far crawls are from their ideal times when crawlers have a slot for each."""
+"""Figure 10: the distances of crawls from their ideal times when all slots of crawlers are used."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ ROUNDING = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Deviations:
-    """The deviations: how many slots after its ideal time each crawl comes; before it, less than 0."""
+    """The deviations of crawls from their ideal times, in slots; negative: before the ideal time."""
 
     slots: FloatArray
     released: NDArray[np.bool_]
     seconds: float
-    """Of the processor, for the assignment."""
+    """The processor time of the assignment."""
 
     def within(self, slots: int) -> float:
-        """The share of the crawls at most so many slots away."""
+        """The share of the crawls at most `slots` away."""
         return float(np.mean(np.abs(self.slots) <= slots + ROUNDING))
 
     def row(self, name: str) -> tuple[str, ...]:
@@ -84,20 +84,20 @@ def deviations(ideal_s: FloatArray, released: NDArray[np.bool_], slots_each: int
 
 
 def independent(crawls: int, slots_each: int, rng: np.random.Generator) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Draw each ideal time anywhere in the day."""
+    """Sample ideal times uniformly in the day."""
     return _some_released(rng.uniform(0.0, DAY_S, crawls), slots_each, rng)
 
 
 def even(crawls: int, slots_each: int, rng: np.random.Generator) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """The day cut into as many equal parts as there are crawls, and an ideal time anywhere in each."""
+    """Sample one ideal time in each of as many equal parts of the day as there are crawls."""
     return _some_released((np.arange(crawls) + rng.random(crawls)) * (DAY_S / crawls), slots_each, rng)
 
 
 def carried_on(slots_each: int, days: int, rng: np.random.Generator) -> Iterator[Deviations]:
-    """Day after day, where each page is due at equal distances from its last crawl of the day before (section 3).
+    """Yield the deviations of consecutive days with evenly spaced ideal times after the last crawl (section 3).
 
-    Pages have 1 to 4 crawls a day; at first each is due at a random moment, then at equal distances. A fifth of the
-    pages has release times instead, independent ones, the same every day.
+    Pages have 1 to 4 crawls a day, the first of them at a random time. A fifth of the pages has independent release
+    times instead, the same every day.
     """
     crawls = CRAWLERS * slots_each
     per_day = rng.integers(1, MOST_PER_DAY + 1, crawls)

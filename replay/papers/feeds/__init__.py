@@ -1,1 +1,1 @@
-"""Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts": its examples, tables and figures."""
+"""The examples, tables and figures of Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts"."""

@@ -1,4 +1,4 @@
-"""Table 2: the allocations made for crawlers, of age and of freshness; section 4.6; and other weights of feeds."""
+"""Table 2 (allocations of crawlers, for age and freshness), section 4.6 (bandwidth), and other weights of feeds."""
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -20,7 +20,7 @@ from bestbefore.replay.papers.printed import HEADS, beside
 COMBINED, AGE, FRESHNESS = "ours (both)", "CGM03 (age)", "CGM03 (freshness)"
 PRINTED = {COMBINED: "395", AGE: "590", FRESHNESS: "40105"}
 ITEMS = 12
-"""How many postings a feed shows, on average, in section 4.6."""
+"""The mean number of postings in a feed document, from section 4.6."""
 
 WEIGHTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
     "1: each posting counts the same": np.ones_like,
@@ -30,7 +30,7 @@ WEIGHTS: Mapping[str, Callable[[FloatArray], FloatArray]] = {
 
 
 def write(page: Page, learnt: LearntRates) -> list[Claim]:
-    """The sections, and what becomes of the claims."""
+    """Write the sections, and return the claims with our results."""
     claims = [*_write_table_2(page, learnt), *_write_savings(page, learnt.spans)]
     _write_weights(page, learnt)
     _write_bursty(page, learnt)

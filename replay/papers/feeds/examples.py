@@ -1,4 +1,4 @@
-"""Examples 1 and 2, and theorem 3, by the functions that plan live."""
+"""Examples 1 and 2, and theorem 3, with the functions of the live planner."""
 
 import math
 
@@ -13,20 +13,20 @@ from bestbefore.replay.papers.page import Page
 
 EXAMPLE_1 = Intensity.of((0.0, 1.0, 2.0), (1.0, 0.0))
 STEPS = 240
-"""Pieces of example 2's curve, each with the mean rate of its part."""
+"""The number of constant pieces for the curve of example 2, each with its mean rate."""
 RETRIEVALS = 6
 
 
 def example_2() -> Intensity:
-    """2 + 2 sin(2 pi t) with period 1."""
+    """The intensity 2 + 2 sin(2 pi t) with period 1."""
     edges = np.linspace(0.0, 1.0, STEPS + 1)
     return Intensity.of(edges, np.maximum(2.0 - np.diff(np.cos(2 * math.pi * edges)) / math.pi * STEPS, 0.0))
 
 
 def areas(intensity: Intensity, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """(m,), (m,) the sides of equation 2, lambda(tau_j) (tau_(j+1) - tau_j) and the mass since tau_(j-1).
+    """(m,), (m,) the two sides of equation 2: lambda(tau_j) (tau_(j+1) - tau_j), and the mass since tau_(j-1).
 
-    Where lambda jumps at a point, the side of the jump is taken at which the two are nearer.
+    Where lambda jumps at a point, the one-sided limit of lambda with the smaller difference is taken.
     """
     before, after = delay_slopes(intensity, points)
     mass = intensity.mass_to(points)

@@ -1,4 +1,4 @@
-"""Figures 10 and 12: the hours at which feeds post; and what a feed's pattern is best taken to be."""
+"""Figures 10 and 12 (the hours at which feeds post), and a comparison of estimates of a feed's pattern."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -19,9 +19,9 @@ from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 
 LEVEL = 1e-6
-"""Of a slope of the delay, in postings of a day."""
+"""The tolerance of a slope of the delay, in postings of a day."""
 MAJOR = 6
-"""How many of the twelve the paper shows."""
+"""The number of clusters that the paper shows, of twelve."""
 
 PATTERNS: Mapping[str, Callable[[LearntRates], FloatArray]] = {
     "of all feeds together": lambda learnt: learnt.of_all,
@@ -33,7 +33,7 @@ PATTERNS: Mapping[str, Callable[[LearntRates], FloatArray]] = {
 
 
 def mean_minutes(learnt: LearntRates, run: tuple[str, int]) -> float:
-    """The mean delay under strategy 2 with a pattern at so many retrievals a day."""
+    """The mean delay, minutes, under strategy 2 for a pair of a pattern and retrievals a day."""
     name, per_day = run
     spans = learnt.spans
     schedules = timed(PATTERNS[name](learnt), per_day)
@@ -41,7 +41,7 @@ def mean_minutes(learnt: LearntRates, run: tuple[str, int]) -> float:
 
 
 def theorem_3(found: Clusters) -> tuple[int, int]:
-    """Return how many of the best points for the clusters fulfil equation 2, and of how many."""
+    """Return the number of best points for the clusters that satisfy equation 2, and the number of all."""
     fulfilled = points = 0
     for pattern in found.centroids:
         intensity = Intensity.hourly(pattern)

@@ -1,8 +1,8 @@
-"""The length of the history to learn from: the delay of postings whose retrievals follow what was learnt in a window.
+"""The length of the training window: the mean delay with rates or profiles estimated from the last days or weeks.
 
-Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", sections 4.2 and 4.3. Figure 8: each day
-the rates of the last days decide how often each feed is retrieved. Figure 11: the hours at which a feed posted in the
-last weeks decide when it is retrieved. Both windows are judged by the mean delay of the postings that follow.
+Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", sections 4.2 and 4.3. Figure 8: retrievals
+are allocated each day by the rates of the last days. Figure 11: retrievals are timed by the profiles of the last weeks.
+Both are evaluated by the mean delay of later postings.
 
 A day is 86400 s from `start_s` on in the first experiment, and a UTC day in the second.
 """
@@ -17,14 +17,14 @@ from bestbefore.policies.prefetch.timing.exact import retrieval_points_of_all
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 
 LEAST_POSTINGS = 0.5
-"""What a feed without postings in the window counts as, lest it never be retrieved again. (The paper does not say.)"""
+"""The postings assumed for a feed without any in the window, so that it is still retrieved. (Not in the paper.)"""
 
 
 def delays_at_rates_s(times_s: FloatArray, start_s: float, retrievals_per_day: FloatArray) -> FloatArray:
     """(n,) the delay of each posting under evenly spaced retrievals whose rate changes from day to day.
 
-    `times_s` (n,) from `start_s` on; `retrievals_per_day` (D,) > 0, the last for all days that follow. A retrieval is
-    due whenever the integral of the rate since `start_s` reaches a whole number, so 0.5 a day is one every second day.
+    `times_s` (n,) begin at `start_s`; `retrievals_per_day` (D,) > 0, the last also for all later days. A retrieval is
+    made whenever the integral of the rate since `start_s` reaches a whole number, so 0.5 is one every second day.
     """
     due = np.concatenate(([0.0], np.cumsum(retrievals_per_day)))
     last = len(retrievals_per_day) - 1
@@ -33,7 +33,7 @@ def delays_at_rates_s(times_s: FloatArray, start_s: float, retrievals_per_day: F
     next_due = np.ceil(elapsed)
     day_due = np.minimum(np.maximum(np.searchsorted(due, next_due) - 1, 0), last)
     retrieved_s = start_s + (day_due + (next_due - due[day_due]) / retrievals_per_day[day_due]) * DAY_S
-    # A posting at the moment of a retrieval may come out a rounding error after it.
+    # By rounding, a posting at the time of a retrieval may lie slightly after it.
     return np.maximum(retrieved_s - times_s, 0.0)
 
 
@@ -47,12 +47,10 @@ def delays_at_points_s(times_s: FloatArray, points_h: FloatArray) -> FloatArray:
 def mean_delay_of_rate_window_s(
     feeds: Sequence[FloatArray], start_s: float, days: int, window_days: int, retrievals: float
 ) -> float:
-    """Return the mean delay with the best points for each feed.
+    """Return the mean delay, s, with retrievals allocated each day by the rates of the last `window_days`.
 
-    Those for its hourly profile in the window before `start_s`.
-
-    `feeds`: ascending posting times of each; `retrievals` > 0 a day and feed on average. The postings in
-    [start_s, start_s + days) are judged; those before are history only. NaN if there is none to judge.
+    `feeds` are the ascending posting times of each feed; `retrievals` > 0 is the mean per day and feed. The postings in
+    [start_s, start_s + days) are evaluated, earlier ones are history. NaN if there are none to evaluate.
     """
     day_s = start_s + DAY_S * np.arange(days)
     postings = np.array([
@@ -68,10 +66,10 @@ def mean_delay_of_rate_window_s(
 def mean_delay_of_pattern_window_s(
     feeds: Sequence[FloatArray], start_s: float, days: int, window_days: int, retrievals: int, strength: float = 0.0
 ) -> float:
-    """Return the mean delay with the best points for each feed, by its hourly profile before `start_s`.
+    """Return the mean delay, s, with the best retrieval points for the profile of each feed before `start_s`.
 
-    As above; each feed has the same number of retrievals, 1 or more, on each day, so that only their times are judged.
-    `strength`: postings that follow the profile of all feeds together, added to each (`patterns.profiles`).
+    The arguments are those of `mean_delay_of_rate_window_s`, with a whole number of `retrievals` >= 1 a day, the same
+    for each feed. `strength` postings of the common profile are added to each profile (`patterns.profiles`).
     """
     counts = np.array([
         hourly_counts(times[slice(*np.searchsorted(times, (start_s - window_days * DAY_S, start_s)))])

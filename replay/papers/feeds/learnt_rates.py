@@ -1,7 +1,4 @@
-"""The evidence of two weeks on each feed.
-
-Its rate, and the hours at which it posts; as the paper learns them, and better.
-"""
+"""The rates and profiles of feeds estimated from two weeks, by the method of the paper and by better ones."""
 
 from functools import cached_property
 
@@ -15,32 +12,32 @@ from bestbefore.replay.papers.feeds.spans import LEARN_DAYS, START_S, Spans
 
 SEED = 12
 STRENGTH = 20.0
-"""How many hours with postings, of its cluster's pattern, are added to those of a feed. From 5 to 80 the delays on our
+"""The weight, in hours with postings, of the cluster's pattern in that of a feed. Between 5 and 80 the delays on our
 traces differ by one percent."""
 HOURS_A_DAY = 24.0
 
 
 class LearntRates:
-    """Rates a day (F,) and profiles (F, 24) of feeds, all from their two weeks alone."""
+    """Rates per day (F,) and profiles (F, 24) of feeds, estimated from the first two weeks of their spans."""
 
     def __init__(self, spans: Spans) -> None:
         self.spans = spans
 
     @cached_property
     def rates(self) -> FloatArray:
-        """The mean of the two weeks, as the paper has it; a feed without postings counts as half a posting."""
+        """The mean of the two weeks (the paper's method); a feed without postings counts as half a posting."""
         return np.asarray(np.maximum(self.spans.learnt, LEAST_POSTINGS) / LEARN_DAYS)
 
     @cached_property
     def rates_to_come(self) -> FloatArray:
-        """Return the rates after two such weeks, as the second week follows the first (`rates.recent`)."""
+        """The expected rates after the two weeks, by a regression of the second week on the first (`rates.recent`)."""
         first = self.spans.counted(np.arange(len(self.spans)), START_S / 2, WEEK_S)
         learnt = RecentRates.fitted(first, self.spans.learnt - first[:, 0], WEEK_S[0] / HOUR_S)
         return HOURS_A_DAY * learnt.per_hour(self.spans.learnt[:, None] / 2.0)
 
     @cached_property
     def recent_rates(self) -> RecentRates:
-        """Rates from the last week, day and hours, as in the second week half days and days followed such windows."""
+        """A regression on the last week, day and hours, fitted to the half days and days of the second week."""
         recent, followed, hours = [], [], []
         feeds = np.arange(len(self.spans))
         for t in np.arange(START_S / 2, START_S, DAY_S / 2).tolist():
@@ -60,22 +57,22 @@ class LearntRates:
 
     @cached_property
     def of_all(self) -> FloatArray:
-        """Return the common value for each feed."""
+        """The common profile, for each feed."""
         return np.tile(self.common, (len(self.spans), 1))
 
     @cached_property
     def own(self) -> FloatArray:
-        """Return each feed's own profile; without postings the common one."""
+        """The profile of each feed; the common one without postings."""
         return np.where(self.spans.learnt[:, None] > 0, profiles(self.spans.hours_learnt), self.common)
 
     @cached_property
     def clusters_of_all(self) -> Clusters:
-        """Clusters of the feeds that posted, as the paper has them."""
+        """Clusters of all feeds with a posting (the paper's method)."""
         return self._clusters(1)
 
     @cached_property
     def clusters_of_daily(self) -> Clusters:
-        """Clusters of the feeds that posted once a day or more, whose profiles are more than a few spikes."""
+        """Clusters of the feeds with one posting a day or more, whose profiles are smoother."""
         return self._clusters(LEARN_DAYS)
 
     def _clusters(self, least: int) -> Clusters:
@@ -86,7 +83,7 @@ class LearntRates:
 
     @cached_property
     def nearest(self) -> FloatArray:
-        """The centroid of the cluster that k-means puts the feed in: the paper's method. Without postings `common`."""
+        """The centroid of the feed's k-means cluster (the paper's method); `common` without postings."""
         found = self.of_all.copy()
         if np.any(self.spans.learnt):
             found[self.spans.learnt > 0] = self.clusters_of_all.centroids[self.clusters_of_all.member]
@@ -94,15 +91,15 @@ class LearntRates:
 
     @cached_property
     def likeliest(self) -> FloatArray:
-        """The centroid of the cluster of daily feeds from which the hours with postings come most probably."""
+        """The centroid of the most likely cluster of daily feeds, given the hours with postings."""
         daily = self.clusters_of_daily
         return np.asarray(daily.centroids[most_likely_cluster(self.spans.active_hours_learnt, daily)])
 
     @cached_property
     def drawn(self) -> FloatArray:
-        """Return each feed's hours with postings, drawn towards that centroid."""
+        """The profile of each feed's hours with postings, smoothed with the centroid `likeliest`."""
         return profiles(self.spans.active_hours_learnt, self.likeliest, STRENGTH)
 
     def rates_at(self, feeds: IntArray, now_s: float) -> FloatArray:
-        """(n,) postings an hour to come of some feeds, if all is known of them that was posted until `now_s`."""
+        """(n,) the expected postings per hour of some feeds, given all their postings up to `now_s`."""
         return self.recent_rates.per_hour(self.spans.counted(feeds, now_s, WEEK_TO_HOUR_S))

@@ -1,6 +1,6 @@
-"""Retrievals without a plan: whom to retrieve next is decided when a retrieval is due, by all that is known by then.
+"""Retrievals without a plan: the next feed is chosen when a retrieval is due, with all postings retrieved by then.
 
-What was retrieved is learnt from: the rate of a feed after a retrieval is what `LearntRates.rates_at` says.
+After each retrieval the rate of the feed is estimated again by `LearntRates.rates_at`.
 """
 
 import numpy as np
@@ -14,16 +14,16 @@ from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import evenly
 
 TICK_S = 600.0
-"""How often the index is looked at."""
+"""The time between two evaluations of the index."""
 BEYOND_S = 3 * DAY_S
-"""Retrievals go on for so long after the end, for the last postings."""
+"""The time for which retrievals continue after the end, for the last postings."""
 
 
 def by_index(learnt: LearntRates, per_day: float) -> Listed:
-    """The retrievals by `DelayIndex`: every ten minutes as many as are due."""
+    """Schedule the retrievals by `DelayIndex`: every ten minutes as many as are due."""
     feeds = len(learnt.spans)
     rates = learnt.rates_at(np.arange(feeds), START_S)
-    # as if they had been retrieved evenly until now
+    # as after evenly spaced retrievals
     last_s = START_S - evenly(np.ones(feeds)).first_s
     index = DelayIndex(rates, learnt.drawn, last_s)
     taken, at, due = [], [], 0.0
@@ -38,7 +38,7 @@ def by_index(learnt: LearntRates, per_day: float) -> Listed:
 
 
 def by_due_dates(learnt: LearntRates, per_day: float) -> Listed:
-    """Return the retrievals by `DueDates`, one by one, at the frequencies of theorem 1; learnt again every hour."""
+    """Schedule single retrievals by `DueDates` at the frequencies of theorem 1, estimated again every hour."""
     feeds = len(learnt.spans)
     per_hour = per_day * feeds * HOUR_S / DAY_S
     roots = np.sqrt(learnt.rates_at(np.arange(feeds), START_S))

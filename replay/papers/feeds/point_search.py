@@ -1,10 +1,10 @@
-"""Retrieval points by the two methods of the paper, on a grid; kept beside the exact one, which is never worse.
+"""Retrieval points on a grid by the two methods of the paper, for comparison with the exact method.
 
-Source: `feeds` section 3.2.2, equation 2: lambda(tau_j) (tau_(j+1) - tau_j) = Lambda(tau_(j-1), tau_j). The paper has
-smooth intensities in mind. Where the rate falls at tau_j, every tau_(j+1) between the roots for the two rates fulfils
-it in the sense of a sign change; the search takes the nearest (the rate before the fall), as it has one successor only.
-How far a point is moved in the second method is said in the extended version of the paper, which we do not have: here
-it goes to the best grid point between its neighbours.
+Source: `feeds` section 3.2.2, equation 2: lambda(tau_j) (tau_(j+1) - tau_j) = Lambda(tau_(j-1), tau_j). The paper
+assumes smooth intensities. If the rate drops at tau_j, every tau_(j+1) between the roots for the two rates is a sign
+change; the search takes the nearest one (with the rate before the drop). The step of the second method is described in
+an extended version of the paper, which was not available: here a point moves to the best grid point between its
+neighbours.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from bestbefore.policies.units import FloatArray, IntArray
 
 
 def exhaustive_points(intensity: Intensity, retrievals: int, grid: FloatArray) -> FloatArray:
-    """(m,) points of `grid` (ascending in [0, period), m or more): the best plan that its first two points imply.
+    """(m,) points of `grid` (ascending in [0, period), m or more) by exhaustive search over the first two points.
 
     Each pair of grid points is tried as tau_1 and tau_2; each further point is the grid point nearest to the root of
-    equation 2, after the one before. Plans that leave the period are pruned, as are those without a root (no rate).
-    Where all are, the points are uniform, on the grid.
+    equation 2, after the previous one. Plans that leave the period or have no root (rate 0) are dropped. If none is
+    left, the points are evenly spaced on the grid.
     """
     points = checked_grid(intensity, retrievals, grid)
     if retrievals == 1:
@@ -44,8 +44,8 @@ def exhaustive_points(intensity: Intensity, retrievals: int, grid: FloatArray) -
 def refined_points(intensity: Intensity, retrievals: int, grid: FloatArray) -> FloatArray:
     """(m,) points of `grid` (ascending in [0, period), m or more) by refinement from uniform spacing.
 
-    In turn each point goes to the grid point between its neighbours at which the delay is least, until none moves: a
-    local optimum, whose delay is at most that of the start.
+    Each point in turn moves to the grid point between its neighbours with the least delay, until none moves. The result
+    is a local optimum, with at most the delay of the start.
     """
     points = checked_grid(intensity, retrievals, grid)
     plan = np.searchsorted(points, _uniform_on(points, intensity.period_h, retrievals))
@@ -61,7 +61,7 @@ def refined_points(intensity: Intensity, retrievals: int, grid: FloatArray) -> F
 
 
 def _moved(intensity: Intensity, points: FloatArray, plan: IntArray, j: int) -> tuple[IntArray, float]:
-    """The plan with its j-th point at the best place between its neighbours on the circle, and its delay."""
+    """Return the plan with its j-th point at the best place between its neighbours on the circle, and its delay."""
     before, after = plan[j - 1], plan[(j + 1) % plan.size]
     turn = (after - before) % points.size or points.size
     places = (before + np.arange(1, turn)) % points.size if plan.size > 1 else np.arange(points.size)
@@ -70,7 +70,7 @@ def _moved(intensity: Intensity, points: FloatArray, plan: IntArray, j: int) -> 
     plans.sort(axis=1)
     delays = expected_delay(intensity, points[plans])
     best = int(np.argmin(delays))
-    # Only a smaller delay is worth a move, so that equal ones cannot lead in circles.
+    # A point moves only for a smaller delay, so that equal delays cannot lead to an endless loop.
     if delays[best] < expected_delay(intensity, points[plan]):
         return plans[best], float(delays[best])
     return plan, float(expected_delay(intensity, points[plan]))
@@ -84,7 +84,7 @@ def _nearest(points: FloatArray, wanted: FloatArray) -> IntArray:
 
 
 def _uniform_on(points: FloatArray, period_h: float, retrievals: int) -> FloatArray:
-    """Uniform spacing, each point moved to the grid point at or after it, and none twice."""
+    """Return evenly spaced points, each moved to a distinct grid point at or after it."""
     wanted = np.searchsorted(points, uniform_points(period_h, retrievals))
     ranks = np.arange(retrievals)
     spread = np.maximum.accumulate(wanted - ranks) + ranks

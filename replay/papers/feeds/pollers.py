@@ -1,7 +1,4 @@
-"""The polling of feed readers and crawlers, at the same number of retrievals.
-
-Miniflux, Nutch, feedspool, fixed intervals.
-"""
+"""The comparison with Miniflux, Nutch, feedspool and fixed intervals at the same number of retrievals."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -30,21 +27,20 @@ AS_THEY_ARE: Mapping[str, str] = {
     "feedspool": "aimd",
     "fixed, once in four hours": "fixed:interval=4h",
 }
-"""SPECs with the defaults of each. Nutch's own first interval, 30 days, would outlast the weeks before."""
+"""SPECs with default parameters. Nutch's default first interval, 30 days, is longer than the training weeks."""
 TUNED: Mapping[str, tuple[str, tuple[float, ...]]] = {
     "Miniflux": ("miniflux:factor={:g},max={}", (0.35, 0.6, 1.0, 1.8, 3.2, 5.6)),
     "Nutch": ("nutch:initial=1d,sync=0,decrease={:g},max={}", (0.1, 0.3, 0.5, 0.65, 0.8, 0.92)),
     "feedspool": ("aimd:min=5m,step={:g},max={}", (43200, 21600, 7200, 2700, 1200, 400)),
 }
-"""SPECs and the values of the parameter that decides how many retrievals there are, few first. Nutch's `sync` is off:
-with a longest interval it makes silent feeds be retrieved without pause (NUTCH-1564)."""
+"""SPECs and the values of the parameter that determines the number of retrievals, ascending in this number. Nutch's
+`sync` is 0: with a longest interval it retrieves feeds without postings continuously (NUTCH-1564)."""
 LONGEST = ("1d", "7d")
-"""The longest intervals that are tried: a day, which leaves little to divide where retrievals are few; and a week, as
-in our plans."""
+"""The longest intervals tried: a day, which leaves little to allocate, and a week, as in our plans."""
 
 
 def polled(spans: Spans, spec: str) -> Measured:
-    """Return the result of a policy that decides from contact to contact, from the first day of the spans on."""
+    """Return the result of a policy that runs from the first day of the spans."""
     policy = parse_spec(spec)
     firsts = evenly(np.ones(len(spans))).first_s.tolist()
     moments = [
@@ -55,7 +51,7 @@ def polled(spans: Spans, spec: str) -> Measured:
 
 
 def tuned() -> dict[str, list[str]]:
-    """The SPECs of each poller and longest interval."""
+    """Return the SPECs for each poller and longest interval."""
     return {
         f"{name}, at most {longest}": [spec.format(value, longest) for value in values]
         for name, (spec, values) in TUNED.items() for longest in LONGEST
@@ -63,7 +59,7 @@ def tuned() -> dict[str, list[str]]:
 
 
 def mean_at(curve: Sequence[Measured], per_day: float) -> float | None:
-    """The mean delay at so many retrievals, between the points of a curve straight for the logarithms; else None."""
+    """The mean delay at `per_day` retrievals, by log-log interpolation on a curve; None outside its range."""
     points = sorted((one.retrievals_per_day, one.mean_s) for one in curve)
     for (x0, y0), (x1, y1) in pairwise(points):
         if x0 <= per_day <= x1:

@@ -1,8 +1,7 @@
-"""Feeds that are retrieved at given moments: how long each posting waits, and how many retrievals that takes.
+"""The delays of postings and the numbers of retrievals under schedules of many feeds.
 
-A posting is retrieved at the first retrieval at or after it. Moments of many feeds come as one of three `Schedules`,
-which answer for all postings of all feeds at once; what a policy decides from contact to contact becomes a list of
-moments by `policy_retrievals_s`, and so does what a live aggregator did.
+A posting is retrieved at the first retrieval at or after it. There are three kinds of `Schedules`, which compute the
+delays of all postings of all feeds at once; `policy_retrievals_s` makes the list of retrievals of a policy.
 
 Source: Sia, Cho, Cho, "Efficient monitoring algorithm for fast news alerts", definition 1. Times are seconds since any
 common beginning, 0 or more.
@@ -25,9 +24,9 @@ class Postings:
     """Postings of F feeds, numbered from 0."""
 
     times_s: FloatArray
-    """(n,)"""
+    """(n,) ascending for each feed."""
     feeds: IntArray
-    """(n,) which feed posted each, never falling."""
+    """(n,) the feed of each posting, ascending."""
 
     @classmethod
     def of(cls, times_s: Sequence[FloatArray]) -> Self:
@@ -45,29 +44,29 @@ class Postings:
 
 
 class Schedules(Protocol):
-    """The interface of schedules: when each of F feeds is retrieved."""
+    """The interface of schedules: the retrieval times of F feeds."""
 
     def delays_s(self, postings: Postings) -> FloatArray:
-        """(n,) from each posting to the first retrieval at or after it; infinite where none follows."""
+        """(n,) the delay of each posting; infinite if no retrieval follows."""
 
     def retrievals(self, start_s: float, end_s: float) -> IntArray:
-        """(F,) how many retrievals each feed has in [start_s, end_s)."""
+        """(F,) the number of retrievals of each feed in [start_s, end_s)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spaced:
-    """A schedule of each feed at `first_s`, and every `spacing_s` before and after it; an infinite spacing: never."""
+    """Evenly spaced retrievals of each feed, for all times."""
 
     first_s: FloatArray
-    """(F,)"""
+    """(F,) the time of one retrieval."""
     spacing_s: FloatArray
-    """(F,) above 0."""
+    """(F,) above 0; infinite: never retrieved."""
 
     def delays_s(self, postings: Postings) -> FloatArray:
         spacing = self.spacing_s[postings.feeds]
         ever = np.isfinite(spacing)
         delays = np.full(len(postings), np.inf)
-        # The remainder of a tiny negative number is rounded to the spacing itself.
+        # np.mod of a tiny negative number may round up to the spacing.
         waited = np.mod(self.first_s[postings.feeds[ever]] - postings.times_s[ever], spacing[ever])
         delays[ever] = np.where(waited < spacing[ever], waited, 0.0)
         return delays
@@ -82,10 +81,10 @@ class Spaced:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recurrent:
-    """A schedule of each feed at its own points of every period."""
+    """Retrievals of each feed at the same points of every period."""
 
     points_s: Sequence[FloatArray]
-    """Of each feed, ascending in [0, period); without any it is never retrieved."""
+    """The points of each feed, ascending in [0, period); empty: never retrieved."""
     period_s: float
 
     def delays_s(self, postings: Postings) -> FloatArray:
@@ -102,10 +101,10 @@ class Recurrent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listed:
-    """A schedule of each feed at listed times."""
+    """Retrievals of each feed at listed times."""
 
     moments_s: Sequence[FloatArray]
-    """Of each feed, ascending."""
+    """The times of each feed, ascending."""
 
     def delays_s(self, postings: Postings) -> FloatArray:
         return _waiting_s(postings.times_s, postings.feeds, self.moments_s, np.full(len(self.moments_s), np.inf))
@@ -117,7 +116,7 @@ class Listed:
 def _waiting_s(
     times_s: FloatArray, feeds: IntArray, moments_s: Sequence[FloatArray], afterwards_s: FloatArray
 ) -> FloatArray:
-    """(n,) until the first of the moments of its feed at or after each time; `afterwards_s` (F,) follows the last."""
+    """(n,) the time from each posting to the next retrieval of its feed; `afterwards_s` (F,) follows the last one."""
     following = afterwards_s[feeds]
     starts = np.searchsorted(feeds, np.arange(len(moments_s) + 1))
     for feed, moments in enumerate(moments_s):
@@ -132,11 +131,11 @@ def _waiting_s(
 def policy_retrievals_s(
     policy: Policy, history: History, first_s: float, end_s: float, min_interval_s: float
 ) -> FloatArray:
-    """Return the times at which a feed is retrieved when a validation policy says, from `first_s` on.
+    """Return the retrieval times of a feed under a validation policy, from `first_s` on.
 
-    After a retrieval at t the next is at max(expiry, t + min_interval_s), `min_interval_s` > 0; the last is the first
-    at or after `end_s`, or the last that the policy asks for. What the policy knows of the feed is all that was posted
-    until t, since a feed dates its items. It learns the outcome of its verdict where it carries a state.
+    After a retrieval at t the next one is at max(expiry, t + min_interval_s), `min_interval_s` > 0. The last one is the
+    first at or after `end_s`, or the one with an infinite expiry. The policy knows all postings up to t, since items
+    have dates, and the outcome of its last verdict if it keeps a state.
     """
     moments = [first_s]
     seen = int(history.times_s.searchsorted(first_s, side="right"))
@@ -155,23 +154,24 @@ def policy_retrievals_s(
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The costs and results of retrievals over some time."""
+    """The number of retrievals and the delays in an interval of time."""
 
     retrievals_per_day: float
-    """Of a feed, on average."""
+    """The mean number of retrievals of a feed per day."""
     mean_s: float
-    """The delay of a posting; NaN without postings."""
+    """The mean delay of a posting; NaN without postings."""
     mean_of_feeds_s: float
-    """The mean over feeds of the mean delay of their postings: each feed counts once, if it posted."""
+    """The mean over feeds with postings of the mean delay of their postings."""
     max_s: float
+    """The largest delay."""
     deviation_s: float
-    """Standard deviation of the delays."""
+    """The standard deviation of the delays."""
     never: int
-    """Postings that no retrieval followed; they count as retrieved at the end."""
+    """The number of postings that no retrieval follows; they count as retrieved at the end."""
 
     @classmethod
     def of(cls, schedules: Schedules, postings: Postings, feeds: int, start_s: float, end_s: float) -> Self:
-        """Measure [start_s, end_s) with postings of F = `feeds` feeds in it, which may be retrieved after the end."""
+        """Measure the postings of F = `feeds` feeds in [start_s, end_s), which may be retrieved after its end."""
         delays = schedules.delays_s(postings)
         never = np.isinf(delays)
         delays[never] = end_s - postings.times_s[never]

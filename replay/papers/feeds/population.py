@@ -1,4 +1,4 @@
-"""The population of feeds: how many post how often (figure 7), and how unevenly."""
+"""The population of feeds: the distribution of postings (figure 7), and burstiness."""
 
 from collections.abc import Mapping
 
@@ -17,13 +17,14 @@ from bestbefore.replay.papers.feeds.spans import (
 from bestbefore.replay.papers.page import Page
 
 ENOUGH = 10
-"""Postings from which gaps say something of burstiness."""
+"""The least number of postings for an estimate of burstiness."""
 
 
 def burstiness(times_s: FloatArray) -> float:
-    """(s - m) / (s + m) of the gaps between postings: -1 for a clock, 0 for a Poisson process, 1 for bursts alone.
+    """The burstiness (s - m) / (s + m) of two or more postings, from mean m and standard deviation s of their gaps.
 
-    Source: Goh, Barabasi, "Burstiness and memory in complex systems" (EPL 81, 2008). For two postings or more.
+    It is -1 for regular postings, 0 for a Poisson process, and tends to 1 for bursts. Source: Goh, Barabasi,
+    "Burstiness and memory in complex systems" (EPL 81, 2008).
     """
     gaps = np.diff(times_s)
     mean, deviation = float(gaps.mean()), float(gaps.std())

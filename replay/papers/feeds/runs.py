@@ -1,4 +1,4 @@
-"""The strategies by name, and what each brings for a set of feeds at a number of retrievals."""
+"""The strategies by name, and their measurement for a set of feeds at a number of retrievals."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from bestbefore.replay.papers.feeds.strategies import both, divided, papers_poin
 from bestbefore.replay.papers.work import Work
 
 BUDGETS = (1, 2, 4, 8)
-"""Retrievals a day of a feed on average."""
+"""The mean numbers of retrievals of a feed per day."""
 
 UNIFORM, TIMING, ALLOCATION, BOTH = "uniform", "timing only", "allocation only", "both"
 PLANNED, ONLINE = "ours, planned", "ours, online"
@@ -30,7 +30,7 @@ STRATEGIES: Mapping[str, Callable[[LearntRates, int], Schedules]] = {
 }
 
 Key = tuple[str, str, int]
-"""A set of feeds, a strategy, retrievals a day."""
+"""(set of feeds, strategy, retrievals a day)."""
 
 
 def measure(sets: Mapping[str, LearntRates], key: Key) -> Measured:

@@ -1,8 +1,8 @@
-"""Feeds for the protocol of the paper, cut out of longer traces: two weeks to learn from and 76 days to be judged by.
+"""Spans of 90 days cut from longer traces, for the protocol of the paper: two weeks of training and 76 days of test.
 
-The paper watched 9,634 feeds over the same three months. Our traces of postings begin and end when they will and reach
-back for decades. So each object is cut into spans of 90 days, and each span with a posting is a feed of its own. All
-are taken as simultaneous, which changes nothing, since feeds compete for retrievals only through their rates.
+The paper observed 9,634 feeds over the same three months. Our traces of postings have different beginnings and ends
+over decades. So each object is cut into spans of 90 days, and each span with a posting is treated as one feed. All are
+taken as simultaneous; this makes no difference, since feeds compete for retrievals only by their rates.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,14 +24,14 @@ from bestbefore.replay.traces.errors import TraceError
 TRACES = ("feeds", "commits", "releases")
 SPAN_DAYS, LEARN_DAYS = 90, 14
 START_S, END_S = LEARN_DAYS * DAY_S, SPAN_DAYS * DAY_S
-"""The part of a span that is judged."""
+"""The test period of a span."""
 
 PAPER_FEEDS, PAPER_DAILY, PAPER_POSTINGS_A_WEEK = 9634, 3116, 180_000
-"""Section 4.1, and 2.2: feeds; of these with a posting a day or more on average; postings of all."""
+"""Sections 4.1 and 2.2: the number of feeds, of feeds with a posting a day or more, and of all postings a week."""
 MOST_POSTINGS = 2047
-"""Of a span like those of the paper: of more there are too few in our traces to draw from."""
+"""The most postings of a sampled span; our traces have too few spans with more."""
 LIKE_PAPER_NAME, LIKE_PAPER, SEED = "like the paper", 850, 2007
-"""How many spans are drawn: the octave of postings with the fewest gives no more."""
+"""The number of sampled spans is limited by the octave of postings with the fewest spans."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,31 +40,31 @@ class Spans:
 
     name: str
     times_s: Sequence[FloatArray]
-    """The postings of each, ascending, since the midnight (UTC) at which its span begins."""
+    """The postings of each feed, ascending, seconds since the midnight (UTC) at which its span begins."""
 
     def __len__(self) -> int:
         return len(self.times_s)
 
     @cached_property
     def numbers(self) -> IntArray:
-        """(F,) the postings of each."""
+        """(F,) the number of postings of each feed."""
         return np.array([times.size for times in self.times_s])
 
     @cached_property
     def learnt(self) -> IntArray:
-        """(F,) those of the two weeks."""
+        """(F,) the number of postings of each feed in the two training weeks."""
         return np.array([int(times.searchsorted(START_S)) for times in self.times_s])
 
     @cached_property
     def hours_learnt(self) -> IntArray:
-        """(F, 24) the same by hour of the day."""
+        """(F, 24) the postings of the training weeks by hour of the day."""
         return np.array([
             hourly_counts(times[:number]) for times, number in zip(self.times_s, self.learnt.tolist(), strict=True)
         ])
 
     @cached_property
     def active_hours_learnt(self) -> IntArray:
-        """(F, 24) on how many of the 14 days each posted in each hour: a burst within an hour counts once."""
+        """(F, 24) the number of the 14 days with a posting in each hour, so that a burst within an hour counts once."""
         return np.array([
             hourly_counts(np.unique(times[:number] // HOUR_S) * HOUR_S)
             for times, number in zip(self.times_s, self.learnt.tolist(), strict=True)
@@ -72,16 +72,16 @@ class Spans:
 
     @cached_property
     def judged(self) -> Postings:
-        """The postings after the two weeks."""
+        """The postings of the test period."""
         return Postings.of(self.times_s).between(START_S, END_S)
 
     @cached_property
     def _keys(self) -> FloatArray:
-        """Return all postings on one axis, on which each feed has its own 90 days."""
+        """All postings on one time axis, on which each feed has separate 90 days."""
         return np.concatenate([times + feed * END_S for feed, times in enumerate(self.times_s)])
 
     def counted(self, feeds: IntArray, t: float, windows_s: Sequence[float]) -> IntArray:
-        """(n, K) how many postings some feeds have in each window (t - window, t]; after the end as at the end."""
+        """(n, K) the postings of some feeds in each window (t - window, t]; t is limited to the end of the span."""
         now = min(t, END_S)
         base, following = (np.searchsorted(self._keys, (feeds + k) * END_S) for k in (0, 1))
         until = np.minimum(np.searchsorted(self._keys, feeds * END_S + now, side="right"), following)
@@ -97,7 +97,7 @@ class Spans:
 
 
 def read_spans(work: Work) -> dict[str, Spans]:
-    """The spans of each trace of postings, and of `all`. Raises TraceError also for a trace without postings."""
+    """Read the spans of each trace of postings, and of `all`. Raises TraceError, also for a trace without postings."""
     found = {}
     for name in TRACES:
         path = work.trace(f"postings_{name}.csv.gz")
@@ -112,10 +112,10 @@ def read_spans(work: Work) -> dict[str, Spans]:
 
 
 def cut(postings: Updates) -> list[FloatArray]:
-    """The spans of all objects that hold a posting.
+    """Cut the postings of all objects into spans with at least one posting.
 
-    They follow each other from the midnight before the first posting of the object's source (the first part of its
-    name), so that a source that was watched for a month is not cut in two.
+    Spans begin at the midnight before the first posting of the object's source (the first part of its name), so that a
+    source observed for a month is not cut.
     """
     times = postings.times_by_object()
     sources = {name: Grouping.PREFIX.group_of(name) for name in times}
@@ -138,10 +138,10 @@ def _earliest(times: Mapping[str, FloatArray], sources: Mapping[str, str]) -> di
 
 
 def postings_law() -> FloatArray:
-    """The probability of 1, 2, ..., MOST_POSTINGS postings in 90 days, a power law as the paper finds.
+    """The probability of 1, 2, ..., MOST_POSTINGS postings in 90 days, a power law as in the paper.
 
-    Its exponent is that at which the printed share of the feeds posts once a day or more. (The printed curve through
-    the points of figure 7, y = 376 x^-0.78, has another share.)
+    The exponent is chosen so that the printed share of feeds posts once a day or more. (The printed fit to figure 7,
+    y = 376 x^-0.78, implies another share.)
     """
     def law(exponent: float) -> FloatArray:
         density = np.arange(1.0, MOST_POSTINGS + 1.0) ** -exponent
@@ -152,9 +152,9 @@ def postings_law() -> FloatArray:
 
 
 def like_paper(spans: Spans, wanted: int = LIKE_PAPER) -> Spans:
-    """Spans drawn at random so that their numbers of postings have `postings_law`, octave by octave; none twice.
+    """Sample spans, without repetition, whose numbers of postings follow `postings_law` in each octave.
 
-    Where an octave has too few, all of it is taken.
+    If an octave has too few spans, all of them are taken.
     """
     law = postings_law()
     octave_of_law = np.log2(np.arange(1, law.size + 1)).astype(np.intp)

@@ -1,8 +1,8 @@
-"""The four strategies of the paper: retrievals spread evenly, well timed, well divided among the feeds, and both.
+"""The four strategies of the paper: uniform, timing only, allocation only, and both.
 
-The paper leaves open how feeds with less than one retrieval a day are timed. Its largest delays, 9,120 and 10,073
+The paper does not say how feeds with less than one retrieval a day are timed. Its largest delays, 9,120 and 10,073
 minutes, are just below a week. So here a plan with both lasts a week: each feed has a whole number of visits in it, one
-or more, spread over its days, and each day has the best points for its number.
+or more, spread over its days, and each day has the best points for its number of visits.
 """
 
 from collections.abc import Callable
@@ -19,16 +19,16 @@ from bestbefore.replay.papers.feeds.polling import Recurrent, Spaced
 
 WEEK_DAYS = 7
 Points = Callable[[Intensity, int], FloatArray]
-"""The hours of so many retrievals, 1 or more, at an intensity."""
+"""(intensity, retrievals >= 1) -> the hours of the retrievals."""
 
 
 def papers_points(intensity: Intensity, retrievals: int) -> FloatArray:
-    """Return the points of the paper's iterative refinement on half hours."""
+    """Return the points by the paper's iterative refinement on half hours."""
     return refined_points(intensity, retrievals, grid_h(intensity, retrievals))
 
 
 def evenly(per_day: FloatArray) -> Spaced:
-    """Schedule each feed so many times a day, evenly spaced, the phases of the feeds spread; 0 is never."""
+    """Schedule evenly spaced retrievals, `per_day` (F,), with evenly spread phases; 0: never."""
     with np.errstate(divide="ignore"):
         spacing = DAY_S / per_day
     phases = np.arange(1, per_day.size + 1) * GOLDEN % 1.0
@@ -41,13 +41,13 @@ def uniform(feeds: int, per_day: float) -> Spaced:
 
 
 def timed(profiles: FloatArray, per_day: int, points: Points = retrieval_points) -> Recurrent:
-    """Strategy 2: each feed as often, at the best points of the day."""
+    """Strategy 2, timing only: the same number for each feed, at the best points of the day."""
     hours = points_of_all(profiles, np.full(len(profiles), per_day), points)
     return Recurrent([own * HOUR_S for own in hours], DAY_S)
 
 
 def divided(rates: FloatArray, weights: FloatArray | None, per_day: float) -> Spaced:
-    """Strategy 3: theorem 1, evenly spaced."""
+    """Strategy 3, allocation only: theorem 1 with evenly spaced retrievals."""
     return evenly(continuous.delay(rates, weights, per_day * rates.size))
 
 
@@ -58,15 +58,15 @@ def both(
     per_day: float,
     points: Points = retrieval_points,
 ) -> Recurrent:
-    """Strategy 4: theorem 1 in whole visits a week, at the best points of each day."""
+    """Strategy 4, both: theorem 1 in whole visits a week, at the best points of each day."""
     return weekly(whole_visits(rates, weights, round(per_day * WEEK_DAYS * rates.size)), profiles, points)
 
 
 def whole_visits(rates: FloatArray, weights: FloatArray | None, budget: int) -> IntArray:
-    """(F,) whole visits, 1 or more, that add up to `budget` >= F, near sqrt(w lambda).
+    """(F,) whole visits, 1 or more, with the sum `budget` >= F, close to proportional to sqrt(w lambda).
 
-    Feeds whose share is less than 1 get 1, and the rest is divided again among the others. What rounding down leaves
-    goes where w lambda (1/x - 1/(x+1)) is greatest, which is what one visit more gains.
+    Feeds with a share below 1 get 1, and the rest is divided again among the others. The remainder after rounding down
+    goes to the feeds with the largest gain of one more visit, w lambda (1/x - 1/(x+1)).
     """
     priority = rates if weights is None else rates * weights
     share = np.ones(rates.size)
@@ -78,18 +78,17 @@ def whole_visits(rates: FloatArray, weights: FloatArray | None, budget: int) -> 
             break
         share[least] = 1.0
         more &= ~least
-    visits = np.floor(share + 1e-9).astype(np.intp)  # a whole share may come out a rounding error below
+    visits = np.floor(share + 1e-9).astype(np.intp)  # a whole share may be rounded slightly down
     gain = priority / (visits * (visits + 1.0))
     visits[np.argsort(-gain, kind="stable")[: budget - int(visits.sum())]] += 1
     return visits
 
 
 def weekly(visits: IntArray, profiles: FloatArray, points: Points = retrieval_points) -> Recurrent:
-    """Schedule so many visits (F,) in each week, which begins at any midnight.
+    """Schedule `visits` (F,) in each week of seven days from a midnight.
 
-    The days of a feed differ by one visit at most.
-
-    The days with one more are spread over the week, and begin on another one for each feed.
+    The numbers on the days of a feed differ by at most one; the days with one more are spread over the week, beginning
+    on a different day for each feed.
     """
     each, more = np.divmod(visits, WEEK_DAYS)
     fewer_h = points_of_all(profiles, each, points)
@@ -103,7 +102,7 @@ def weekly(visits: IntArray, profiles: FloatArray, points: Points = retrieval_po
 
 
 def points_of_all(profiles: FloatArray, retrievals: IntArray, points: Points = retrieval_points) -> list[FloatArray]:
-    """The hours of the day at which each feed (F,) is retrieved; each pattern and number of retrievals solved once."""
+    """The retrieval hours of each feed (F,); equal pairs of pattern and number of retrievals are solved once."""
     patterns, pattern_of = np.unique(profiles, axis=0, return_inverse=True)
     intensities = [Intensity.hourly(pattern) for pattern in patterns]
     solved: dict[tuple[int, int], FloatArray] = {}

@@ -1,4 +1,4 @@
-"""Figures 8 and 11: how long a history to learn rates and patterns from; figure 9: how steady rates are."""
+"""Figures 8 and 11 (the length of the training window for rates and patterns), and figure 9 (the change of rates)."""
 
 from functools import partial
 
@@ -16,12 +16,12 @@ RATE_DAYS = (1, 2, 3, 5, 7, 10, 14, 21, 28)
 PATTERN_WEEKS = (1, 2, 3, 4)
 FIRST_DAY = 28
 RETRIEVALS = 4
-"""A day of a feed on average, as in footnote 5."""
+"""The mean number of retrievals of a feed per day, as in footnote 5."""
 STRENGTH = 5.0
 
 
 def mean_minutes(spans: Spans, run: tuple[str, int]) -> float:
-    """The mean delay with a window of so many days."""
+    """The mean delay, minutes, for a pair of a kind of window and its days."""
     kind, days = run
     judged = SPAN_DAYS - FIRST_DAY
     start_s = FIRST_DAY * DAY_S
@@ -32,7 +32,7 @@ def mean_minutes(spans: Spans, run: tuple[str, int]) -> float:
 
 
 def write(work: Work, page: Page, spans: Spans) -> list[Claim]:
-    """The section, and what becomes of the claims."""
+    """Write the section, and return the claims with our results."""
     page.section("Figures 8, 9 and 11: how long a history to learn from")
     runs = [("rate", days) for days in RATE_DAYS]
     runs += [(kind, 7 * weeks) for kind in ("own", "drawn") for weeks in PATTERN_WEEKS]
@@ -70,7 +70,7 @@ def write(work: Work, page: Page, spans: Spans) -> list[Claim]:
 
 
 def _steadiness(spans: Spans) -> str:
-    """Figure 9: the rates of two fortnights that follow each other, and of the first and the last."""
+    """Return the text on figure 9, the rates of two consecutive fortnights, and of the first and the last."""
     def counts(first_day: int) -> IntArray:
         edges = (first_day * DAY_S, (first_day + 14) * DAY_S)
         return np.array([int(np.diff(times.searchsorted(edges))[0]) for times in spans.times_s])

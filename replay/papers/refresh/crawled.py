@@ -25,7 +25,7 @@ CRAWL_INTERVALS_DAYS = (1, 7, 28, 56)
 SIMULATED_PAGES, SWEEPS, SEED = 2000, 100, 1999
 REAL_FILES = ("updates_pages.csv.gz", "updates_scraped.csv.gz")
 CHANGED_DAYS = range(8, 11)
-"""In 128 days, of a real page: once every 12.8 to 16 days."""
+"""The days with a change, of 128, of the selected real pages: once every 12.8 to 16 days."""
 REPEATED = 20
 
 
@@ -38,10 +38,10 @@ class Crawled:
 
 
 def crawl(order: Order, interval_days: float, changed: Days, rng: np.random.Generator) -> Crawled:
-    """Crawl all pages SWEEPS times, each once in `interval_days` on average; their days go round.
+    """Crawl all pages SWEEPS times, each once in `interval_days` on average; recorded days are repeated.
 
-    Each page's days begin at a moment of their own: if noon were the same part of a daily sweep for all, the freshness
-    of random orders would depend on which part that is. A page that never changed is fresh.
+    The days of each page begin at a random phase: with a common phase the freshness of random orders would depend on
+    the position of noon in a daily sweep. A page that never changed is fresh.
     """
     pages, days = changed.shape
     crawls = waits(order, pages, SWEEPS, rng)
@@ -54,9 +54,9 @@ def crawl(order: Order, interval_days: float, changed: Days, rng: np.random.Gene
 
 
 def _next_change(changed: Days) -> FloatArray:
-    """(pages, days+1) when a page changes next, at noon of that day or a later one, in days since the first midnight.
+    """(pages, days+1) the time of the next change at noon of each day or later, in days since the first midnight.
 
-    Days go round; infinite for a page that never changed.
+    Days are repeated; infinite for a page that never changed.
     """
     days = changed.shape[1]
     noon = np.where(np.tile(changed, 2), np.arange(2 * days) + 0.5, np.inf)
@@ -64,14 +64,14 @@ def _next_change(changed: Days) -> FloatArray:
 
 
 def simulated_pages(rng: np.random.Generator) -> Days:
-    """Pages that change each day with probability 1/14, which is what daily visits see of a Poisson process."""
+    """Simulate pages that change each day with probability 1/14, as daily visits observe of a Poisson process."""
     return rng.random((SIMULATED_PAGES, DAYS)) < 1.0 / MEAN_INTERVAL_DAYS
 
 
 def real_pages(work: Work) -> Days:
-    """Return the days of real pages that changed so often.
+    """Return periods of 128 days of real pages with `CHANGED_DAYS` changes, from the day after their first change.
 
-    In periods of 128 days from the day after their first change. Raises TraceError.
+    Raises TraceError.
     """
     periods = [
         period
@@ -119,7 +119,7 @@ def write(work: Work, page: Page) -> None:
 
 
 Crawls = dict[tuple[Order, int], Crawled]
-"""By order and days between the crawls of a page."""
+"""The results by order and days between the crawls of a page."""
 
 
 def _crawls(changed: Days, rng: np.random.Generator) -> Crawls:

@@ -1,4 +1,4 @@
-"""Tables IV and V, Figures 11 and 13: the best refreshes of two small databases, and the curves they lie on."""
+"""Tables IV and V, Figures 11 and 13: the optimal refreshes of two small databases, and their curves."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,11 +51,11 @@ class Example:
     goals: tuple[Goal, Goal]
 
     def refreshes(self, goal: Goal) -> list[float]:
-        """The best refreshes per day, of each element."""
+        """Return the optimal refreshes per day of each element."""
         return list(map(float, goal.allocate(self.rates, self.weights, self.budget)))
 
     def multiplier(self, goal: Goal) -> float:
-        """Return what one more refresh a day gains, the same for each element that is refreshed."""
+        """Return the gain of one more refresh a day, equal for all refreshed elements."""
         gains = [
             float(weight / rate**goal.power * goal.gain(np.array(rate / refreshes)))
             for rate, weight, refreshes in zip(self.rates, self.weights, self.refreshes(goal), strict=True)
@@ -81,7 +81,7 @@ EXAMPLE_6_2 = Example(
 
 
 def curve(goal: Goal, multiplier: float, weight: float, most_rate: float) -> list[tuple[float, float]]:
-    """The points (lambda, f) with w dF/df = multiplier, or the same of age, up to a rate; by r = lambda/f."""
+    """The points (lambda, f) with w dF/df = multiplier (or the same for age), up to `most_rate`."""
     r = np.geomspace(1e-3, 1e3, 2001)
     rates = (weight * goal.gain(r) / multiplier) ** (1.0 / goal.power)
     some = rates <= most_rate
@@ -89,7 +89,7 @@ def curve(goal: Goal, multiplier: float, weight: float, most_rate: float) -> lis
 
 
 def peak() -> tuple[float, float]:
-    """Return where the freshness curve for multiplier 1 is highest: (lambda, f)."""
+    """Return the maximum (lambda, f) of the freshness curve for multiplier 1."""
     r = np.linspace(1.0, 3.0, 200_001)
     refreshes = freshness_gain(r) / r
     best = int(refreshes.argmax())
@@ -97,7 +97,7 @@ def peak() -> tuple[float, float]:
 
 
 def write(page: Page) -> None:
-    """The sections of both examples."""
+    """Write the sections of both examples."""
     for example in (EXAMPLE_5_4, EXAMPLE_6_2):
         page.section(f"{example.table} and Figure {example.figure}: the best refreshes of Example {example.number}")
         page.text(f"By `policies/prefetch/allocation`, in refreshes per day, {example.budget:g} together.")

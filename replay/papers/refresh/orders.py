@@ -30,7 +30,7 @@ def furthest(found: dict[tuple[Order, float], Simulated]) -> float:
 
 
 def ratio_for(least_freshness: float) -> float:
-    """The ratio of changes to synchronisations at which `fixed` is so fresh: by bisection, since freshness falls."""
+    """The ratio of changes to synchronisations at which `fixed` has this freshness, by bisection."""
     low, high = 0.0, 1e6
     while high - low > 1e-12 * high:
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""The shares of pages, by how often they change, that give the values printed in Table VII."""
+"""The search for shares of pages by change interval that reproduce the values printed in Table VII."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from bestbefore.policies.units import FloatArray
 INTERVALS_DAYS = np.array([1.0, 7.0, 30.0, 120.0, 365.0])
 """For the bars of Figure 17: up to a day, a week, a month, four months; no change in four months counts as a year."""
 REFRESHES_PER_DAY = 1.0 / 30.0
-"""Each page, on average."""
+"""The mean refreshes of a page per day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Values:
 
 
 def simple_values(shares: FloatArray) -> Values:
-    """Return the values that need no optimum; shares are (5,) or (n, 5)."""
+    """Return the values of the uniform and proportional policies; shares are (5,) or (n, 5)."""
     rates = 1.0 / INTERVALS_DAYS
     same = np.full(5, REFRESHES_PER_DAY)
     mean_rate = np.atleast_1d(shares @ rates)
@@ -42,10 +42,10 @@ def simple_values(shares: FloatArray) -> Values:
 
 
 def optimal(shares: FloatArray, faster: float = 1.0) -> tuple[float, float]:
-    """The best freshness and the best age, days, of pages that change so many times faster.
+    """The optimal freshness and the optimal age, days, of pages whose rates are multiplied by `faster`.
 
-    A group of share p is one element whose rate, weight and refreshes are p times as much: r is the same. As age is per
-    change, its weight is p^2.
+    A group with share p is treated as one element with p times the rate, weight and refreshes, which has the same r.
+    For age its weight is p^2.
     """
     some = shares > 0.0
     share, rates = shares[some], faster * shares[some] / INTERVALS_DAYS[some]
@@ -58,7 +58,7 @@ def optimal(shares: FloatArray, faster: float = 1.0) -> tuple[float, float]:
 
 
 def all_shares(parts: int) -> FloatArray:
-    """(n, 5) all divisions of a whole into five shares that are multiples of 1 / parts, in lexical order."""
+    """(n, 5) all five shares with the sum 1 that are multiples of 1 / parts, in lexical order."""
     bars = np.fromiter(
         chain.from_iterable(combinations(range(parts + 4), 4)), np.int16, count=4 * comb(parts + 4, 4)
     ).reshape(-1, 4)
@@ -66,9 +66,9 @@ def all_shares(parts: int) -> FloatArray:
 
 
 def nearest(shares: FloatArray, printed: Sequence[str]) -> tuple[FloatArray, FloatArray]:
-    """Return those shares whose simple values lie nearest to the printed four, and the distance of each.
+    """Return the shares whose simple values are closest to the four printed ones, and their distances.
 
-    The distance is the largest of the four, in units of the last digit printed.
+    The distance is the largest difference of the four, in units of the last printed digit.
     """
     found = simple_values(shares)
     distance = np.zeros(len(shares))

@@ -32,7 +32,7 @@ class Order(StrEnum):
 
 
 SERIES_BELOW = 0.5
-"""Below this ratio the closed forms lose digits to cancellation, and their power series is summed instead."""
+"""The ratio below which power series replace the closed forms, which cancel."""
 SERIES_TERMS = 24
 
 
@@ -88,15 +88,15 @@ class Simulated:
     freshness: float
     freshness_error: float
     age: float
-    """In units of 1 / f."""
+    """The age in units of 1 / f."""
     age_error: float
 
 
 def simulate(order: Order, ratio: float, elements: int, sweeps: int, rng: np.random.Generator) -> Simulated:
-    """Synchronise N = `elements` in `sweeps` >= 2 sweeps of N steps each, and let them change at lambda = `ratio` * f.
+    """Simulate N = `elements` in `sweeps` >= 2 sweeps of N steps each, with changes at the rate `ratio` * f.
 
-    A sweep takes 1 / f; see `waits`. An element never synchronised says nothing. Memory: some arrays of `elements` x
-    `sweeps` floats.
+    A sweep takes 1 / f; see `waits`. Elements without a synchronisation are ignored. Memory: some arrays of `elements`
+    x `sweeps` floats.
     """
     _check(ratio)
     if elements < 2 or sweeps < 2:
@@ -113,18 +113,18 @@ class Waits(NamedTuple):
     """The time from each synchronisation of an element to its next one; all (m,), grouped by element."""
 
     element: NDArray[np.intp]
-    """Its number, from 0."""
+    """The number of the element, from 0."""
     since: FloatArray
-    """When it was synchronised, in 1 / f from the beginning of the run."""
+    """The time of the synchronisation, in units of 1 / f from the beginning of the run."""
     wait: FloatArray
-    """In 1 / f."""
+    """The time to the next one, in units of 1 / f."""
 
 
 def waits(order: Order, elements: int, sweeps: int, rng: np.random.Generator) -> Waits:
     """N = `elements` synchronised in `sweeps` sweeps of N steps each, 1 / (N f) apart.
 
-    The run goes round: the next synchronisation after an element's last is its first. (Between the first and the last
-    alone, long times would be missing.)
+    The run is periodic: after an element's last synchronisation comes its first. (Otherwise long times would be
+    under-represented.)
     """
     element = _synchronised(order, elements, sweeps, rng)
     step = np.argsort(element, kind="stable")

@@ -9,12 +9,12 @@ CHANGES_PER_DAY = (9, 1)
 
 
 class Row(NamedTuple):
-    """A choice of the table."""
+    """A row of the table: a choice of refreshes."""
 
     letter: str
     refreshes: tuple[int, int]
     printed: str
-    """What the copy of the paper at hand shows of the benefit; empty where its cell is damaged."""
+    """The printed benefit; empty where it is illegible in our copy of the paper."""
 
 
 ROWS = (
@@ -32,10 +32,10 @@ ROWS = (
 
 
 def benefit_in_interval(refreshes: int) -> Fraction:
-    """The expected share of an interval with exactly one change, anywhere in it, for which refreshing makes it fresh.
+    """The expected share of an interval with exactly one change for which refreshes keep the element fresh after it.
 
-    The refreshes part the interval evenly: the j-th of n, at j / (n+1), is the first after the change with probability
-    1 / (n+1), and then 1 - j / (n+1) of the interval remains. The sum is n / (2 (n+1)).
+    The refreshes divide the interval evenly: the j-th of n, at j / (n+1), is the first after the change with
+    probability 1 / (n+1), and then 1 - j / (n+1) of the interval remains. The sum is n / (2 (n+1)).
     """
     return Fraction(refreshes, 2 * (refreshes + 1))
 
@@ -50,7 +50,7 @@ def benefit(refreshes: tuple[int, int]) -> Fraction:
 
 
 def best(together: int) -> tuple[int, int]:
-    """The division of so many refreshes with the largest benefit; of equals the one with more for the second."""
+    """The division of `together` refreshes with the largest benefit; of equals the one with more for the second."""
     return max(((first, together - first) for first in range(together + 1)), key=benefit)
 
 

@@ -1,4 +1,4 @@
-"""Table VII and Figure 18: what the allocations are worth for pages that change as those of the Web did."""
+"""Table VII and Figure 18: freshness and age of the allocations for the change rates of Web pages."""
 
 import math
 from typing import NamedTuple
@@ -20,11 +20,11 @@ from bestbefore.replay.papers.refresh.shares import (
 )
 
 OVERALL = np.array([0.23, 0.15, 0.15, 0.18, 0.29])
-"""The first two are in the text; the others stand in Figure 17(a), whose values are not printed."""
+"""The shares of pages by change interval; the first two are in the text, the others are read from Figure 17(a)."""
 DAILY_COM = 0.40
-"""What the text says of com."""
+"""The share of com pages that change daily, from the text."""
 PARTS = 100
-"""Shares are searched for in whole per cents."""
+"""The number of parts in the search for shares: whole percents."""
 FASTER = tuple(2.0**k for k in range(-2, 7))
 
 
@@ -56,7 +56,7 @@ def column(shares: FloatArray) -> tuple[float, ...]:
 
 
 def faster_freshness(faster: float) -> tuple[float, float, float]:
-    """Freshness of the overall pages, changing so many times as often: proportional, uniform and optimal."""
+    """The proportional, uniform and optimal freshness of the overall pages with rates multiplied by `faster`."""
     rates = faster / INTERVALS_DAYS
     mean = np.array([OVERALL @ rates])
     return (

@@ -44,7 +44,7 @@ FIGURE_10_CURVES = (
 
 
 def write(work: Work, page: Page, whole: Paired) -> list[Claim]:
-    """The sections of both figures, and what becomes of the paper's findings."""
+    """Write the sections of both figures, and return the paper's findings with our results."""
     most_requested = whole.of_class("cyclic").most_requested()[:1]
     rest = whole.only({*whole.classes} - {*most_requested})
     pairs = rest.pairs(SEED)
@@ -147,7 +147,7 @@ def _shown(merged: Sequence[Sequence[Series]], names: Sequence[str]) -> str:
 
 
 def _comparable(series: Sequence[Series], name: str, alpha: float) -> bool | None:
-    """Whether a curve is nearer to IndHist than to TTL, or better than both."""
+    """Whether a curve is closer to IndHist than to TTL, or better than both."""
     found = stale_at_ttl(series, alpha)
     one, ttl, indhist = found[name], found[TTL.name], found[INDHIST.name]
     if one is None or ttl is None or indhist is None:
@@ -156,7 +156,7 @@ def _comparable(series: Sequence[Series], name: str, alpha: float) -> bool | Non
 
 
 def with_burst_in_test(whole: Paired, objects: Collection[str]) -> list[str]:
-    """Return those of the objects that have more than half of their updates in the days of the test."""
+    """Return the objects with more than half of their updates in the test days."""
     start_s, end_s = ORIGIN_S + TRAINING_DAYS * DAY_S, ORIGIN_S + DAYS * DAY_S
     times = whole.updates.times_by_object()
     return [

@@ -26,7 +26,7 @@ TRAINING_DAYS = 8
 
 
 def write(work: Work, page: Page, whole: Paired) -> None:
-    """The same trace with each kind of cache."""
+    """Write the section on the same trace with each kind of cache."""
     page.section("One cache for each client, and one for all")
     page.text(
         """The paper gives each client its own cache; a proxy has one for all. The validations, as a share of the

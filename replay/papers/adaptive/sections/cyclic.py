@@ -35,9 +35,9 @@ TUNING = values_between(0.05, 0.7, 8)
 TRAINING_DAYS = 8
 VALIDATIONS = 1_500_000
 FIGURE_7 = {TTL.name: 800_000, AGGHIST.name: 500_000, INDHIST.name: 300_000}
-"""The stale hits that the text reads from the figure at `VALIDATIONS`, where TTL has an alpha of 0.5."""
+"""The stale hits that the paper's text gives for `VALIDATIONS`, where TTL has an alpha of 0.5."""
 BEYOND = {AGGHIST.name: 3_500_000, INDHIST.name: 2_500_000}
-"""The validations beyond which the policy did not go, for any theta."""
+"""The largest number of validations of the policy with any theta in the paper."""
 
 IND_10_DAYS = PolicyCurve("IndHist, 10 days", "indhist:theta={},history_window=10d")
 LIMITED = (
@@ -53,7 +53,7 @@ FIGURE_9_CURVES = (INDAGG_LOW, INDAGG_HIGH, *LIMITED)
 
 
 def write(work: Work, page: Page, cyclic: Paired) -> list[Claim]:
-    """The sections of both figures, and what becomes of the paper's findings."""
+    """Write the sections of both figures, and return the paper's findings with our results."""
     name = next(iter(cyclic.most_requested()), NOT_REACHED)
     parts = {"": cyclic.only({*cyclic.classes} - {name}), f", with `{name}`": cyclic}
     seven: dict[str, list[Series]] = {}
@@ -187,7 +187,7 @@ def _write_figure_9(page: Page, parts: Mapping[str, Sequence[Series]]) -> list[C
 
 
 def _nearer(series: Sequence[Series], alpha: float, name: str, to: str, than: str) -> bool | None:
-    """Whether the stale hits of one curve are nearer to those of a second than to those of a third."""
+    """Whether the stale hits of one curve are closer to those of a second than to those of a third."""
     found = stale_at_ttl(series, alpha)
     one, near, far = found[name], found[to], found[than]
     return None if one is None or near is None or far is None else abs(one - near) < abs(one - far)

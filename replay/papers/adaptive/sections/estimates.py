@@ -1,4 +1,4 @@
-"""Figure 5: how well three policies estimate the number of updates that a cached object has had."""
+"""Figure 5: the errors of three policies in estimating the number of updates of a cached object."""
 
 import math
 from collections import Counter
@@ -29,7 +29,7 @@ FARTHEST = 3
 
 
 def ttl_estimate(last_update_s: float, cached_s: float, asked_s: float) -> float:
-    """(t - t_lastmod) / (TTL - t_lastmod), section 5.3.1.1; 0 for a copy of the moment of its update."""
+    """(t - t_lastmod) / (TTL - t_lastmod), section 5.3.1.1; 0 for a copy made at the time of its update."""
     lifetime_s = cached_s + ALPHA * (cached_s - last_update_s) - last_update_s
     return (asked_s - last_update_s) / lifetime_s if lifetime_s > 0.0 else 0.0
 
@@ -65,10 +65,7 @@ def intervals(scenario: Scenario) -> dict[str, list[tuple[float, float]]]:
 def errors(
     scenario: Scenario, spans: Mapping[str, Sequence[tuple[float, float]]], name: str
 ) -> dict[str, Counter[int]]:
-    """Return for one object how often each policy was off by how much.
-
-    The actual updates less the estimated whole ones.
-    """
+    """Return for one object the distribution of each policy's errors, actual updates less estimated whole ones."""
     history, group = scenario.known.history(name), scenario.known.group(name)
     found: dict[str, Counter[int]] = {policy: Counter() for policy in POLICIES}
     for cached_s, asked_s in spans[name]:
@@ -86,7 +83,7 @@ def _estimates(history: History, group: Group, cached_s: float, asked_s: float) 
 
 
 def write(work: Work, page: Page, cyclic: Paired) -> list[Claim]:
-    """The section of the figure, and what becomes of the paper's finding."""
+    """Write the section of the figure, and return the paper's finding with our result."""
     scenario = cyclic.scenario(Cache.CLIENT, 8)
     spans = intervals(scenario)
     names = list(spans)
@@ -121,7 +118,7 @@ def _ratios(accurate: Mapping[str, float]) -> str:
 
 
 def _write_table(page: Page, counted: Sequence[Mapping[str, Counter[int]]]) -> dict[str, float]:
-    """The table, and the share of accurate estimates of each policy."""
+    """Write the table, and return the share of accurate estimates of each policy."""
     heads = [f"{error:+d}" if error else "0: accurate" for error in range(-FARTHEST, FARTHEST + 1)]
     heads[0], heads[-1] = f"{heads[0]} and less", f"{heads[-1]} and more"
     totals = {policy: sum((errors_[policy] for errors_ in counted), Counter[int]()) for policy in POLICIES}

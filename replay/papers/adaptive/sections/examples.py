@@ -1,4 +1,4 @@
-"""The worked examples of sections 4.2 and 4.3, by the functions that decide live."""
+"""The worked examples of sections 4.2 and 4.3, with the functions of the live policies."""
 
 from bestbefore.policies.models.intensity import HOURLY_S, mass
 from bestbefore.policies.units import HOUR_S
@@ -21,7 +21,7 @@ def individual_example() -> float:
 
 
 def write(page: Page) -> Claim:
-    """The section of the examples, and whether they come out."""
+    """Write the section of the examples, and return whether their results agree."""
     aggregate, individual = aggregate_example(), individual_example()
     page.section("The worked examples of sections 4.2 and 4.3")
     page.text(

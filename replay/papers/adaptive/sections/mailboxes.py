@@ -1,4 +1,4 @@
-"""Table 2 and Figure 6: two mailboxes that are refreshed when a policy says."""
+"""Table 2 and Figure 6: two mailboxes that are refreshed at the expiries of a policy."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,17 +27,17 @@ TABLE_2_CURVES = (INDHIST, RECENT)
 TABLE_2 = {0.1: 0.098, 0.2: 0.196, 0.5: 0.493, 0.7: 0.691, 1.0: 0.980}
 """The printed updates per refresh by theta."""
 FIGURE_6 = (("DBWORLD", 170_000, 80_000), ("INBOX", 50_000, 20_000))
-"""The refreshes with TTL and with IndHist that the text reads from the figure at the delay of `DELAY_S`."""
+"""The refreshes with TTL and with IndHist that the paper's text gives for the delay `DELAY_S`."""
 DELAY_S = 500.0
 NEAR = 0.02
 """The largest difference between expected and actual in the paper's Table 2."""
 
 Counted = Mapping[tuple[str, str], RefreshCounts]
-"""By mailbox and SPEC."""
+"""The counts by mailbox and SPEC."""
 
 
 def write(work: Work, page: Page, arrivals: Updates) -> list[Claim]:
-    """The sections of the mailboxes, the first for DBWORLD and the second for INBOX, and what becomes of the claims."""
+    """Write the sections of both mailboxes, for DBWORLD and INBOX, and return the claims with our results."""
     mailboxes = sorted(arrivals.times_by_object())[: len(FIGURE_6)]
     scenarios = {name: _scenario(arrivals, name) for name in mailboxes}
     tuned = [point for curve in (TTL, INDHIST) for point in curve.points(TUNING)]

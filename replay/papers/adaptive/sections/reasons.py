@@ -1,4 +1,4 @@
-"""The reasons why plain TTL is hard to beat at low stale rates with one shared cache, each measured by replays."""
+"""The reasons why TTL is hard to surpass at low stale rates with one shared cache, each measured by replays."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ SAMPLES = 200
 ALMOST_NOTHING = 1e-9
 """A theta at which a copy is served only in hours without any update."""
 KNOWN_UPDATES = ((0, 10), (10, 50), (50, 200), (200, None))
-"""Objects are grouped by how many updates are known of each when the test begins: from, and below."""
+"""The groups of objects by the number of updates known at the test start: [from, below)."""
 TYPICAL = "ttl:alpha=0.05"
 RECORDED = "as recorded"
 SAMPLED = "as recorded, resampled objects: from the 10th to the 90th percentile"
@@ -46,7 +46,7 @@ OBSERVED = "histories observed by the proxy alone"
 
 
 def write(work: Work, page: Page, whole: Paired) -> None:
-    """The section of the reasons."""
+    """Write the section on the reasons."""
     page.section("Why plain TTL is hard to beat with one shared cache")
     answer = page.part()
     most_requested = whole.most_requested()[:1]
@@ -88,7 +88,7 @@ def write(work: Work, page: Page, whole: Paired) -> None:
 
 
 def _write_caches(page: Page, rest: Paired) -> tuple[str, str]:
-    """The table of the floor; the share of first requests of their client, and the floor with one cache."""
+    """Write the table of the floor; return the share of first requests of a client, and the floor with one cache."""
     rows, found = [], []
     for what, cache in ((CLIENTS, Cache.CLIENT), ("one cache for all", Cache.SHARED)):
         counts = Engines(rest.scenario(cache, TRAINING_DAYS)).replay(parse_spec(f"indhist:theta={ALMOST_NOTHING}"))
@@ -106,7 +106,7 @@ def _write_caches(page: Page, rest: Paired) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class ByHistory:
-    """Objects of which about as many updates are known, with shares as the table has them."""
+    """A row of the table: objects with similar numbers of known updates, and their shares."""
 
     known: str
     objects: str
@@ -118,7 +118,7 @@ class ByHistory:
 
 
 def _write_histories(work: Work, page: Page, rest: Paired) -> list[ByHistory]:
-    """The table of objects by the length of their histories; its rows."""
+    """Write the table of objects by the length of their histories, and return its rows."""
     scenario = rest.scenario(Cache.SHARED, TRAINING_DAYS)
     typical = Engines(scenario).replay_objects(parse_spec(TYPICAL))
     oracle = Engines(scenario).replay_objects(parse_spec("oracle"))
@@ -156,7 +156,7 @@ def _write_histories(work: Work, page: Page, rest: Paired) -> list[ByHistory]:
 
 
 def _by_known_updates(trace: Paired) -> dict[str, set[str]]:
-    """The objects in the rows of the table."""
+    """Return the objects of each row of the table."""
     times = trace.updates.times_by_object()
     asked = trace.requests.requested()
     known = {name: int((times[name] < TEST_START_S).sum()) if name in times else 0 for name in asked}
@@ -169,7 +169,7 @@ def _by_known_updates(trace: Paired) -> dict[str, set[str]]:
 
 
 def _new_hours(trace: Paired, objects: Collection[str]) -> tuple[int, int]:
-    """Return how many updates of these objects in the test come in an hour of the day without one before; and all."""
+    """Return the number of test updates of these objects in an hour bin without an earlier update, and of all."""
     new = updates = 0
     for name, times_s in trace.updates.times_by_object().items():
         if name in objects:
@@ -180,7 +180,7 @@ def _new_hours(trace: Paired, objects: Collection[str]) -> tuple[int, int]:
 
 
 def _write_variants(work: Work, page: Page, rest: Paired) -> dict[str, Cells]:
-    """The table of replays in which one thing is other than it was; its rows."""
+    """Write the table of replays with one change each, and return its rows."""
     rng = np.random.default_rng(SEED)
     drawn = changed(rest, independent(rng))
     known, known_drawn = known_beforehand(rest, rest), known_beforehand(drawn, rest)

@@ -1,4 +1,4 @@
-"""Table 1: the segments of the day of the updates of all cyclic objects in the days of training."""
+"""Table 1: the segments of the day from the updates of all cyclic objects in the training days."""
 
 import math
 from itertools import pairwise
@@ -17,7 +17,7 @@ PRINTED = (
     (0, 7, 23.81), (7, 10, 52.07), (10, 14, 83.40), (14, 15, 98.53), (15, 17, 65.23),
     (17, 19, 84.27), (19, 22, 35.40), (22, 23, 83.40), (23, 24, 35.40),
 )  # fmt: skip
-"""Of each of the nine intervals the first and the last hour, and the updates per hour."""
+"""The first and last hour of each of the nine printed intervals, and its updates per hour."""
 PRINTED_UPDATES = 10074
 DAYS = 8
 BULK_S = 30.0
@@ -25,10 +25,7 @@ PENALTIES = (0.5, 1.0, 2.0, 4.0)
 
 
 def segments_of(times_s: FloatArray, days: float, penalty: float) -> list[tuple[float, float, float]]:
-    """The first and the last hour of each segment, and its updates per hour, in the days since the origin.
-
-    For two updates or more.
-    """
+    """Return the first and last hour of each segment and its updates per hour, for two or more updates in `days`."""
     known = HistoryFeatures(
         History.of([], ORIGIN_S), Group.of_updates(times_s, [ORIGIN_S]), ORIGIN_S + days * DAY_S,
         window_s=days * DAY_S + 1.0,
@@ -44,13 +41,13 @@ def segments_of(times_s: FloatArray, days: float, penalty: float) -> list[tuple[
 
 
 def bulk_events(times_s: FloatArray) -> int:
-    """The events that remain where updates within 30 s of the one before, of whichever object, are one with it."""
+    """The number of events if updates of any objects within 30 s of the one before are merged."""
     times = sorted(times_s.tolist())
     return len(times) and 1 + sum(later - earlier > BULK_S for earlier, later in pairwise(times))
 
 
 def write(page: Page, cyclic: Paired) -> Claim:
-    """The section of the table, and what becomes of the paper's seven segments."""
+    """Write the section of the table, and return the claim on the paper's seven segments."""
     training = cyclic.first_days(DAYS).updates
     printed_updates = sum((until - begin) * rate * DAYS for begin, until, rate in PRINTED)
     page.section("Table 1: the aggregate history")
@@ -103,7 +100,7 @@ def _span(hour: int) -> tuple[float, float]:
 
 
 def _gain(one: tuple[float, float], other: tuple[float, float]) -> float:
-    """Return the gain in log-likelihood of two rates over one, in ln N, for the updates and hours of two intervals."""
+    """Return the gain in log-likelihood, in units of ln N, of two rates over one for two intervals."""
     together = one[0] + other[0], one[1] + other[1]
     gain = log_likelihood(*one) + log_likelihood(*other) - log_likelihood(*together)
     return gain / math.log(PRINTED_UPDATES)

@@ -1,4 +1,4 @@
-"""The summary at the top of the page: each finding of the paper beside ours."""
+"""The summary at the top of the page: each finding of the paper with our result."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from bestbefore.replay.papers.page import Page
 
 
 def write(page: Page, claims: Sequence[Claim]) -> None:
-    """The table of the paper's findings."""
+    """Write the table of the paper's findings."""
     page.section("Where our traces agree with the paper and where they do not")
     page.text(
         """Shares are those of stale hits among the requests that found a copy, where there are as many validations as
