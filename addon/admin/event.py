@@ -12,7 +12,7 @@ class Answered:
     time_s: float
     """Policy time at which the request came."""
     duration_s: float
-    """Real seconds from the request to the end of the answer."""
+    """Real seconds from the request to the end of the response."""
     client: str
     """The client's address."""
     method: str
@@ -20,34 +20,34 @@ class Answered:
     status: int
     outcome: Outcome
     reason: str
-    """The word of Cache-Status' detail: the policy or rule that decided."""
+    """The detail of Cache-Status: the policy or rule that decided."""
     ttl_s: float | None = None
-    """For how long the copy may still be served without contact; negative: for how long it has been stale."""
+    """The remaining lifetime of the copy, s; negative: how long it has been stale."""
     sent_bytes: int = 0
     """Bytes of content sent to the client."""
     received_bytes: int = 0
     """Bytes of content received from the origin."""
     encoding: str = ""
-    """The Content-Encoding of the content, as sent and as received: the proxy never changes it."""
+    """The Content-Encoding, which the proxy never changes."""
     contact: bool = False
-    """Whether an origin was asked."""
+    """Whether an origin was contacted."""
     validation: bool = False
-    """Whether the contact asked if a stored copy is current."""
+    """Whether the contact validated a stored copy."""
     unnecessary: bool = False
-    """A validation that found the object unchanged."""
+    """Whether a validation found the object unchanged."""
     update: bool = False
-    """Whether this contact taught an update of the object."""
+    """Whether this contact detected an update of the object."""
     stored: bool = False
     complete: bool = True
-    """False: the answer was cut short."""
+    """False: the response was truncated."""
     personal: bool = False
-    """Whether the request bore Cookie or Authorization."""
+    """Whether the request had Cookie or Authorization."""
     background: bool = False
-    """Whether no client waited for it: a copy was refreshed after it had been served, or before it is requested. It is
-    no request of anybody, and yet a contact."""
+    """Whether no client waited for it: a stale copy was refreshed after it was served, or an object prefetched. It
+    counts as a contact, but not as a request."""
     would_differ: str = ""
-    """What `shorten` or `override` would have done otherwise: `validated`, `hit`, or nothing."""
+    """The different result under `shorten` (`validated`) or `override` (`hit`); empty if it is the same."""
     feed: str = ""
-    """Of a feed, what the client got: `full`, `delta` (only new items) or `not-modified`; empty for what is none."""
+    """For a feed, what the client got: `full`, `delta` (only new items) or `not-modified`; empty for other objects."""
     spared_bytes: int = 0
-    """Content of a feed that the client was not sent, since it had it already."""
+    """Content of a feed that was not sent, since the client has it, bytes."""

@@ -1,4 +1,4 @@
-"""Metrics for Prometheus. They contain neither URLs nor host names: they are personal data.
+"""Metrics for Prometheus. They contain neither URLs nor host names, which are personal data.
 
 Every label has few values: outcomes, reasons and content codings are closed sets, and a guard keeps them so.
 """
@@ -17,7 +17,7 @@ from bestbefore.addon.engine.outcome import Outcome
 
 DURATION_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 REASONS_LIMIT = 200
-"""Pairs of outcome and reason that are counted apart. There are far fewer; beyond it the reason is `other`."""
+"""The most pairs of outcome and reason that are counted; beyond it the reason is `other`. There are far fewer."""
 
 COUNTED: Mapping[str, tuple[str, Callable[[Answered], float]]] = {
     "contacts": ("Requests for which an origin was contacted.", lambda one: one.contact),
@@ -26,7 +26,7 @@ COUNTED: Mapping[str, tuple[str, Callable[[Answered], float]]] = {
     "updates": ("Contacts that showed an update of the object.", lambda one: one.update),
     "truncated_responses": ("Responses that the client did not receive completely.", lambda one: not one.complete),
 }
-"""Counters without labels by name: what each counts, and by how much a request adds to it."""
+"""Counters without labels by name: the documentation, and how much a request adds."""
 
 _CODINGS = {"": "identity", "x-gzip": "gzip", "x-compress": "compress"} | {
     name: name for name in ("identity", "gzip", "compress", "deflate", "br", "zstd")
@@ -37,7 +37,7 @@ class Metrics:
     """The counters of one proxy, in a registry of their own."""
 
     def __init__(self, store_status: Callable[[], StoreStatus]) -> None:
-        """`store_status` is asked once for each scrape."""
+        """`store_status` is called once for each scrape."""
         self._registry = registry = CollectorRegistry()
 
         def counter(name: str, documentation: str, *labels: str) -> Counter:
@@ -75,7 +75,7 @@ class Metrics:
         )
         self.prefetch = PrefetchMetrics(registry)
         registry.register(_StoreCollector(store_status))
-        # `labels` takes longer than all else that a hit costs here, so what it returns is kept.
+        # `labels` is the slowest part of counting a hit, so its result is kept.
         self._durations = {asked: durations.labels("yes" if asked else "no") for asked in (False, True)}
         self._requests_by: dict[tuple[Outcome, str], Counter] = {}
         self._bytes_by: dict[str, tuple[Counter, Counter]] = {}
@@ -101,7 +101,7 @@ class Metrics:
             spared.inc(answered.spared_bytes)
 
     def tunnelled(self) -> None:
-        """Count a host that is tunnelled because a client refuses our certificate."""
+        """Count a host that is tunnelled because a client refuses the proxy's certificate."""
         self._tunnelled_hosts.inc()
 
     def unexpected_data(self) -> None:
@@ -119,7 +119,7 @@ class Metrics:
     def show_in_flight(
         self, bytes_: Callable[[], float], file_bytes: Callable[[], float], requests: Callable[[], float]
     ) -> None:
-        """Set the functions that give these gauges at each scrape."""
+        """Set the functions that return these gauges at each scrape."""
         for gauge, value in zip(self._in_flight, (bytes_, file_bytes, requests), strict=True):
             gauge.set_function(value)
 

@@ -1,11 +1,11 @@
-"""The pattern of the day as a small text plot: how often an object changes in each hour."""
+"""The daily pattern as a text plot: how often an object changes in each hour."""
 
 import math
 from collections.abc import Iterator, Sequence
 
 HEIGHT = 6
 _LABELLED = 6
-"""Each so many hours one is named below the plot."""
+"""The interval between the hours that are labelled below the plot."""
 
 
 def pattern_plot(rates_per_hour: Sequence[float]) -> Iterator[str]:

@@ -8,7 +8,7 @@ DELAY_BUCKETS_S = (10.0, 60.0, 300.0, 900.0, 1800.0, 3600.0, 7200.0, 14_400.0, 2
 
 
 class PrefetchMetrics:
-    """Counters, in a registry of others."""
+    """The metrics of prefetching, in a given registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         def counter(name: str, documentation: str, *labels: str) -> Counter:
@@ -35,14 +35,14 @@ class PrefetchMetrics:
         )
 
     def enabled(self, budget_per_day: float) -> None:
-        """Prefetching goes on with this budget; 0: not at all."""
+        """Record the budget; 0: prefetching is disabled."""
         self._budget.set(budget_per_day)
         if not budget_per_day:
             for gone in (self._objects, self._jobs, self._waiting):
                 gone.set(0)
 
     def planned(self, made_s: float, objects: int, jobs: int) -> None:
-        """Record the plan that is now in force."""
+        """Record the current plan."""
         self._planned_s.set(made_s)
         self._objects.set(objects)
         self._jobs.set(jobs)
@@ -52,26 +52,26 @@ class PrefetchMetrics:
         self._waiting.set(jobs)
 
     def started(self, late_s: float) -> None:
-        """A fetch begins, so long after it was due."""
+        """Count the start of a fetch, `late_s` after it was due."""
         self._waits.inc(max(late_s, 0.0))
 
     def ended(self, outcome: str) -> None:
-        """A fetch is over. `outcome` is one of a closed set."""
+        """Count the end of a fetch. `outcome` is one of a closed set."""
         self._fetches.labels(outcome).inc()
 
     def found(self, delays_s: Iterable[float]) -> None:
-        """A fetch found updates that were so old."""
+        """Record the delays of updates that a fetch detected."""
         for delay_s in delays_s:
             self._delay.observe(max(delay_s, 0.0))
 
     def dropped(self, jobs: int) -> None:
-        """Count jobs that were given up."""
+        """Count jobs that were dropped."""
         self._dropped.inc(jobs)
 
     def broke(self) -> None:
-        """The budget is spent."""
+        """Count that the budget is spent."""
         self._broke.inc()
 
     def paused(self) -> None:
-        """A site is left alone."""
+        """Count a pause of a domain."""
         self._paused.inc()

@@ -1,6 +1,6 @@
-"""Reports on objects as plain values: what `show` prints, and its JSON.
+"""Reports on objects as plain values, which `show` prints as text or JSON.
 
-Pure: records and copies come from the store, the moment is an argument. Times are Unix seconds (UTC).
+Pure: records, copies and the time are arguments. Times are Unix seconds (UTC).
 """
 
 import math
@@ -25,14 +25,14 @@ from bestbefore.policies.validation.machinery.spec import params
 
 UPDATES_REPORTED = 10
 CONFIDENCE = 0.95
-"""That the interval of a rate holds it."""
+"""The confidence level of the interval of a rate."""
 
 _NO_DIRECTIVES = of_request(Fields(), honour=True)
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateReport:
-    """An update in (after_s, by_s], or at the moment that both are."""
+    """An update in (after_s, by_s]; at that moment if both are equal."""
 
     after_s: float
     by_s: float
@@ -43,21 +43,21 @@ class FeedReport:
     """The state of a feed besides its postings, which are its updates."""
 
     items: int
-    """In its last document."""
+    """The number of items in its last document."""
     edited: int
-    """How often an item was found edited."""
+    """The number of edits of items that were found."""
     hints: Hints
-    """What it declares about when it is worth asking."""
+    """What the feed declares about when polling is worthwhile."""
     away: bool
-    """Whether the last contact showed something else in its place."""
+    """Whether the last contact returned something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class RateReport:
-    """The rate of updates of an object, as its contacts have shown it, with an interval (`CONFIDENCE`)."""
+    """The estimated rate of updates of an object, with a confidence interval (`CONFIDENCE`)."""
 
     per_hour: float | None
-    """None: every contact found it changed, and any high rate may be."""
+    """None: every contact found the object changed, so the rate has no upper bound."""
     low_per_hour: float
     high_per_hour: float | None
     """None: there is no upper bound."""
@@ -71,20 +71,20 @@ class Observed:
     last_contact_s: float
     contacts: int
     unchanged: int
-    """Contacts that found it as it was."""
+    """The number of contacts that found it unchanged."""
     updates: int
     updates_by_hour: tuple[int, ...]
-    """(24,) by the hour of the day, UTC."""
+    """(24,) The number of updates in each hour of the day, UTC."""
     rates_by_hour: tuple[float, ...]
-    """(24,) updates per hour in each hour of the day, UTC: the mean where it was observed for less than an hour."""
+    """(24,) Updates per hour in each hour of the day, UTC: the mean if that hour was observed for less than an hour."""
     last_updates: tuple[UpdateReport, ...]
-    """The latest, the oldest of them first."""
+    """The latest updates, in ascending order."""
     last_modified_s: float | None
     """An update before it was observed."""
     rate: RateReport | None = None
-    """None after a single contact, which shows nothing of it."""
+    """None after a single contact."""
     feed: FeedReport | None = None
-    """If it is a feed."""
+    """The state of the feed, if the object is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Expires:
     """The time until which a copy may be served without contact, and the reason."""
 
     expiry_s: float | None
-    """None: it is validated each time."""
+    """None: the copy is validated for each request."""
     reason: str
 
 
@@ -105,18 +105,18 @@ class VariantReport:
     selected_by: Mapping[str, str | None]
     """The request fields that select it: their lower-case names and values, None for one that must be absent."""
     personal: bool
-    """Whether it answers only requests that bear the same Cookie as the one that fetched it."""
+    """Whether it answers only requests with the same Cookie as the one that fetched it."""
     etag: str | None
     last_modified: str | None
     stored_s: float
     current_s: float
     """The last moment at which it was known to be current."""
     action: Action
-    """What would be done for a plain GET now."""
+    """The action for a plain GET now."""
     expires: Expires
-    """Under the rule that applies."""
+    """Under the rule of the object."""
     under: Mapping[str, Expires]
-    """Under each value of `obey`, the rule's own included."""
+    """Under each value of `obey`, including the rule's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +125,24 @@ class PlannedFetch:
 
     due_s: float
     gain: float
-    """Requests that are expected to be answered as the origin would, instead of with what it had before."""
+    """How many requests are expected to get a current answer instead of an outdated one."""
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectReport:
-    """An object: what applies to it, what was observed of it, what is stored."""
+    """The report on an object: its rule, history and copies."""
 
     url: str
     now_s: float
     match: str
-    """The pattern of the rule that applies."""
+    """The pattern of the object's rule."""
     policy: str
     params: Mapping[str, float | str | list[str]]
     """The policy's parameters by their keys, durations in seconds."""
     obey: str
     observed: Observed | None
-    """None: no response to it has taught anything."""
+    """None: there is no history."""
     variants: tuple[VariantReport, ...]
     prefetch: PlannedFetch | None
     """None: none is planned."""
@@ -159,7 +159,7 @@ class ListedObject:
     updates: int
     policy: str
     next_check_s: float | None
-    """From when on a request leads to a contact; None: each does, or nothing is stored."""
+    """From when on a request causes a contact; None: each does, or there is no copy."""
 
 
 def object_report(
@@ -170,7 +170,7 @@ def object_report(
     now_s: float,
     prefetch: PlannedFetch | None = None,
 ) -> ObjectReport:
-    """Return the report on an object. The copies must bear the verdicts of the rule's policy."""
+    """Return the report on an object. The copies must have the verdicts of the rule's policy."""
     return ObjectReport(
         url=url,
         now_s=now_s,
@@ -187,7 +187,7 @@ def object_report(
 def listed_object(
     url: str, requests: int, record: Record | None, copies: Iterable[Copy], rule: DomainRule, now_s: float
 ) -> ListedObject:
-    """The object in the list of the most requested. The copies bear the verdicts of the rule's policy."""
+    """Return the entry of an object. The copies must have the verdicts of the rule's policy."""
     expiries = [expiry(_plain_get(url), copy, rule).expiry_s for copy in copies]
     known = [expiry_s for expiry_s in expiries if expiry_s is not None]
     return ListedObject(

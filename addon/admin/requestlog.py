@@ -1,7 +1,6 @@
 """The request log: one line per answered request, for a terminal or a file.
 
-It runs for each request, so a line is one formatted string: rich is asked once, at the start, how a word is coloured
-on this terminal.
+It runs for each request, so a line is one formatted string: rich renders the coloured words only once, at the start.
 """
 
 from typing import TextIO
@@ -10,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.plain import bare_url, plain_word
+from bestbefore.addon.admin.sanitize import bare_url, plain_word
 from bestbefore.addon.admin.units import size, span, utc
 from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.engine.outcome import Outcome
@@ -38,7 +37,7 @@ class RequestLog:
     """Writes a line for each request to a stream; with colours, and a heading first, if that is a terminal."""
 
     def __init__(self, stream: TextIO, writer: Writer) -> None:
-        """`writer` writes to `stream`, which is only asked what it is."""
+        """`writer` writes to `stream`, which is only checked for being a terminal."""
         self._writer = writer
         self._second, self._second_text = -1, ""
         console = Console(file=stream, highlight=False)
@@ -49,11 +48,11 @@ class RequestLog:
             writer.write(_rendered(console, HEADING, "dim") + "\n")
 
     def add(self, answered: Answered) -> None:
-        """Have the line of this request written. Never raises and never waits."""
+        """Queue the line of a request. Never raises and never waits."""
         self._writer.write(self.line(answered) + "\n")
 
     def line(self, answered: Answered) -> str:
-        """The line of this request, without its end: printable ASCII, colours apart."""
+        """Return the line of a request without newline: printable ASCII and colours."""
         second = int(answered.time_s)
         if second != self._second:
             self._second, self._second_text = second, utc(second)
@@ -68,7 +67,7 @@ class RequestLog:
 
 
 def _rendered(console: Console, text: str, style: str) -> str:
-    """The text with the escape sequences that give it this style on this console; none if it is no terminal."""
+    """Return the text with the escape sequences of a style; without them if the console is not a terminal."""
     with console.capture() as capture:
         console.print(Text(text, style), end="", soft_wrap=True)
     return capture.get()

@@ -1,4 +1,4 @@
-"""The admin address: GET /metrics and GET /healthz over HTTP, and nothing else."""
+"""The admin server: GET /metrics and GET /healthz, and nothing else."""
 
 import errno
 import ipaddress
@@ -11,17 +11,17 @@ from aiohttp import web
 from bestbefore.addon.admin.metrics import Metrics
 
 PORTS_TRIED = 100
-"""How many ports from the wanted one on are tried where any free one will do."""
+"""How many ports are tried, from the default on, if the next free one may be used."""
 
 type Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 type Health = Callable[[], dict[str, object]]
-"""What /healthz answers beside `"status": "ok"`, or with another status: an object for JSON."""
+"""Returns the JSON object for /healthz, which may replace `"status": "ok"`."""
 
 _logger = logging.getLogger(__name__)
 
 
 class AdminAddressError(OSError):
-    """The admin address cannot be listened on. The message is for the user."""
+    """The server cannot listen on the admin address. The message is for the user."""
 
 
 class AdminServer:
@@ -31,7 +31,7 @@ class AdminServer:
         self._runner = runner
         self.host = host
         self.port = port
-        """The one that it listens on; not the one asked for, if that was taken or 0."""
+        """The actual port; it differs from the configured one if that was taken or 0."""
 
     @classmethod
     async def start(cls, host: str, port: int, metrics: Metrics, health: Health, *, next_free: bool) -> Self:
@@ -92,12 +92,12 @@ def _application(host: str, metrics: Metrics, health: Health) -> web.Application
 
 
 def is_host_allowed(values: list[str], configured: str) -> bool:
-    """Whether a request that bears these Host fields is meant for us.
+    """Whether a request with these Host fields is allowed, which prevents DNS rebinding.
 
-    Exactly one, which is an IP address, localhost or the configured name, with or without port.
+    There must be exactly one: an IP address, localhost or the configured name, with or without port.
 
-    A web page can make its own name resolve to 127.0.0.1 and read, as of its own origin, what answers there (DNS
-    rebinding). The browser then sends that name.
+    In DNS rebinding a web page makes its own name resolve to 127.0.0.1, to read responses as of its own origin. The
+    browser then sends that name as Host.
     """
     if len(values) != 1:
         return False
@@ -122,7 +122,7 @@ def _authority(host: str, port: int) -> str:
 
 
 def _without_traceback(record: logging.LogRecord) -> bool:
-    """A filter: aiohttp logs each malformed request with a traceback, and a line is enough."""
+    """Remove tracebacks from log records, as aiohttp logs one for each malformed request."""
     if record.exc_info and record.exc_info[0]:
         record.msg, record.args = f"admin address: {record.getMessage()}: {record.exc_info[0].__name__}", ()
         record.exc_info = None

@@ -1,9 +1,8 @@
-"""Reports as text for people: what `bestbefore show` prints."""
+"""Reports as text, which `bestbefore show` prints."""
 
 from collections.abc import Iterator, Sequence
 
 from bestbefore.addon.admin.pattern import pattern_plot
-from bestbefore.addon.admin.plain import plain_text, plain_word
 from bestbefore.addon.admin.report import (
     CONFIDENCE,
     Expires,
@@ -16,6 +15,7 @@ from bestbefore.addon.admin.report import (
     UpdateReport,
     VariantReport,
 )
+from bestbefore.addon.admin.sanitize import plain_text, plain_word
 from bestbefore.addon.admin.units import FAR_S, size, span, utc
 from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.policies.units import HOUR_S
@@ -32,7 +32,7 @@ _VERDICTS = {
 
 
 def object_text(report: ObjectReport) -> str:
-    """The report in printable ASCII; ends in a newline."""
+    """Return the report in printable ASCII, with a final newline."""
     lines = [
         plain_word(report.url),
         f"  rule        {plain_text(report.match)}, obey = {report.obey}",
@@ -52,7 +52,7 @@ def object_text(report: ObjectReport) -> str:
 
 
 def list_text(objects: Sequence[ListedObject], now_s: float) -> str:
-    """The list of the most requested in printable ASCII; ends in a newline."""
+    """Return the list of the most requested objects in printable ASCII, with a final newline."""
     lines = ["requests contacts unchanged updates  policy   next check  URL"]
     lines += (
         f"{listed.requests:>8} {listed.contacts:>8} {listed.unchanged:>9} {listed.updates:>7}  "
@@ -90,7 +90,7 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
 
 
 def _rate(rate: RateReport) -> str:
-    """Return the rate as the time between two updates, which is what lifetimes are compared with."""
+    """Format the rate as the mean time between two updates, which is comparable with lifetimes."""
     shortest = span(HOUR_S / rate.high_per_hour) if rate.high_per_hour else "0s"
     longest = span(HOUR_S / rate.low_per_hour) if rate.low_per_hour else "forever"
     if rate.per_hour is None:

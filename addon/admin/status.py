@@ -1,4 +1,4 @@
-"""The state of the store that metrics show."""
+"""The interface of the store's status, for metrics."""
 
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
@@ -6,7 +6,7 @@ from typing import Protocol
 
 
 class StoreStatus(Protocol):
-    """The state of the store at one moment."""
+    """The status of the store at one moment."""
 
     @property
     def down(self) -> bool:
@@ -14,44 +14,44 @@ class StoreStatus(Protocol):
 
     @property
     def conditions(self) -> AbstractSet[str]:
-        """The conditions that hold now, such as down, full or unwritable: a closed set of words."""
+        """The present conditions, such as down, full or unwritable: a closed set."""
 
     @property
     def pending_observations(self) -> int:
-        """Observations that wait to be written."""
+        """The number of pending observations."""
 
     @property
     def pending_copies(self) -> int:
-        """Copies that wait to be written."""
+        """The number of pending copies."""
 
     @property
     def pending_copies_bytes(self) -> int:
-        """Bytes of the copies that wait to be written."""
+        """The size of the pending copies."""
 
     @property
     def dropped_observations(self) -> int:
-        """The number of observations not kept because too many waited, since the start."""
+        """The number of observations dropped since the start, because too many were pending."""
 
     @property
     def dropped_copies(self) -> int:
-        """The number of copies not kept because the backend was full or down for too long, since the start."""
+        """The number of copies dropped since the start, because the backend was full, or down for too long."""
 
     @property
     def write_lag_s(self) -> float:
-        """Seconds for which something has waited that could not be written; 0 if no longer than usual."""
+        """How long pending entries could not be written, s; 0 if not longer than usual."""
 
     @property
     def write_errors(self) -> Mapping[str, int]:
-        """Single entries that could not be written, by kind, since the start."""
+        """The number of entries that could not be written since the start, by kind."""
 
     @property
     def corrupt_entries(self) -> Mapping[str, int]:
-        """Corrupt entries found in the store, by kind, since the start."""
+        """The number of corrupt entries found since the start, by kind."""
 
     @property
     def memory_cache_bytes(self) -> float:
-        """Bytes of the copies held in the process."""
+        """The size of the copies in memory."""
 
     @property
     def store_bytes(self) -> int | None:
-        """Bytes kept by the backend, as last measured; None before that."""
+        """The size of the stored data, as last measured by the backend; None before that."""

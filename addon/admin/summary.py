@@ -1,7 +1,7 @@
 """Counts of requests: since the start and in the current period, in total and for each registrable domain.
 
-The proxy prints it each hour and at its end. The hours are real ones: under a fast clock an hour of policy time may
-be a second, and one summary a second would be useless.
+The proxy prints it each hour and at its end. The hours are real: with a fast clock an hour of policy time may be a
+second.
 """
 
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from typing import Self
 from urllib.parse import urlsplit
 
 from bestbefore.addon.admin.event import Answered
-from bestbefore.addon.admin.plain import plain_word
+from bestbefore.addon.admin.sanitize import plain_word
 from bestbefore.addon.admin.units import size, span, utc
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.outcome import Outcome
 
-DOMAINS_SHOWN = 10
+MAX_ROWS = 10
 DOMAINS_COUNTED = 1000
-"""Clients choose the hosts, so the domains counted apart are bounded: up to twice this many, then the busiest stay."""
+"""The bound on counted domains, as clients choose the hosts: beyond twice this number only the busiest are kept."""
 
 _HEADINGS = ("requests", "hits", "valid.", "unnec.", "updates", "saved", "shorten", "override")
 _CELL_WIDTHS = (8, 8, 8, 8, 8, 7, 8, 12)
@@ -44,11 +44,11 @@ class RequestCounts:
     updates: int = 0
     """Updates seen."""
     saved_bytes: int = 0
-    """Bytes of content sent to clients less those received from origins."""
+    """Bytes of content sent to clients minus those received from origins."""
     would_validate: int = 0
     """Hits that `shorten` or `override` would have validated first."""
     would_hit: int = 0
-    """Contacts that `override` would have spared."""
+    """Contacts that `override` would have saved."""
 
     def add(self, answered: Answered) -> None:
         self.requests += not answered.background
@@ -69,13 +69,13 @@ class RequestCounts:
 
 
 class DomainCounts:
-    """Counts in all, and of each domain while it is among the busiest."""
+    """Total counts, and counts of the busiest domains."""
 
     def __init__(self) -> None:
         self.all = RequestCounts()
         self.domains: dict[str, RequestCounts] = {}
         self.rest = RequestCounts()
-        """Of the domains no longer counted apart. One that comes back starts from nothing."""
+        """The counts of removed domains. A domain that returns starts from 0."""
 
     def add(self, domain: str, answered: Answered) -> None:
         self.all.add(answered)
@@ -96,7 +96,7 @@ class DomainCounts:
         return sorted(self.domains.items(), key=lambda item: (-item[1].requests, item[0]))
 
     def busiest(self, n: int) -> tuple[list[tuple[str, RequestCounts]], RequestCounts]:
-        """The n domains with the most requests, most first, and all others together."""
+        """Return the n domains with the most requests, in descending order, and the sum of all others."""
         ordered = self._by_requests()
         other = RequestCounts()
         other += self.rest
@@ -106,7 +106,7 @@ class DomainCounts:
 
 
 class Summary:
-    """Accumulates the answered requests and writes them up. Moments of real time are an argument."""
+    """Accumulates counts of answered requests and renders them as text. Time is an argument."""
 
     def __init__(self, started_s: float) -> None:
         """`started_s`: real (monotonic) seconds."""
@@ -121,14 +121,14 @@ class Summary:
         self._period.add(domain, answered)
 
     def start_period(self, real_s: float) -> None:
-        """Begin the next period (hour) at this monotonic second; the counts since the start go on."""
+        """Begin the next period (hour), at a monotonic time in seconds; the counts since the start continue."""
         self._period_started_s = real_s
         self._period = DomainCounts()
 
     def render(self, now_s: float, real_s: float) -> str:
-        """The text for now: `now_s` is policy time, and stamps it; `real_s` is monotonic, and measures the spans.
+        """Return the summary. `now_s`: policy time, for its heading; `real_s`: monotonic time, for its durations.
 
-        Printable ASCII, ends in a newline.
+        It is printable ASCII with a final newline.
         """
         rows: list[Row] = [(f"summary {utc(now_s)}", _HEADINGS)]
         if self._period_started_s > self._started_s:
@@ -140,7 +140,7 @@ class Summary:
 
 @lru_cache(maxsize=4096)
 def _domain(authority: str) -> str:
-    """The registrable domain of `user@host:port`, fit to be printed."""
+    """Return the registrable domain of `user@host:port`, in printable ASCII."""
     try:
         host = urlsplit(f"//{authority}").hostname or ""
     except ValueError:
@@ -150,9 +150,9 @@ def _domain(authority: str) -> str:
 
 def _section(title: str, tally: DomainCounts) -> Iterator[Row]:
     yield title, _cells(tally.all)
-    busiest, other = tally.busiest(DOMAINS_SHOWN)
+    busiest, other = tally.busiest(MAX_ROWS)
     for domain, counts in busiest:
-        # The end of a long name says more than its beginning.
+        # The end of a long name is more informative than its start.
         shown = domain if len(domain) <= _NAME_LIMIT else "..." + domain[3 - _NAME_LIMIT :]
         yield f"  {shown}", _cells(counts)
     if other.requests:

@@ -1,16 +1,16 @@
-"""Times, spans and sizes as people read them: in log lines, summaries and what `show` prints."""
+"""Formats times, durations and sizes for log lines, summaries and `show`."""
 
 import time
 
 FAR_S = 1e12
-"""Moments from this one on (the year 33658) are no dates of use to anybody; a policy that says "never" may give one."""
+"""Times from this one on (the year 33658) are not printed as dates; a policy that returns "never" may give one."""
 
 _SPANS = ((120.0, 1.0, "s"), (7200.0, 60.0, "m"), (172_800.0, 3600.0, "h"), (float("inf"), 86_400.0, "d"))
 _SIZES = ((1e6, 1e3, "kB"), (1e9, 1e6, "MB"), (1e12, 1e9, "GB"), (float("inf"), 1e12, "TB"))
 
 
 def utc(time_s: float) -> str:
-    """A moment (Unix seconds), to the second, in UTC.
+    """Format a time (Unix seconds), to the second, in UTC.
 
     >>> utc(1706227238.9)
     '2024-01-26 00:00:38Z'
@@ -21,7 +21,7 @@ def utc(time_s: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """A span of time in two or three digits, at most six characters up to 99,999 days; negative ones with a sign.
+    """Format a duration with two or three digits, in at most six characters up to 99,999 days.
 
     >>> span(0.00042), span(0.25), span(0), span(1.5), span(90), span(600), span(-18_720), span(864_000)
     ('0.4ms', '250ms', '0s', '1.5s', '90s', '10m', '-5.2h', '10d')
@@ -37,7 +37,7 @@ def span(seconds: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """A number of bytes in two or three digits and powers of 1000; negative ones with a sign.
+    """Format a number of bytes with two or three digits and powers of 1000.
 
     >>> size(999), size(1234), size(8_388_608), size(-5e9)
     ('999B', '1.2kB', '8.4MB', '-5GB')
@@ -53,5 +53,5 @@ def size(n_bytes: float) -> str:
 
 
 def _digits(value: float) -> str:
-    """Format a value with one decimal below 10, unless that is 0; with none from 10 on."""
+    """Format a value with one decimal below 10, unless that is 0; without from 10 on."""
     return f"{value:.1f}".removesuffix(".0") if value < 9.95 else f"{value:.0f}"

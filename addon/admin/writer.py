@@ -1,7 +1,7 @@
-"""A writer to a terminal, pipe or file in a thread of its own, so that a slow reader blocks no request.
+"""A writer to a terminal, pipe or file in a separate thread, so that a slow reader blocks no request.
 
-A terminal may be stopped (Ctrl-S), an ssh connection dead, a pipe full, a disk slow. A write to any of these waits,
-perhaps for hours, and a proxy that waited with it would be down.
+A terminal may be stopped (Ctrl-S), an ssh connection dead, a pipe full, or a disk slow. A write to any of these may
+block for hours, and must not block the proxy.
 """
 
 import logging
@@ -11,17 +11,17 @@ import threading
 from typing import TextIO
 
 QUEUE_LIMIT = 10_000
-"""How many texts may wait to be written; beyond that they are left out, and counted."""
+"""How many texts may be pending; beyond that they are dropped, and counted."""
 
 _logger = logging.getLogger(__name__)
 
 
 class Writer:
-    """A queue of texts on their way to a stream. Must be closed at the end."""
+    """A queue of texts for a stream. Must be closed."""
 
     def __init__(self, stream: TextIO) -> None:
-        """`stream` must be a file of the system's; it is written to below its own buffer, so flush that before."""
-        # Its buffer has a lock: a thread that waits while holding it would hold up the end of the process too.
+        """`stream` must have a file descriptor. Its own buffer is bypassed, so it must be flushed before."""
+        # Its buffer has a lock: a thread that blocks while holding the lock would block the end of the process too.
         self._descriptor = stream.fileno()
         self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._left_out = 0
@@ -30,20 +30,20 @@ class Writer:
         self._thread.start()
 
     def write(self, text: str) -> None:
-        """Write this text, which ends in a newline, soon; or leave it out, if too much is waiting."""
+        """Queue a text, which must end in a newline; drop it if too many are pending."""
         if self._queue.qsize() >= QUEUE_LIMIT:
             self._left_out += 1
             return
-        self._own_up()
+        self._report_dropped()
         self._queue.put(text)
 
     def close(self, patience_s: float = 1.0) -> None:
-        """Write what is waiting, as far as the reader takes it within this many real seconds."""
-        self._own_up()
+        """Write pending texts, for at most `patience_s` real seconds."""
+        self._report_dropped()
         self._queue.put(None)
         self._thread.join(patience_s)
 
-    def _own_up(self) -> None:
+    def _report_dropped(self) -> None:
         if self._left_out:
             self._queue.put(f"... {self._left_out} lines left out: they were not taken fast enough\n")
             self._left_out = 0
@@ -53,7 +53,7 @@ class Writer:
             self._write_all(text.encode("utf-8", "backslashreplace"))
 
     def _write_all(self, data: bytes) -> None:
-        """Said once for each time that it begins to fail: a full disk may have room again."""
+        """Write all data. Log only the first of consecutive failures: a full disk may have room later."""
         try:
             while data:
                 data = data[os.write(self._descriptor, data) :]

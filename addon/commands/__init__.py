@@ -1,1 +1,1 @@
-"""The commands of the command line that concern the proxy, one file each."""
+"""The commands for the proxy, one file each."""

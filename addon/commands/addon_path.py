@@ -1,4 +1,4 @@
-"""`bestbefore addon-path`: where the file for `mitmdump -s` is."""
+"""`bestbefore addon-path`: print the path of the file for `mitmdump -s`."""
 
 from importlib.resources import files
 

@@ -8,13 +8,13 @@ import click
 
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
-from bestbefore.addon.config.problems import shown
+from bestbefore.addon.config.problems import printable
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
 
-_TOLD_APART = ("match", "policy", "obey", "stale_if_down_s", "key")
-"""What of a rule has a line of its own, or is no key of it. All else is shown where it differs from the default."""
+_OWN_LINES = ("match", "policy", "obey", "stale_if_down_s", "key")
+"""Fields of a rule that are printed on a line of their own or not at all; others if they differ from the default."""
 
 _WHEN_NONE: Mapping[str, str] = {
     "mode": "forward",
@@ -70,7 +70,7 @@ def _format_setting(value: object) -> str:
         case float():
             return duration_text(value)
         case str():
-            return shown(value).strip('"')
+            return printable(value).strip('"')
         case tuple():
             return ", ".join(map(str, value)) or "none"
         case frozenset():
@@ -93,7 +93,7 @@ def _format_rule(rule: DomainRule) -> Iterator[str]:
     yield f"     obey = {rule.obey}"
     for field in fields(rule):
         value = getattr(rule, field.name)
-        if field.name not in _TOLD_APART and value != field.default:
+        if field.name not in _OWN_LINES and value != field.default:
             yield f"     {field.name} = {_format_setting(value)}"
 
 

@@ -11,7 +11,7 @@ import click
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.commands.opened import config_and_clock, opened_store, store_options
+from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rules import Rules
@@ -44,7 +44,7 @@ def command(folder: Path, config_file: Path | None, format_: str, *, force: bool
     try:
         paths = _written(folder, format_, updates, requests)
     except OSError as error:
-        # Of a file that is being made the user knows only the folder; others are of the log.
+        # The user knows only the folder of a temporary file; other files are those of the log.
         is_ours = error.filename is None or Path(error.filename).is_relative_to(folder)
         raise click.ClickException(f"{folder if is_ours else error.filename}: {error.strerror}") from None
     for line in _lines(paths, updates, requests, config):
@@ -54,25 +54,25 @@ def command(folder: Path, config_file: Path | None, format_: str, *, force: bool
 def _check(folder: Path, *, force: bool) -> None:
     if folder.exists() and not folder.is_dir():
         raise InputError(f"{folder}: is not a folder")
-    there = next((path for path in _files_of_exports(folder) if path.exists()), None)
+    there = next((path for path in _export_files(folder) if path.exists()), None)
     if there is not None and not force:
         raise InputError(f"{there}: exists already: give another folder, or --force to overwrite it")
 
 
-def _files_of_exports(folder: Path) -> list[Path]:
+def _export_files(folder: Path) -> list[Path]:
     return [folder / f"{name}.{ending}" for name in (_UPDATES, _REQUESTS) for ending in WRITERS]
 
 
 async def _learnt(config: Config, clock: Clock) -> ExportedUpdates:
     updates = ExportedUpdates()
-    async with opened_store(config, clock) as store:
+    async with open_configured_store(config, clock) as store:
         async for record in store.records():
             updates.add(record)
     return updates
 
 
 def _written(folder: Path, format_: str, updates: ExportedUpdates, requests: ExportedRequests) -> dict[str, Path]:
-    """Write the files, each whole or not at all; that of requests only if there are any. Raises OSError."""
+    """Write the files atomically; that of requests only if there are any. Raises OSError."""
     write = WRITERS[format_]
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as made:
@@ -86,16 +86,16 @@ def _written(folder: Path, format_: str, updates: ExportedUpdates, requests: Exp
         if not requests.count:
             new.pop(_REQUESTS)
         paths = {name: path.replace(folder / path.name) for name, path in new.items()}
-    for path in _files_of_exports(folder):
+    for path in _export_files(folder):
         if path not in paths.values():
-            path.unlink(missing_ok=True)  # it would be of another export
+            path.unlink(missing_ok=True)  # it is from another export
     return paths
 
 
 def _lines(
     paths: dict[str, Path], updates: ExportedUpdates, requests: ExportedRequests, config: Config
 ) -> Iterator[str]:
-    """Print what is in the files, and how they are replayed."""
+    """Yield lines that describe the files, and the command that replays them."""
     yield f"{paths[_UPDATES]}: {_format_updates(updates)}"
     yield f"{paths[_REQUESTS]}: {_format_requests(requests)}" if requests.count else _no_requests(config)
     yield "to replay this:"
@@ -136,7 +136,7 @@ def _replay(
         yield f"--refresh --origin {math.floor(updates.since_s or 0.0)} --group domain"
     else:
         yield f"--requests {shlex.quote(str(paths[_REQUESTS]))}"
-        # Exactly, since it must not lie before the earliest event of the files, which it may be.
+        # With all digits, since it must not be before the earliest event in the files, to which it may be equal.
         yield f"--test-start {requests.first_s:.17g} --history observed --cache shared --group domain"
     policy = rules.default.policy
     yield f"--policy ttl --policy {shlex.quote(spec_text(policy.name, params(policy)))}"

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from bestbefore.addon.admin.plain import plain_text, plain_word
+from bestbefore.addon.admin.sanitize import plain_text, plain_word
 from bestbefore.addon.admin.units import span, utc
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.commands.opened import config_and_clock, opened_store, store_options
+from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.prefetcher.outlook import Outlook, outlook
 
@@ -32,7 +32,7 @@ def command(config_file: Path | None, *, as_json: bool, **options: str | None) -
 
 
 async def _show(config: Config, clock: Clock, *, as_json: bool) -> None:
-    async with opened_store(config, clock) as store:
+    async with open_configured_store(config, clock) as store:
         now_s = clock.now()
         plan = await outlook(store, now_s, LISTED)
     if plan is None:
@@ -44,7 +44,7 @@ async def _show(config: Config, clock: Clock, *, as_json: bool) -> None:
 
 
 def plan_text(plan: Outlook, now_s: float) -> str:
-    """The plan in printable ASCII, without a newline at its end. Why an object is fetched stands below its first."""
+    """Return the plan in printable ASCII, without a final newline. The reason follows an object's first fetch."""
     lines = [
         f"made        {utc(plan.made_s)}, {span(now_s - plan.made_s)} ago, of {plan.objects} objects; "
         f"reaches to {utc(plan.until_s)}",

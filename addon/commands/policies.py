@@ -1,4 +1,4 @@
-"""`bestbefore policies`: the validation policies that there are, with their parameters and defaults."""
+"""`bestbefore policies`: list the validation policies, with their parameters and defaults."""
 
 import sys
 from collections.abc import Iterator

@@ -48,7 +48,7 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     starting = asyncio.current_task()
     assert starting is not None
     _on_signal(starting.cancel)
-    # mitmproxy is imported only here: `bestbefore proxy --help` need not wait for it.
+    # mitmproxy is imported only here, so that `bestbefore proxy --help` does not import it.
     from bestbefore.addon.admin.server import AdminAddressError
     from bestbefore.addon.prefetcher.prefetcher import Prefetcher
     from bestbefore.addon.proxy.allocator import limit_retained
@@ -60,7 +60,7 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     limit_retained()
     try:
         service = Service(watch, clock, log_requests=not quiet, companion=Prefetcher)
-    except (OSError, ValueError) as error:  # the file of credentials
+    except (OSError, ValueError) as error:  # from the credentials file
         raise InputError(str(error)) from None
     try:
         await service.start()

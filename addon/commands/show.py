@@ -8,11 +8,11 @@ from pathlib import Path
 
 import click
 
-from bestbefore.addon.admin.plain import plain_word
 from bestbefore.addon.admin.report import ListedObject, ObjectReport, PlannedFetch, listed_object, object_report
+from bestbefore.addon.admin.sanitize import plain_word
 from bestbefore.addon.admin.show import list_text, object_text
 from bestbefore.addon.clock import Clock
-from bestbefore.addon.commands.opened import config_and_clock, opened_store, store_options
+from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.prefetcher.outlook import outlook
@@ -46,7 +46,7 @@ def command(url: str | None, config_file: Path | None, *, as_json: bool, **optio
 
 
 async def _show(target: Target | None, config: Config, clock: Clock, *, as_json: bool) -> None:
-    async with opened_store(config, clock) as store:
+    async with open_configured_store(config, clock) as store:
         view = _View(store, config.rules, clock.now())
         if target is None:
             objects = await view.most_requested()
@@ -58,7 +58,7 @@ async def _show(target: Target | None, config: Config, clock: Clock, *, as_json:
 
 
 class _View:
-    """The contents of the store at one moment, under these rules."""
+    """Reports on the store at one moment, by the configured rules."""
 
     def __init__(self, store: Store, rules: Rules, now_s: float) -> None:
         self.now_s = now_s
@@ -67,7 +67,7 @@ class _View:
         self._evaluator = ExpiryEvaluator(store, lambda: rules)
 
     async def most_requested(self) -> list[ListedObject]:
-        """Return the objects most often requested."""
+        """Return the most requested objects."""
         listed = []
         for url, requests in await self._store.top(LISTED):
             rule = self._rule(Target.parse(url))
@@ -76,7 +76,7 @@ class _View:
         return listed
 
     async def object(self, target: Target) -> ObjectReport:
-        """Return all that is known of an object. Raises ClickException, with the nearest known URLs, if nothing is."""
+        """Return the report on an object. Raises ClickException, with the nearest known URLs, if it is unknown."""
         rule, url = self._rule(target), target.url
         record, copies = await self._store.record(url), await self._copies(url, rule)
         if record is None and not copies:
@@ -94,7 +94,7 @@ class _View:
         return self._rules.rule_for(target.host, target.path)
 
     async def _copies(self, url: str, rule: DomainRule) -> list[Copy]:
-        """Return the copies with the verdicts that they would have at their next use."""
+        """Return the copies with the verdicts of the current rule."""
         copies = (await self._store.copies(url)).copies
         record = await self._store.record(url)
         return [

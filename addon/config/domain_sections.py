@@ -22,13 +22,13 @@ _WHY_NOT_LIVE: Mapping[Needs, str] = {
 }
 
 LIVE_POLICIES = tuple(name for name, policy in POLICIES.items() if not any(n in policy.needs for n in _WHY_NOT_LIVE))
-"""Those that can decide while the proxy runs."""
+"""The policies that can be used by the proxy."""
 
 PARAMETERS = frozenset(key for name in LIVE_POLICIES for key in params(make_policy(name, {})))
 """The parameters of all these policies. A rule that names a policy takes none of them from [default]."""
 
 BOUNDS = frozenset(LIVE_DEFAULTS)
-"""What bounds any policy. A rule takes those that it does not set from [default], whatever its policy."""
+"""The bounds of every policy. A rule inherits those that it does not set from [default], whatever its policy."""
 
 
 def _pattern(value: object) -> Pattern:
@@ -55,7 +55,7 @@ _FIELDS: Mapping[str, Reader[Any]] = {
 _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
     "policy": _policy,
     **dict.fromkeys(sorted(PARAMETERS | BOUNDS), values.as_it_is),
-    "max_ttl": values.duration_s,  # finite: what would never expire is validated in the end, too
+    "max_ttl": values.duration_s,  # finite: every copy is validated at some time
     **_FIELDS,
 }
 _DOMAIN_READERS: Mapping[str, Reader[Any]] = {"match": _pattern, **_DEFAULT_READERS}
@@ -63,7 +63,7 @@ _DOMAIN_READERS: Mapping[str, Reader[Any]] = {"match": _pattern, **_DEFAULT_READ
 
 @dataclass(frozen=True, slots=True)
 class _Choice:
-    """The policy of a table as it is written, so that a table below can change a part of it."""
+    """The policy of a table as written, of which a later table can change a part."""
 
     name: str = DEFAULT_POLICY
     parameters: Mapping[str, Any] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class _Choice:
         )
 
     def make(self) -> Bounded:
-        """Raises ValueError as `make_policy` does."""
+        """Create the policy. Raises ValueError as `make_policy` does."""
         policy = make_policy(self.name, {**self.parameters, **self.bounds})
         assert isinstance(policy, Bounded)
         return policy
@@ -90,7 +90,7 @@ def read_rules(
     stale_if_down_s: float | None,
     problems: Problems,
 ) -> Rules:
-    """The rules, in their order. What is wrong is added to the problems and left as it would be without."""
+    """Parse the rules, in order. Errors are added to `problems`, and malformed keys ignored."""
     read = problems.read_keys(("default",), default, _DEFAULT_READERS)
     choice = _choose(("default",), default, read, _Choice(), problems)
     everything = DomainRule(
@@ -114,9 +114,9 @@ def _without_policy(read: Mapping[str, Any]) -> dict[str, Any]:
 def _choose(
     path: KeyPath, table: Mapping[str, object], read: Mapping[str, Any], inherited: _Choice, problems: Problems
 ) -> _Choice:
-    """The choice of the table at `path`; if that cannot be, what it inherits, and the problems say why."""
+    """Return the choice of the table at `path`; if it is invalid, the inherited one, with an entry in `problems`."""
     if "policy" in table and "policy" not in read:
-        # What is wrong with the parameters is said too, as far as those of the default policy go.
+        # Errors in the parameters are reported too, for those of the default policy.
         unknown = PARAMETERS.difference(params(make_policy(DEFAULT_POLICY, {})))
         read = {key: read[key] for key in read if key not in unknown} | {"policy": DEFAULT_POLICY}
     chosen = inherited.changed_by(read)
@@ -136,7 +136,7 @@ def _choose(
 
 
 def _wrong_alone(policy: str, key: str, value: Any) -> str | None:
-    """Return why make_policy refuses one parameter, whatever the others are; None if it does not."""
+    """Return why `make_policy` refuses a single parameter; None if it does not."""
     try:
         make_policy(policy, {key: value})
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The line of each key of a TOML text. tomllib gives lines for syntax errors only."""
+"""Line numbers of the keys in a TOML text. tomllib reports lines for syntax errors only."""
 
 import re
 import tomllib
@@ -22,14 +22,14 @@ _PART = re.compile(_KEY_PART)
 class KeyLines:
     """The lines, from 1, of the tables and keys of a text that tomllib has accepted.
 
-    Keys inside inline tables have no lines of their own: they have that of the value they are part of.
+    Keys in inline tables have the line of the value that they are part of.
     """
 
     def __init__(self, toml: str) -> None:
         self._lines: Mapping[KeyPath, int] = dict(_find_keys(toml.replace("\r\n", "\n")))
 
     def line_of(self, path: KeyPath) -> int:
-        """The line of the key or, if it does not stand in the text itself, of the nearest table around it."""
+        """Return the line of a key or, if it is not in the text, of the nearest enclosing table."""
         while path and path not in self._lines:
             path = path[:-1]
         return self._lines.get(path, 1)
@@ -38,7 +38,7 @@ class KeyLines:
 def _find_keys(toml: str) -> Iterator[tuple[KeyPath, int]]:
     newlines = [at for at, char in enumerate(toml) if char == "\n"]
     tables_so_far: dict[KeyPath, int] = {}
-    """How many tables each array of tables has up to here."""
+    """The number of tables so far in each array of tables."""
     table: KeyPath = ()
     at = 0
     while (at := _end(_BLANK, toml, at)) < len(toml):
@@ -66,7 +66,7 @@ def _parts(key: str) -> KeyPath:
 
 
 def _in_arrays(names: KeyPath, tables_so_far: dict[KeyPath, int], *, opens_table: bool) -> KeyPath:
-    """The path that a header names: after the name of an array of tables, the number of its latest table."""
+    """Return the path of a header: after the name of an array of tables, the number of its latest table."""
     path: KeyPath = ()
     for position, name in enumerate(names):
         path = (*path, name)

@@ -1,6 +1,6 @@
-"""The loading of a configuration.
+"""Loads a configuration.
 
-From a file and the options of the command line to settings and rules, or to all errors.
+It parses a file and command-line options into settings and rules, or reports all errors.
 """
 
 import os
@@ -26,7 +26,7 @@ _AT_LINE = re.compile(r"line ([0-9]+), column ([0-9]+)")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """A configuration that was checked whole."""
+    """A completely validated configuration."""
 
     settings: Settings
     rules: Rules
@@ -36,13 +36,13 @@ class Config:
 def load_config(
     path: Path | None, options: Mapping[str, object] | None = None, environ: Mapping[str, str] = os.environ
 ) -> Config:
-    """Read the configuration file, or the defaults if there is none, under the options.
+    """Load the configuration file, or the defaults if there is none, with options taking precedence.
 
-    `options` are values of keys of [proxy], as texts, that go before the file's; None is an option that was not given.
-    `environ` gives the place of the default state folder. Relative paths in the file are seen from its folder, those
-    in options from the working directory.
+    `options`: values of keys of [proxy], as text, which override the file's; None for an option that was not given.
+    `environ` determines the default state folder. Relative paths in the file are relative to its folder, those in
+    options to the working directory.
 
-    Raises ConfigError, with every problem found, and nothing else.
+    Raises only ConfigError, with every problem found.
     """
     toml = "" if path is None else _read(path)
     document = _parse(toml, str(path))
@@ -56,8 +56,8 @@ def load_config(
         _table(document, "default", problems), _tables(document, "domain", problems), settings.stale_if_down, problems
     )
     prefetch = read_prefetch(_table(document, "prefetch", problems), problems)
-    if problems.found:
-        raise ConfigError(problems.found)
+    if problems.messages:
+        raise ConfigError(problems.messages)
     return Config(settings, rules, prefetch)
 
 

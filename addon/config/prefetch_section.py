@@ -1,4 +1,4 @@
-"""[prefetch]: what is refreshed before it is asked for, and how politely."""
+"""The parser of [prefetch]."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from bestbefore.policies.units import DAY_S, HOUR_S
 MOST_CONNECTIONS = 16
 LEAST_REPLAN_S = 60.0
 TIMINGS = ("pattern", "even")
-"""At the hours of the day that the pattern of an object makes best, or evenly spaced."""
+"""`pattern`: at the best hours of the object's daily pattern; `even`: evenly spaced."""
 
 _PERIODS_S = {"hour": HOUR_S, "day": DAY_S, "week": 7 * DAY_S}
 _BUDGET = re.compile(r"([0-9]{1,9}) ?/ ?(hour|day|week)", re.ASCII)
@@ -32,7 +32,7 @@ def _own_user_agent() -> str:
 
 @dataclass(frozen=True, slots=True)
 class FetchBudget:
-    """Fetches in a period."""
+    """A number of fetches in a period."""
 
     fetches: int
     period_s: float
@@ -59,9 +59,9 @@ class PrefetchSettings:
     timing: str = "pattern"
     """One of `TIMINGS`."""
     per_host_interval: float = 2.0
-    """Between the beginnings of two fetches from one registrable domain, seconds."""
+    """The shortest time between the starts of two fetches from one registrable domain, seconds."""
     connections_per_host: int = 1
-    """How many fetches from one registrable domain may be under way."""
+    """How many fetches from one registrable domain may be in progress."""
     replan: float = HOUR_S
     """How often a plan is made, seconds."""
     robots: bool = True
@@ -71,7 +71,7 @@ class PrefetchSettings:
 
 
 def read_prefetch(table: Mapping[str, object], problems: Problems) -> PrefetchSettings:
-    """The settings; what is wrong takes the default."""
+    """Parse the settings; malformed keys take the default."""
     return PrefetchSettings(**problems.read_keys(("prefetch",), table, _READERS))
 
 

@@ -1,4 +1,4 @@
-"""The errors of a configuration: all of them together, one line each."""
+"""The errors in a configuration, collected, with one line each."""
 
 import json
 import re
@@ -12,13 +12,13 @@ from bestbefore.addon.errors import InputError
 
 type Readers = Mapping[str, Reader[Any]]
 
-_SHOWN_CHARACTERS = 80
+_MAX_CHARACTERS = 80
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _USER_INFO = re.compile(r"//\S*@")
 
 
 class ConfigError(InputError):
-    """A configuration that cannot be used. Each of `problems` is a line for the user."""
+    """An invalid configuration. Each of `problems` is a line for the user."""
 
     def __init__(self, problems: Sequence[str]) -> None:
         super().__init__("\n".join(problems))
@@ -26,7 +26,7 @@ class ConfigError(InputError):
 
 
 class Problems:
-    """Collects what is wrong with one file, and with the options, while they are read to their end."""
+    """Collects the errors in a file and in options, while these are parsed completely."""
 
     def __init__(self, file: str, lines: KeyLines) -> None:
         self._file = file
@@ -35,29 +35,29 @@ class Problems:
         self._in_options: list[str] = []
 
     @property
-    def found(self) -> list[str]:
-        """A line for each: those of the file in the order of its lines, then those of the options."""
+    def messages(self) -> list[str]:
+        """The messages: of the file in the order of its lines, then of the options."""
         in_order = sorted(self._in_file, key=itemgetter(0))
         return [f"{self._file}:{line}: {message}" for line, message in in_order] + self._in_options
 
     def add(self, path: KeyPath, message: str) -> None:
-        """Say that what stands at `path` is wrong."""
+        """Add an error at a path."""
         self._in_file.append((self._lines.line_of(path), _format_table(path) + message))
 
     def add_value(self, path: KeyPath, value: object, expected: str) -> None:
-        """Say that the value of the key at `path` is wrong."""
-        self.add(path, f"{format_key(path[-1])} = {shown(value)}: {expected}")
+        """Add an error about the value of the key at a path."""
+        self.add(path, f"{format_key(path[-1])} = {printable(value)}: {expected}")
 
     def add_option(self, key: str, value: object, expected: str) -> None:
-        """Say that the value of an option is wrong."""
-        self._in_options.append(f"option {key} = {shown(value)}: {expected}")
+        """Add an error about the value of an option."""
+        self._in_options.append(f"option {key} = {printable(value)}: {expected}")
 
     def read_keys(self, path: KeyPath, table: Mapping[str, object], readers: Readers) -> dict[str, Any]:
-        """The values of the keys of the table at `path`, less those that are wrong, which are added here."""
+        """Parse the keys of the table at a path; return the valid values, and add errors about the others."""
         return _read(table, readers, lambda key, value, expected: self.add_value((*path, key), value, expected))
 
     def read_options(self, options: Mapping[str, object], readers: Readers) -> dict[str, Any]:
-        """The values of options, less those that are wrong, which are added here."""
+        """Parse options; return the valid values, and add errors about the others."""
         return _read(options, readers, self.add_option)
 
 
@@ -82,18 +82,18 @@ def unknown(kind: str, name: str, names: Collection[str]) -> str:
     return f"there is no such {kind}, " + (f"did you mean {meant}?" if meant else f"expected one of {', '.join(names)}")
 
 
-def shown(value: object) -> str:
-    """A value as the file has it, on one line, shortened, and without the user and password of a URL."""
+def printable(value: object) -> str:
+    """Return a value for a message: as in TOML, on one line, abbreviated, and without credentials in URLs."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     if not text.isprintable():
         text = json.dumps(value, default=str)
     text = _USER_INFO.sub("//***@", text)
-    return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."
+    return text if len(text) <= _MAX_CHARACTERS else text[: _MAX_CHARACTERS - 3] + "..."
 
 
 def format_key(key: str | int) -> str:
-    """A key as the file has it: in quotes where it needs them."""
-    return shown(key) if isinstance(key, str) and not _BARE_KEY.fullmatch(key) else str(key)
+    """Return a key as in TOML, quoted if necessary."""
+    return printable(key) if isinstance(key, str) and not _BARE_KEY.fullmatch(key) else str(key)
 
 
 def _format_table(path: KeyPath) -> str:

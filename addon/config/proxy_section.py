@@ -1,4 +1,4 @@
-"""The parser of [proxy], which with the options of the command line becomes the settings."""
+"""The parser of [proxy] and the command-line options, which become the settings."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -52,7 +52,7 @@ def read_settings(
     environ: Mapping[str, str],
     problems: Problems,
 ) -> Settings:
-    """The settings: an option goes before the file, the file before the default. What is wrong takes the default."""
+    """Parse the settings: options override the file, the file overrides defaults. Malformed keys take the default."""
     given = {key: value for key, value in options.items() if value is not None}
     read = problems.read_keys(("proxy",), table, _readers(folder)) | problems.read_options(given, _readers(Path()))
     if "state" not in read:
@@ -68,7 +68,7 @@ def read_settings(
 
 
 def _default_state(environ: Mapping[str, str]) -> Path:
-    """$XDG_STATE_HOME/bestbefore; as the XDG base directory specification asks, a relative one is not regarded."""
+    """Return $XDG_STATE_HOME/bestbefore. A relative path is ignored, as the XDG specification requires."""
     home = Path(environ.get("XDG_STATE_HOME", ""))
     if not home.is_absolute():
         home = Path(environ.get("HOME") or "/", ".local", "state")

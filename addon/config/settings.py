@@ -26,7 +26,7 @@ class Address:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether only this machine can connect. A name other than localhost may mean any address: no."""
+        """Whether only this machine can connect; False for names other than localhost."""
         return self.host == "localhost" or _is_loopback(self.host)
 
     def __str__(self) -> str:
@@ -34,7 +34,7 @@ class Address:
 
 
 DEFAULT_ADMIN = Address("127.0.0.1", 8081)
-"""Where metrics are served unless the user says otherwise; then the next free port will do as well."""
+"""The default address of the metrics; if its port is taken, the next free port is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,55 +55,55 @@ class Settings:
 
     listen: Address = Address("127.0.0.1", 8080)
     mode: Server | None = None
-    """The origin in front of which the proxy stands (reverse); None: a forward proxy."""
+    """The origin behind a reverse proxy; None: a forward proxy."""
     state: Path
-    """The folder of everything kept: store, certificate authority, bodies."""
+    """The folder of all persistent files: store, certificate authority, bodies."""
     store: str = "embedded"
     """`embedded`, or the URL of a Redis server: redis://, rediss:// or unix://."""
     admin: Address | None = DEFAULT_ADMIN
-    """Where metrics are served; None: nowhere."""
+    """The address of the metrics; None: no metrics."""
     store_max: int | None = None
     """Memory of the embedded store, bytes; None: the lesser of 1 GiB and a quarter of the machine's."""
     hot_max: int = 64 * MIB
-    """Copies held in the process, bytes."""
+    """The capacity of the memory cache, bytes."""
     in_flight_max: int = 64 * MIB
-    """Content on its way to clients and origins that is held in the process, bytes."""
+    """The budget of content in flight in memory, bytes."""
     max_cached_body: int = 8 * MIB
     """The largest body that is stored, bytes."""
     keep: float = 7 * DAY_S
-    """For how long a copy is kept after its expiry, seconds."""
+    """How long a copy is kept after its lifetime, seconds."""
     stale_if_down: float | None = None
-    """For how long past its expiry a copy may be served while the origin is down, seconds; None: not at all."""
+    """How long after its expiry a copy may be served while the origin is down, seconds; None: not at all."""
     offline: bool = False
-    """Serve everything stored, contact nothing."""
+    """Whether all copies are served and no origin is contacted."""
     targeted: tuple[str, ...] = ()
-    """Targeted cache-control fields that are obeyed (RFC 9213), in lower case, the first that is present winning."""
+    """The targeted cache-control fields to obey (RFC 9213), in lower case, in order of preference."""
     via_request: bool = True
-    """Whether requests to the origin bear Via."""
+    """Whether requests to the origin have Via."""
     traffic_log: bool = False
-    """Whether the requests that are answered are kept, for `bestbefore export`."""
+    """Whether answered requests are logged, for `bestbefore export`."""
     traffic_keep: float = 30 * DAY_S
-    """For how long they are kept, seconds."""
+    """How long the traffic log is kept, seconds."""
     traffic_clients: TrafficClients = "hash"
-    """How clients are named there."""
+    """How clients are named in the traffic log."""
     passthrough: tuple[HostPattern, ...] = ()
     """Hosts whose TLS is tunnelled, never intercepted."""
     allow_clients: tuple[Network, ...] | None = None
     """Networks beyond loopback whose clients may connect; None: none, or with `credentials` any."""
     credentials: Path | None = None
-    """The file of users and passwords, one of which clients beyond loopback must show."""
+    """The file of users and passwords, which clients beyond loopback must send."""
     connect_ports: frozenset[int] = frozenset({443, 8443})
     """Ports to which clients beyond loopback may CONNECT."""
     upstream: Server | None = None
     """A parent proxy."""
     connect_timeout: float = 10.0
-    """How long a connection to an origin may take to be made, TLS included, seconds."""
+    """The time limit for connecting to an origin, including TLS, seconds."""
     head_timeout: float = 10.0
-    """How long the head of a message may take, from its first byte to its last, seconds."""
+    """The time limit for the head of a message, from its first byte to its last, seconds."""
     read_timeout: float = 60.0
-    """How long an answer may take to begin, and content to go on, in either direction, seconds."""
+    """The time limit for the start of a response, and between two reads of content in either direction, seconds."""
     idle_timeout: float = 600.0
-    """How long an event stream, a tunnel or an upgraded connection may be silent, seconds."""
+    """The time limit without data on an event stream, a tunnel or an upgraded connection, seconds."""
 
     def is_passthrough(self, host: str) -> bool:
         """Whether the host is tunnelled, never intercepted."""
@@ -111,7 +111,7 @@ class Settings:
 
 
 HOT_KEYS = frozenset({"allow_clients", "credentials", "passthrough", "offline", "max_cached_body"})
-"""The settings that change while the proxy runs; the others take effect at its next start."""
+"""The settings that can change while the proxy runs; the others require a restart."""
 
 
 def _is_loopback(host: str) -> bool:

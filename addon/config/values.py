@@ -1,4 +1,4 @@
-"""Readers of single values of a configuration. Each returns the value or raises ValueError: what was expected."""
+"""Parsers of single configuration values. Each returns the value, or raises ValueError with what was expected."""
 
 import difflib
 import ipaddress
@@ -26,7 +26,7 @@ _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
 def nearest(name: str, names: Collection[str]) -> str | None:
-    """The one of the names that was perhaps meant."""
+    """Return the name that is most similar; None if none is."""
     return next(iter(difflib.get_close_matches(name, names, n=1)), None)
 
 
@@ -74,7 +74,7 @@ def list_of[T](read_item: Reader[T]) -> Reader[tuple[T, ...]]:
 
 
 def size_bytes(minimum: int = 0) -> Reader[int]:
-    """A number of bytes, plain or with KiB, MiB, GiB or TiB."""
+    """Return a parser of a number of bytes, plain or with KiB, MiB, GiB or TiB."""
 
     def read(value: object) -> int:
         match = _SIZE.fullmatch(str(value)) if isinstance(value, int | str) else None
@@ -88,7 +88,7 @@ def size_bytes(minimum: int = 0) -> Reader[int]:
 
 
 def duration_s(value: object) -> float:
-    """Seconds, from a number or a text such as `6h`. Neither infinite nor negative."""
+    """Parse seconds from a number or a text such as `6h`; neither infinite nor negative."""
     with suppress(ValueError):
         if isinstance(value, str | int | float) and math.isfinite(seconds := parse_duration(value)):
             return seconds
@@ -96,7 +96,7 @@ def duration_s(value: object) -> float:
 
 
 def timeout_s(value: object) -> float:
-    """Seconds for which something is waited for: longer than none, and not longer than a day."""
+    """Parse a time limit in seconds: above 0, and at most a day."""
     with suppress(ValueError):
         if 0 < (seconds := duration_s(value)) <= 86_400:
             return seconds
@@ -116,7 +116,7 @@ def address_or_off(value: object) -> Address | None:
 
 
 def server(value: object) -> Server:
-    """An http or https URL of a server: without user, path and query."""
+    """Parse an http or https URL of a server, without user, path and query."""
     parts = _split_url(value)
     bare = parts is not None and not (parts.username or parts.password or parts.query or parts.fragment)
     if parts is None or not bare or parts.scheme not in _DEFAULT_PORTS or not parts.hostname or parts.path.strip("/"):
@@ -134,7 +134,7 @@ def mode(value: object) -> Server | None:
 
 
 def store(value: object) -> str:
-    """`embedded`, or the URL of a Redis server as redis-py reads it."""
+    """Parse `embedded`, or the URL of a Redis server as redis-py accepts it."""
     parts = _split_url(value)
     if value == "embedded" or (parts is not None and _is_redis(parts)):
         return str(value)
@@ -148,7 +148,7 @@ def _is_redis(parts: SplitResult) -> bool:
 
 
 def path_from(folder: Path) -> Reader[Path]:
-    """A path; a relative one is seen from `folder`, and `~` is the home folder."""
+    """Return a parser of paths: relative ones are relative to `folder`, and `~` is the home folder."""
 
     def read(value: object) -> Path:
         try:

@@ -1,1 +1,1 @@
-"""Refreshes copies before they are asked for: what may be fetched, the plan, and the fetches, with politeness first."""
+"""Prefetching: refreshes copies before they are requested, by a plan, within politeness and budget."""

@@ -1,4 +1,4 @@
-"""The objects that may be prefetched, with what is known of each: the input of a plan, read from the store."""
+"""The candidates for prefetching: the input of a plan, read from the store."""
 
 from collections import Counter
 from collections.abc import Callable, Collection
@@ -8,15 +8,15 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.rate_evidence import rate_evidence, updates_by_hour
-from bestbefore.addon.prefetcher.eligibility import LEAST_WANTS, refused_url
+from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS, refused_url
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.cache.planning import Demand
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.units import HOUR_S, FloatArray
 
-MOST_OBJECTS = 10_000
-"""A plan is made of so many objects, those most requested: 2 to 3 seconds of work for each thousand."""
+MAX_OBJECTS = 10_000
+"""The most objects in a plan, the most requested ones: planning takes 2 to 3 seconds for each thousand."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,21 +25,21 @@ class Candidate:
 
     url: str
     domain: str
-    """The registrable domain, to which politeness is owed."""
+    """The registrable domain, the unit of politeness."""
     group: str
     seen: Evidence
     hours: FloatArray
-    """(24,) updates in each hour of the day."""
+    """(24,) The number of updates in each hour of the day."""
     requests_per_hour: float
     last_contact_s: float
     asked_from: tuple[str, ...]
-    """The ranges of private addresses from which it was asked for."""
+    """The ranges of private addresses from which it was requested."""
 
 
 def requested_urls(demand: Demand, excluded: Collection[str]) -> list[tuple[str, int, tuple[str, ...]]]:
-    """The URLs that were asked for often enough and may be fetched, with their requests and where these came from.
+    """Return the URLs that were requested often enough and may be fetched, with numbers and origins of the requests.
 
-    At most `MOST_OBJECTS`, those with most requests.
+    At most `MAX_OBJECTS`, those with the most requests.
     """
     requests: Counter[str] = Counter()
     ranges: dict[str, set[str]] = {}
@@ -50,9 +50,9 @@ def requested_urls(demand: Demand, excluded: Collection[str]) -> list[tuple[str,
     urls = (
         (url, n, tuple(sorted(ranges.get(url, ()))))
         for url, n in sorted(requests.items(), key=lambda pair: (-pair[1], pair[0]))
-        if n >= LEAST_WANTS and url not in excluded and refused_url(url) is None
+        if n >= MIN_REQUESTS and url not in excluded and refused_url(url) is None
     )
-    return [found for found, _ in zip(urls, range(MOST_OBJECTS), strict=False)]
+    return [found for found, _ in zip(urls, range(MAX_OBJECTS), strict=False)]
 
 
 async def candidates(
@@ -62,7 +62,7 @@ async def candidates(
     is_passthrough: Callable[[str], bool],
     excluded: Collection[str],
 ) -> list[Candidate] | None:
-    """The candidates now; None if the store cannot be asked. `group_of`: host, path -> group."""
+    """Return the candidates; None if the store is down. `group_of`: host, path -> group."""
     demand = await store.planning.demand()
     if demand is None:
         return None
@@ -89,7 +89,7 @@ async def candidates(
 
 
 def _teaches(record: Record) -> bool:
-    """Return whether contacts show changes of the object: it has a validator, or lists its items.
+    """Whether contacts show changes of the object: it has a validator, or is a feed.
 
     A single contact shows none.
     """

@@ -1,7 +1,7 @@
-"""The eligibility of objects for prefetching. A GET should be safe, and yet one can log out, unsubscribe or confirm.
+"""The eligibility of objects for prefetching. A GET should be safe, but some log out, unsubscribe or confirm.
 
-So only what is stored, has a validator, and was asked for at least twice by requests without Cookie and credentials;
-no URL that looks like a secret or a deed; nothing that a client alone may see or reach.
+So only objects are eligible that are stored, have a validator, and were requested at least twice without Cookie and
+credentials; whose URL looks neither like a secret nor like an action; and that are not limited to a single client.
 """
 
 import re
@@ -12,8 +12,8 @@ from bestbefore.addon.proxy.access.reach import LOOPBACK, PUBLIC, Reach
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 
-LEAST_WANTS = 2
-"""Requests of an object without Cookie and credentials before it is prefetched."""
+MIN_REQUESTS = 2
+"""How many requests without Cookie and credentials an object needs before it is prefetched."""
 LONGEST_URL = 4096
 TOO_MANY_KEYS = 64
 
@@ -24,17 +24,16 @@ class Refusal(StrEnum):
     USERINFO = "userinfo"
     SECRET = "secret-in-query"  # noqa: S105 - no password, but the name of a reason
     TOKEN = "token-in-path"  # noqa: S105 - likewise
-    """A segment of the path looks as if it had been drawn at random, as in a link that grants access to anyone who has
-    it."""
+    """A segment of the path looks random, as in a link that grants access to anyone who has it."""
     DEED = "deed"
-    """Path or query name something that is done rather than shown."""
+    """Path or query name an action."""
     TOO_LONG = "too-long"
     NO_COPY = "no-copy"
-    """Nothing is stored that could be asked about: evicted, without validator, or not a 200."""
+    """There is no copy to validate: evicted, without validator, or not a 200."""
     PERSONAL = "personal"
     """Fetched with Cookie or credentials, sets a cookie, or is bound to one."""
     PRIVATE_ADDRESS = "private-address"
-    """It came from a private range in which no client has asked for it."""
+    """It came from a private range in which no client has requested it."""
 
 
 _SECRETS = frozenset((
@@ -42,15 +41,15 @@ _SECRETS = frozenset((
     "passwd", "password", "pin", "pwd", "secret", "session", "sessionid", "sid", "sig", "sign", "signature", "state",
     "ticket", "token",
 ))  # fmt: skip
-"""Words that a key, of the query or of a parameter in the path, may consist of, or end with as `access_token`,
-`X-Amz-Signature` and `apiKey` do."""
+"""Words that mark a key, of the query or of a parameter in the path, as secret: it consists of one, or ends with one,
+as `access_token`, `X-Amz-Signature` and `apiKey`."""
 _SECRET_ENDINGS = (
     "token", "secret", "password", "passwd", "signature", "apikey", "authkey", "accesskey", "secretkey", "passkey",
     "rsskey", "feedkey", "session", "sessionid", "sessid",
 )  # fmt: skip
-"""Those that also count without a seam before them, as in `PHPSESSID`."""
+"""Endings that also count without a word boundary before them, as in `PHPSESSID`."""
 _SHORT_SECRETS = frozenset(("k", "t"))
-"""Whole keys: a word among others in `don-t` or `k-means` says nothing."""
+"""Secret only as whole keys, not as a word in keys such as `don-t` or `k-means`."""
 _DEEDS = frozenset((
     "accept", "ack", "acknowledge", "activate", "add", "addtocart", "approve", "ban", "buy", "cancel", "checkout",
     "claim", "clear", "confirm", "create", "cron", "deactivate", "decline", "delete", "deny", "destroy", "disable",
@@ -65,15 +64,15 @@ _DEEDS = frozenset((
 """Whole segments of a path and values or keys of a query, spelt without `-`, `_`, `.` and case; and the first of two
 words of a segment, as in `confirm-email`. Not words that name pages or lists as often, such as `start`, `open`,
 `order`, `install` and `archive`."""
-LEAST_TOKEN = 16
-"""Characters: 64 bits in hexadecimal digits, the least that cannot be guessed. Shorter are the names of files by
-content that build tools make (8 digits), and of videos (11)."""
-_RUN = re.compile(rf"[A-Za-z0-9_-]{{{LEAST_TOKEN},}}")
-_HEX_RUN = re.compile(rf"[0-9A-Fa-f]{{{LEAST_TOKEN},}}|[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}")
+MIN_TOKEN = 16
+"""The shortest token, in characters: 64 bits in hexadecimal digits, the least that cannot be guessed. Names of files by
+content, made by build tools (8 digits), and of videos (11) are shorter."""
+_RUN = re.compile(rf"[A-Za-z0-9_-]{{{MIN_TOKEN},}}")
+_HEX_RUN = re.compile(rf"[0-9A-Fa-f]{{{MIN_TOKEN},}}|[0-9A-Fa-f]{{8}}(?:-[0-9A-Fa-f]{{4}}){{3}}-[0-9A-Fa-f]{{12}}")
 _CHANGE = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 _CHANGES_AT_LEAST = 0.25
-"""Of one character: in letters and digits drawn at random 0.44 (0.4 without capitals), in `CamelCase` about 0.2, in
-words and dates less than 0.1."""
+"""The least share of changes between letters, capitals and digits per character of a token: 0.44 in random text (0.4
+without capitals), about 0.2 in `CamelCase`, less than 0.1 in words and dates."""
 _SEAM = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z0-9])(?=[A-Z])")
 _NOT_A_LETTER = re.compile(r"[^a-z0-9]+")
 
@@ -86,7 +85,7 @@ def refused_url(url: str) -> Refusal | None:
     if "@" in parts.netloc:
         return Refusal.USERINFO
     segments = [segment.partition(";") for segment in parts.path.split("/")]
-    parameters = [parameter for _, _, after in segments for parameter in after.split(";")]  # as of `/page;jsessionid=1`
+    parameters = [parameter for _, _, after in segments for parameter in after.split(";")]  # as in `/page;jsessionid=1`
     pairs = [pair.partition("=") for pair in [*parameters, *re.split("[&;]", parts.query)] if pair]
     if len(pairs) > TOO_MANY_KEYS:
         return Refusal.TOO_LONG
@@ -109,7 +108,7 @@ def _is_secret(key: str) -> bool:
 
 
 def _is_token(segment: str) -> bool:
-    """Whether part of a segment looks drawn at random: not a number, nor words however they are joined."""
+    """Whether part of a segment looks random: neither a number, nor words, however these are joined."""
     if any(not run.isdigit() and not run.isalpha() for run in _HEX_RUN.findall(segment)):
         return True
     return any(len(_CHANGE.findall(run)) >= _CHANGES_AT_LEAST * len(run) for run in _RUN.findall(segment))
@@ -121,12 +120,11 @@ def _begins_a_deed(segment: str) -> bool:
 
 
 def fetch_of(copies: tuple[Copy, ...], asked_from: tuple[str, ...], user_agent: str) -> tuple[Request, Reach] | Refusal:
-    """Return the request for prefetching an object, and where it may lead; or the reason against it.
+    """Return the request for prefetching an object, and the addresses it may reach; or the reason for refusing it.
 
-    Of several variants it is the one validated last, which is what a client asked for last. `asked_from`: the
-    ranges of private addresses from which clients have asked for it. The request has the fields that Vary names, as
-    a client sent them up to what means the same; the User-Agent too, if Vary names it: any other one would bring
-    what no client has asked for. (Who we are still stands in Via.)
+    Of several variants the one validated last is fetched, which a client requested last. `asked_from`: the ranges of
+    private addresses from which clients have requested it. The request has the fields that Vary names, with a client's
+    normalised values, including User-Agent: another value would fetch another variant. (Via still names the proxy.)
     """
     usable = [copy for copy in copies if copy.has_validator and copy.head.status == 200 and not copy.partition]
     if not usable:

@@ -1,4 +1,4 @@
-"""A single prefetch, through the same engine, cache and histories as the requests of clients."""
+"""The execution of a single prefetch, through the same engine, cache and histories as clients' requests."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -15,7 +15,7 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import GONE
 from bestbefore.addon.prefetcher.eligibility import Refusal, fetch_of
 from bestbefore.addon.prefetcher.politeness import Politeness
-from bestbefore.addon.prefetcher.robots import EVERYTHING, MOST_BYTES, NOTHING, Robots
+from bestbefore.addon.prefetcher.robots import EVERYTHING, MAX_BYTES, NOTHING, Robots
 from bestbefore.addon.prefetcher.runner import Done
 from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Prefetched
@@ -29,9 +29,9 @@ from bestbefore.policies.units import DAY_S, HOUR_S
 FETCH_S = 120.0
 """The longest that a fetch may take, in real seconds."""
 ROBOTS_KEPT_S = DAY_S
-"""RFC 9309 2.4."""
+"""How long a robots.txt is cached (RFC 9309 2.4)."""
 ROBOTS_RETRY_S = HOUR_S
-"""After a robots.txt that could not be had: until then nothing is fetched (RFC 9309 2.3.1.4)."""
+"""How long nothing is fetched from an origin whose robots.txt is unavailable (RFC 9309 2.3.1.4)."""
 ORIGINS_KEPT = 4096
 EXCLUDED_KEPT = 16_384
 EXCLUDED_S = DAY_S
@@ -39,7 +39,7 @@ EXCLUDED_S = DAY_S
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """The rules of a robots.txt, and until when they hold."""
+    """The rules of a robots.txt, and until when they are cached."""
 
     robots: Robots
     until_s: float
@@ -54,7 +54,7 @@ class _Excluded:
 
 
 class Fetcher:
-    """The executor of single jobs."""
+    """Executes single jobs."""
 
     def __init__(
         self,
@@ -76,10 +76,10 @@ class Fetcher:
         self._robots: LRUCache[str, _Read] = LRUCache(ORIGINS_KEPT)
         """By scheme and authority."""
         self._excluded: LRUCache[str, _Excluded] = LRUCache(EXCLUDED_KEPT)
-        """Objects that turned out not to be for us."""
+        """Objects that are not eligible, by URL."""
 
     async def excluded(self) -> frozenset[str]:
-        """The objects that need not be planned for. One without a copy is looked at again: a client may bring one."""
+        """Return the objects to leave out of plans. One without a copy is checked again, for a client may fetch one."""
         now_s = self._clock.now()
         return frozenset([
             url for url, known in list(self._excluded.items())
@@ -94,7 +94,7 @@ class Fetcher:
     async def fetch(self, job: Job) -> Done:
         """Execute a job that this process has taken.
 
-        One that takes too long is given up, and not tried again for a day.
+        A job that takes too long is cancelled, and its object is not fetched again for a day.
         """
         try:
             async with asyncio.timeout(FETCH_S):
@@ -112,7 +112,7 @@ class Fetcher:
             read = self._known_robots(asked.target)
             if read is None:
                 await self._read_robots(asked, reach)
-                return Done("robots-read", again_s=self._settings.per_host_interval)
+                return Done("robots-read", retry_s=self._settings.per_host_interval)
             if not read.robots.allows(asked.target.path):
                 return self._exclude(job.url, "robots", read.until_s)
         before = await self._store.record(job.url)
@@ -130,7 +130,7 @@ class Fetcher:
         if fetched.status is None:
             self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
         if fetched.received_bytes > self._exchanges.site.max_cached_body:
-            return self._exclude(job.url, "too-large")  # it was not stored: the next fetch would bring all of it again
+            return self._exclude(job.url, "too-large")  # not stored: the next fetch would transfer all of it again
         return Done(_outcome(fetched))
 
     def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
@@ -152,7 +152,7 @@ class Fetcher:
             try:
                 if fetched.head.status == 200:
                     content = await _beginning(fetched.chunks)
-                    # In a thread: the longest takes a third of a second.
+                    # In a thread: the longest file takes a third of a second.
                     robots, kept_s = await asyncio.to_thread(Robots.parse, content), ROBOTS_KEPT_S
                 elif 300 <= fetched.head.status < 500 and fetched.head.status != 429:
                     robots, kept_s = EVERYTHING, ROBOTS_KEPT_S
@@ -164,11 +164,11 @@ class Fetcher:
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
-    """Return the part of the content of a robots.txt that is read."""
+    """Read the start of a robots.txt, up to the limit."""
     content = b""
     async for chunk in chunks:
         content += chunk
-        if len(content) > MOST_BYTES:
+        if len(content) > MAX_BYTES:
             break
     return content
 
@@ -178,7 +178,7 @@ def _origin_of(target: Target) -> str:
 
 
 def _outcome(fetched: Prefetched) -> str:
-    """Return the outcome, one of a closed set of words."""
+    """Return the outcome as a label of metrics."""
     if fetched.status is None:
         return "unanswered"
     if fetched.status >= 400 and fetched.status not in GONE:
@@ -191,7 +191,7 @@ def _outcome(fetched: Prefetched) -> str:
 
 
 def _delays_s(learnt: RecordChange, since_s: float) -> Iterable[float]:
-    """Yield the delay of each update with a known time that this contact was the first to show."""
+    """Yield the delay of each update of known time that this contact detected."""
     new = set(learnt.new_updates_s)
     seen_s = learnt.record.last_contact_s
     return [seen_s - u.by_s for u in learnt.record.updates if u.exact and u.by_s in new and u.by_s > since_s]

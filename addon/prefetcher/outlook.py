@@ -1,4 +1,4 @@
-"""The outlook on a plan: the next fetches, the reason and the expected gain of each."""
+"""The outlook on a plan: the next fetches, each with its reason and expected gain."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -14,34 +14,34 @@ class Fetch:
 
     url: str
     due_s: float
-    """Policy time; before now if it waits for its turn."""
+    """Policy time; earlier than now if it is overdue."""
     gain: float
-    """Requests that are expected to be answered as the origin would, instead of with what it had before."""
+    """How many requests are expected to get a current answer instead of an outdated one."""
     why: str
-    """In words."""
+    """The reason, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """The plan in force, as seen at a moment."""
+    """The current plan, at one moment."""
 
     made_s: float
     until_s: float
     budget_per_day: float
     objective: str
     objects: int
-    """How many it was made for."""
+    """How many objects were considered."""
     planned: int
-    """How many fetches it has from now on."""
+    """How many fetches it has after now."""
     spent_today: int
-    """Fetches of the last 24 hours of the clock, by all proxies on the store."""
+    """How many fetches all proxies on the store have made in the last 24 hours of the clock."""
     next: tuple[Fetch, ...]
 
 
 async def outlook(store: Store, now_s: float, most: int = 20, url: str | None = None) -> Outlook | None:
-    """The plan in force and its next `most` fetches, of one object or of all; None if there is no plan.
+    """Return the current plan and its next `most` fetches, of one object or of all; None if there is no plan.
 
-    A job that another proxy has done since it was due does not count as to come: only what is due from now on does.
+    Only jobs due after now are listed: an earlier one may have been done by another proxy.
     """
     plan = await store.planning.plan()
     if plan is None:

@@ -1,4 +1,4 @@
-"""The planner: from candidates to a plan. Pure: the time is an argument."""
+"""The planner: makes a plan from candidates. Pure: the time is an argument."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,15 +11,15 @@ from bestbefore.policies.models.borrowing import group_priors, posterior_profile
 from bestbefore.policies.prefetch.visits import ObjectEstimates, VisitConstraints, plan_visits
 from bestbefore.policies.units import DAY_S, IntArray
 
-PLANNED = 0.95
-"""The part of the budget that is planned. The budget holds for any 24 hours: if all of it were planned, one fetch that
-comes late would keep others waiting until the next hour, and these yet others."""
-MOST_JOBS = 50_000
-"""A plan reaches less far rather than being longer: it is read and kept as a whole."""
+PLANNED_PART = 0.95
+"""The part of the budget that is planned. The budget applies to any 24 hours: if all of it were planned, a late fetch
+would delay others until the next hour, and these yet others."""
+MAX_JOBS = 50_000
+"""The most jobs in a plan, which is read and stored as a whole. The plan covers less time if necessary."""
 
 
 def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s: float) -> Plan:
-    """The fetches of the next day, in any case those until the planning after next."""
+    """Return a plan for the next day, or at least until the planning after the next."""
     until_s = now_s + max(DAY_S, 2.0 * settings.replan)
     budget = settings.budget
     plan = Plan(now_s, until_s, budget.per_day, settings.objective, len(candidates))
@@ -36,7 +36,7 @@ def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s
     )
     evenly = settings.timing == "even"
     constraints = VisitConstraints(
-        PLANNED * budget.per_day, settings.objective, settings.per_host_interval, evenly=evenly
+        PLANNED_PART * budget.per_day, settings.objective, settings.per_host_interval, evenly=evenly
     )
     visits = plan_visits(objects, constraints, now_s, until_s)
     jobs = tuple(
@@ -51,12 +51,12 @@ def make_plan(candidates: Sequence[Candidate], settings: PrefetchSettings, now_s
         )
         for i, due_s, gain in zip(visits.number.tolist(), visits.due_s.tolist(), visits.gain.tolist(), strict=True)
     )
-    if len(jobs) > MOST_JOBS:
-        jobs, until_s = jobs[:MOST_JOBS], jobs[MOST_JOBS].due_s
+    if len(jobs) > MAX_JOBS:
+        jobs, until_s = jobs[:MAX_JOBS], jobs[MAX_JOBS].due_s
     return Plan(now_s, until_s, budget.per_day, settings.objective, len(candidates), jobs)
 
 
 def _numbered(names: Iterable[str]) -> IntArray:
-    """Names as numbers from 0, in the order in which they first come."""
+    """Number names from 0, in the order of their first occurrence."""
     numbers: dict[str, int] = {}
     return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)

@@ -1,7 +1,7 @@
-"""The politeness towards sites: when a site may be fetched from again. A state machine; time and chance are arguments.
+"""Politeness: when a domain may be fetched from again. A state machine; time and random generator are arguments.
 
-The unit is the registrable domain: what one host of it says about being asked too much holds for all of them. Times
-are policy time, in which fetches are planned.
+The unit is the registrable domain: a 429 or 503 of one of its hosts pauses all of them. Times are policy time, in which
+fetches are planned.
 """
 
 import math
@@ -15,18 +15,18 @@ from bestbefore.policies.units import DAY_S, HOUR_S
 
 FIRST_PAUSE_S = 60.0
 LONGEST_PAUSE_S = 6 * HOUR_S
-"""After an answer that asks for less, and after none, the pause doubles from the first to the longest."""
+"""The pause after a 429, a 503 or no response; it doubles from the first to the longest."""
 RETRY_JITTER = 0.1
-"""What is added at most to a Retry-After, as a share of it: those who were sent away together must not come back so."""
+"""The most that is added to a Retry-After, as a share of it, so that several proxies do not return at the same time."""
 LONGEST_RETRY_S = 30 * DAY_S
-"""A later Retry-After is taken for a mistake in the year, and for this."""
+"""The longest accepted Retry-After; a longer one is limited to this."""
 DOMAINS_KEPT = 65_536
 
 _BUSY = frozenset((429, 503))
 
 
 def retry_after_s(value: str | None, now_s: float) -> float | None:
-    """The seconds that a Retry-After asks for, in either of its forms (RFC 9110 10.2.3); None if it says nothing."""
+    """Parse a Retry-After in either of its forms (RFC 9110 10.2.3) into seconds; None if missing or malformed."""
     text = (value or "").strip()
     if text.isascii() and text.isdigit():
         return min(float(text[:12]), LONGEST_RETRY_S)
@@ -39,15 +39,15 @@ class _Domain:
     """The state of one domain."""
 
     now_s: float = -math.inf
-    """When this was last looked at: a clock that was set back shows by it."""
+    """When the state was last used, by which a clock that was set back is detected."""
     under_way: int = 0
     started_s: float = -math.inf
     paused_until_s: float = -math.inf
     failures: int = 0
-    """In a row."""
+    """Consecutive failures."""
 
     def at(self, now_s: float) -> None:
-        """Go on to a moment. If it is earlier than the last one, what was to come is as far away as it was."""
+        """Advance to a moment. If the clock was set back, remaining waits keep their length."""
         if now_s < self.now_s:
             self.started_s -= self.now_s - now_s
             self.paused_until_s -= self.now_s - now_s
@@ -55,10 +55,10 @@ class _Domain:
 
 
 class Politeness:
-    """Says for each domain how long to wait, from what was fetched and what was answered to anybody."""
+    """Computes for each domain how long to wait, from its fetches and all its responses."""
 
     def __init__(self, interval_s: float, connections: int, rng: np.random.Generator) -> None:
-        """A fetch begins at least `interval_s` after the one before, and while less than `connections` are open."""
+        """A fetch may begin `interval_s` after the start of the last one, while fewer than `connections` are active."""
         self.interval_s = interval_s
         self.connections = connections
         self._rng = rng
@@ -72,25 +72,24 @@ class Politeness:
         return max(0.0, state.started_s + self.interval_s - now_s, state.paused_until_s - now_s)
 
     def paused_s(self, domain: str, now_s: float) -> float:
-        """Return for how long the domain has asked for no requests; 0 if it has not."""
+        """Return how long the domain is still paused, s; 0 if it is not."""
         return max(0.0, self._at(domain, now_s).paused_until_s - now_s)
 
     def started(self, domain: str, now_s: float) -> None:
-        """A fetch has begun."""
+        """Record the start of a fetch."""
         state = self._at(domain, now_s)
         state.under_way += 1
         state.started_s = now_s
 
     def ended(self, domain: str, now_s: float) -> None:
-        """A fetch is over, however it went."""
+        """Record the end of a fetch, successful or not."""
         state = self._at(domain, now_s)
         state.under_way = max(0, state.under_way - 1)
 
     def answered(self, domain: str, status: int, retry_after: str | None, now_s: float) -> None:
-        """Record an answer of an origin, to a fetch or to the request of a client.
+        """Record a response of an origin, to a fetch or to a client's request.
 
-        429 and 503 pause the whole domain: for as long as Retry-After says; else, or if that is over already,
-        as after no answer at all.
+        429 and 503 pause the whole domain: for Retry-After; without one, or if that has passed, as after no response.
         """
         state = self._at(domain, now_s)
         if status not in _BUSY:
@@ -103,7 +102,7 @@ class Politeness:
             self._pause(state, asked_s * (1.0 + RETRY_JITTER * self._rng.random()))
 
     def unanswered(self, domain: str, now_s: float) -> None:
-        """No answer came: wait twice as long each time, from half to one and a half of that, at random."""
+        """Record a missing response: the pause doubles each time, times a random factor from 0.5 to 1.5."""
         state = self._at(domain, now_s)
         pause_s = min(FIRST_PAUSE_S * 2.0 ** min(state.failures, 20), LONGEST_PAUSE_S)
         state.failures += 1

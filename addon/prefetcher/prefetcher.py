@@ -1,4 +1,4 @@
-"""Plans and runs, beside the proxy whose cache it refreshes, as the configuration says."""
+"""The companion service of the proxy that plans and executes prefetches, by the configuration."""
 
 import asyncio
 import logging
@@ -26,16 +26,16 @@ from bestbefore.addon.store.plan import Plan
 
 logger = logging.getLogger(__name__)
 
-LOOK_S = 1.0
-"""How often it is checked whether to plan again."""
+CHECK_INTERVAL_S = 1.0
+"""How often to check whether a new plan is due."""
 LEAD_S = 60.0
-"""For how long no other process plans."""
-AGAIN_S = 60.0
-"""After a fault. All in real seconds."""
-SOONEST = 1.0 / 60.0
-"""The part of `replan` that lies between two plannings at least, however much has changed."""
-MUCH = 0.2
-"""So many newly wanted objects, as a part of those planned for, are much."""
+"""The length of the lease for planning."""
+RETRY_S = 60.0
+"""The pause after an error. All in real seconds."""
+MIN_REPLAN_PART = 1.0 / 60.0
+"""The shortest time between two plannings, as a part of `replan`."""
+NEW_DEMAND_PART = 0.2
+"""The number of newly requested objects, as a part of the planned ones, that causes a new plan."""
 
 
 class Prefetcher(Companion):
@@ -47,18 +47,18 @@ class Prefetcher(Companion):
         self._settings = PrefetchSettings()
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping: asyncio.Task[None] | None = None
-        self._anew = False
-        """Whether the plan in force is of other rules or terms than the configuration has now."""
+        self._is_outdated = False
+        """Whether the current plan is based on an earlier configuration."""
         self._politeness = Politeness(self._settings.per_host_interval, 1, np.random.default_rng(secrets.randbits(64)))
 
     async def start(self) -> None:
-        """Begin, if the configuration says so."""
+        """Start, if the configuration enables prefetching."""
         settings = self._settings = self._configured()
         service, clock = self._service, self._service.clock
         service.metrics.prefetch.enabled(settings.budget.per_day if settings.enabled else 0.0)
         if not settings.enabled:
             return
-        politeness = self._politeness  # which is kept over a change of the configuration
+        politeness = self._politeness  # kept when the configuration changes
         politeness.interval_s, politeness.connections = settings.per_host_interval, settings.connections_per_host
         metrics = service.metrics.prefetch
         fetcher = Fetcher(clock, service.store, service.exchanges, service.origin, politeness, settings, metrics)
@@ -85,7 +85,7 @@ class Prefetcher(Companion):
         self._politeness.answered(registrable_domain(host), head.status, retry_after, self._service.clock.now())
 
     async def close(self) -> None:
-        """Stop, and give back the jobs that are under way."""
+        """Stop, and release the jobs in progress."""
         if self._stopping is not None:
             await self._stopping
         await self._stop()
@@ -97,8 +97,8 @@ class Prefetcher(Companion):
         self._tasks = []
 
     def reconfigured(self) -> None:
-        """Go on as the configuration says now; what is under way is done again later."""
-        self._anew = True  # the rules may be others, and with them the groups
+        """Apply a changed configuration; jobs in progress are released and done later."""
+        self._is_outdated = True  # the rules may have changed, and with them the groups
         if self._configured() != self._settings:
             self._stopping = asyncio.create_task(self._restart(self._stopping))
 
@@ -111,21 +111,21 @@ class Prefetcher(Companion):
     async def _plan_on(self, fetcher: Fetcher) -> None:
         planning, holder = self._service.store.planning, self._holder
         plan = await planning.plan()
-        self._anew = self._anew or (plan is not None and not self._fits(plan))
+        self._is_outdated = self._is_outdated or (plan is not None and not self._fits(plan))
         while True:
             if self._is_time(await planning.plan()) and await planning.lead(holder, LEAD_S):
                 await self._plan(fetcher)
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(CHECK_INTERVAL_S)
 
     def _is_time(self, plan: Plan | None) -> bool:
-        """Whether there is no plan, or it is old, or of other terms, or much has changed since it was made."""
-        if plan is None or self._anew:
+        """Whether a new plan is due: there is none, it is old, its settings differ, or demand has changed much."""
+        if plan is None or self._is_outdated:
             return True
         passed_s = self._service.clock.now() - plan.made_s
-        if not -CLOCK_SKEW_S <= passed_s < self._settings.replan:  # far below 0: the clock was set back
+        if not -CLOCK_SKEW_S <= passed_s < self._settings.replan:  # clearly negative: the clock was set back
             return True
         news = self._service.store.planning.news
-        return passed_s >= SOONEST * self._settings.replan and news >= max(1.0, MUCH * plan.objects)
+        return passed_s >= MIN_REPLAN_PART * self._settings.replan and news >= max(1.0, NEW_DEMAND_PART * plan.objects)
 
     def _fits(self, plan: Plan) -> bool:
         return plan.budget_per_day == self._settings.budget.per_day and plan.objective == self._settings.objective
@@ -143,23 +143,23 @@ class Prefetcher(Companion):
             return
         settings, now_s = self._settings, service.clock.now()
         plan = await _run_in_thread(lambda: make_plan(found, settings, now_s))
-        self._anew = False
+        self._is_outdated = False
         await service.store.planning.put_plan(plan)
         logger.debug("planned %d fetches of %d objects", len(plan.jobs), plan.objects)
 
 
 async def _run_forever(work: Callable[[], Coroutine[None, None, None]]) -> None:
-    """Run work that has no end; a bug must not end it."""
+    """Run endless work, and restart it after an unexpected exception."""
     while True:
         try:
             await work()
         except Exception:
             logger.exception("prefetching failed and is tried again: this is a bug in bestbefore")
-        await asyncio.sleep(AGAIN_S)
+        await asyncio.sleep(RETRY_S)
 
 
 async def _run_in_thread[T](compute: Callable[[], T]) -> T:
-    """Run a computation of seconds in a thread; a stop of the proxy does not wait for it."""
+    """Run a long computation in a thread, for which a stop of the proxy does not wait."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -176,7 +176,7 @@ async def _run_in_thread[T](compute: Callable[[], T]) -> T:
             result = compute()
         except Exception as error:
             failure = error
-        with suppress(RuntimeError):  # the loop has been closed meanwhile
+        with suppress(RuntimeError):  # the loop may be closed by now
             loop.call_soon_threadsafe(deliver, result, failure)
 
     threading.Thread(target=run, name="plan", daemon=True).start()

@@ -1,7 +1,7 @@
-"""The rules of a site for robots (RFC 9309).
+"""The parser of robots.txt (RFC 9309).
 
-Our own reading: the standard library's `urllib.robotparser` knows neither `*` and `$` in paths nor that the longest
-rule wins, and so would fetch what sites have ruled out.
+The standard library's `urllib.robotparser` supports neither `*` and `$` in paths nor the precedence of the longest
+rule, and so would fetch disallowed URLs.
 """
 
 import re
@@ -13,11 +13,11 @@ from urllib.parse import quote
 from bestbefore.addon.rules import matches_stars
 
 TOKEN = "bestbefore"  # noqa: S105 - our name in robots.txt
-MOST_BYTES = 500 * 1024
-"""RFC 9309 2.5: more is not read."""
-MOST_STEPS = 4_000_000
-"""For each `*` of the rules each character of a path may have to be looked at. A path for which that is more than this
-(a tenth of a second) is taken as forbidden: a hundred characters need 40,000 `*`, a thousand 4,000."""
+MAX_BYTES = 500 * 1024
+"""The size limit of RFC 9309 2.5; the rest is ignored."""
+MAX_STEPS = 4_000_000
+"""The limit on the work of matching a path: the number of `*` in the rules times its length (a tenth of a second).
+Beyond it the path counts as disallowed: with a hundred characters from 40,000 `*` on, with a thousand from 4,000."""
 _ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 
 
@@ -26,35 +26,35 @@ class _Rule:
     pattern: str
     allows: bool
     start: str
-    """The pattern up to its first `*` or `$`, which rules out most."""
+    """The pattern up to its first `*` or `$`, by which most paths are excluded quickly."""
 
     @classmethod
     def of(cls, pattern: str, *, allows: bool) -> Self:
         return cls(pattern, allows, pattern.partition("*")[0].removesuffix("$"))
 
     def matches(self, path: str) -> bool:
-        """A pattern without `$` at its end says how a path begins."""
+        """Whether the pattern matches; without a final `$` it matches the start of a path."""
         ends = self.pattern.endswith("$")
         return matches_stars(self.pattern[:-1] if ends else self.pattern + "*", path)
 
 
 @dataclass(frozen=True, slots=True)
 class Robots:
-    """The rules of one origin that concern us."""
+    """The rules of one origin that apply to this robot."""
 
     rules: Sequence[_Rule] = ()
-    """Those that win first: the longest, and of equals `allow`."""
+    """In order of precedence: the longest first, and `allow` before `disallow` of the same length."""
     stars: int = 0
-    """How many `*` they have."""
+    """The number of `*` in all rules."""
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
-        """The rules of the groups for us or, without any, of those for all. What cannot be read is skipped."""
+        """Parse the rules of the groups for this robot or, without any, of those for all. Skips malformed lines."""
         ours: list[_Rule] = []
         everybodys: list[_Rule] = []
         named = False
-        for_us = for_all = in_rules = False  # of the group that is being read
-        for line in content[:MOST_BYTES].decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
+        for_us = for_all = in_rules = False  # state of the current group
+        for line in content[:MAX_BYTES].decode("utf-8", "replace").removeprefix("\ufeff").splitlines():
             name, colon, value = line.partition("#")[0].partition(":")
             key, value = name.strip().lower(), value.strip()
             if not colon:
@@ -75,11 +75,11 @@ class Robots:
         return cls(rules, sum(rule.pattern.count("*") for rule in rules))
 
     def allows(self, path: str) -> bool:
-        """Whether a path, with its query, may be fetched: the longest rule that matches says so; of equals `allow`."""
+        """Whether a path, with its query, may be fetched: the first matching rule in order of precedence decides."""
         path = _normalised(path)
         if path == "/robots.txt":
             return True
-        if self.stars * len(path) > MOST_STEPS:
+        if self.stars * len(path) > MAX_STEPS:
             return False
         return next((rule.allows for rule in self.rules if path.startswith(rule.start) and rule.matches(path)), True)
 
@@ -93,7 +93,7 @@ def _is_us(agent: str) -> bool:
 
 
 def _normalised(path: str) -> str:
-    """Return the path with equivalent octets spelt alike (RFC 9309 2.2.2)."""
+    """Normalise the percent-encoding of a path (RFC 9309 2.2.2)."""
     quoted = quote(path, safe="!#$%&'()*+,/:;=?@[]~._-")
     return _ESCAPED.sub(lambda match: _spelt(int(match[1], 16)), quoted)
 

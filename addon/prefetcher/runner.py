@@ -1,6 +1,6 @@
-"""Does the jobs of the plan: each when it is due, one proxy of all that share the plan, and never against politeness.
+"""Executes the jobs of the plan when they are due. Proxies that share a plan divide its jobs by leases.
 
-What is waited for is real time; when jobs are due, and how they are spaced, is policy time.
+Waits are in real time; due times and spacing are in policy time.
 """
 
 import asyncio
@@ -26,13 +26,13 @@ from bestbefore.policies.units import HOUR_S
 logger = logging.getLogger(__name__)
 
 LEASE_S = 30.0
-"""For how long a job is its holder's: so soon is it another's if the holder was killed."""
-BEAT_S = 10.0
-"""How often the holder prolongs that."""
+"""The length of a job's lease: another proxy may take the job so long after its holder was killed."""
+RENEW_INTERVAL_S = 10.0
+"""How often the holder renews the lease."""
 POLL_S = 2.0
-"""How often a new plan is looked for. All three in real seconds."""
+"""How often to check for a new plan. All three in real seconds."""
 CONCURRENT = 16
-"""How many fetches may be under way, of all domains together."""
+"""The most fetches in progress, of all domains together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class Done:
     """The result of a job."""
 
     outcome: str
-    """The label of metrics."""
-    again_s: float | None = None
-    """If set, the job is to be done after so many seconds of policy time: something else had to come first."""
+    """The outcome, as a label of metrics."""
+    retry_s: float | None = None
+    """If set, the job must be tried again after so many seconds of policy time."""
 
 
 class Runner:
-    """Runs until it is cancelled."""
+    """Executes jobs until it is cancelled."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ class Runner:
         holder: str,
         fetch: Callable[[Job], Awaitable[Done]],
     ) -> None:
-        """`holder`: what no other process calls itself."""
+        """`holder`: a unique name of this process."""
         self._clock = clock
         self._planning = planning
         self._politeness = politeness
@@ -68,16 +68,16 @@ class Runner:
         self._fetch = fetch
         self._agenda = Agenda(_domain_of)
         self._version = ""
-        self._later: list[tuple[float, int, Job]] = []
-        """A heap of jobs that are not for us yet, by the monotonic time until which."""
+        self._postponed: list[tuple[float, int, Job]] = []
+        """A heap of postponed jobs, by the monotonic time until which they wait."""
         self._numbers = count()
         self._under_way: set[asyncio.Task[None]] = set()
-        self._broke_until_s = 0.0
-        """The budget is spent until then, policy time."""
+        self._budget_spent_until_s = 0.0
+        """Until when the budget is spent, policy time."""
         self._wake = asyncio.Event()
 
     async def run(self) -> None:
-        """Do what is due, until cancelled; then give back what was not done."""
+        """Execute due jobs until cancelled; then release the jobs in progress."""
         try:
             while True:
                 self._wake.clear()
@@ -96,22 +96,22 @@ class Runner:
         if plan is not None and plan.version != self._version:
             self._version = plan.version
             self._agenda.load(plan.jobs)
-            self._later = []
+            self._postponed = []
             self._metrics.planned(plan.made_s, plan.objects, len(plan.jobs))
 
     def _start_due(self) -> float:
-        """Begin what may be begun; for how many real seconds there is then nothing to do."""
+        """Start the jobs that may start; return the real seconds until the next may."""
         now_s, now_mono_s = self._clock.now(), self._clock.monotonic()
-        while self._later and self._later[0][0] <= now_mono_s:
-            self._agenda.put(heapq.heappop(self._later)[2])
+        while self._postponed and self._postponed[0][0] <= now_mono_s:
+            self._agenda.put(heapq.heappop(self._postponed)[2])
         self._metrics.dropped(self._agenda.collect(now_s))
         self._metrics.waiting(self._agenda.waiting)
         waits_s = [POLL_S]
-        if self._later:
-            waits_s.append(self._later[0][0] - now_mono_s)
+        if self._postponed:
+            waits_s.append(self._postponed[0][0] - now_mono_s)
         if self._agenda.next_due_s is not None:
             waits_s.append(self._clock.to_real_s(self._agenda.next_due_s - now_s))
-        if self._broke_until_s - HOUR_S <= now_s < self._broke_until_s:
+        if self._budget_spent_until_s - HOUR_S <= now_s < self._budget_spent_until_s:
             return max(min(waits_s), 0.0)
         for domain in self._agenda.domains():
             if len(self._under_way) >= CONCURRENT:
@@ -140,49 +140,49 @@ class Runner:
             if wait_s == DONE:
                 return
             if wait_s > 0.0:
-                self._put_off(job, wait_s)
+                self._postpone(job, wait_s)
                 return
             try:
-                again_s = await self._execute(job, domain)
+                retry_s = await self._execute(job, domain)
             except BaseException:
                 await self._planning.release(job.url, self._holder)
                 raise
-            if again_s is None:
+            if retry_s is None:
                 await self._planning.finish(job.url, self._holder, job.due_s)
             else:
                 await self._planning.release(job.url, self._holder)
-                self._put_off(job, self._clock.to_real_s(again_s))
+                self._postpone(job, self._clock.to_real_s(retry_s))
         finally:
             self._politeness.ended(domain, self._clock.now())
 
-    def _put_off(self, job: Job, wait_s: float) -> None:
-        heapq.heappush(self._later, (self._clock.monotonic() + wait_s, next(self._numbers), job))
+    def _postpone(self, job: Job, wait_s: float) -> None:
+        heapq.heappush(self._postponed, (self._clock.monotonic() + wait_s, next(self._numbers), job))
 
     async def _execute(self, job: Job, domain: str) -> float | None:
-        """Do a job that we hold; None if it is done, else after how many seconds of policy time it is to be tried."""
+        """Execute a job whose lease is held; None if done, else the seconds of policy time until the next attempt."""
         now_s = self._clock.now()
         hour = int(now_s // HOUR_S)
         hours = round(self._budget.period_s / HOUR_S)
         if not await self._planning.spend(hour, hour - hours + 1, self._budget.fetches):
-            self._broke_until_s = (hour + 1) * HOUR_S
+            self._budget_spent_until_s = (hour + 1) * HOUR_S
             self._metrics.broke()
-            return self._broke_until_s - now_s
+            return self._budget_spent_until_s - now_s
         self._metrics.started(now_s - job.due_s)
-        beat = asyncio.create_task(self._beat(job))
+        renewal = asyncio.create_task(self._renew_lease(job))
         try:
             done = await self._fetch(job)
         finally:
-            beat.cancel()
+            renewal.cancel()
         self._metrics.ended(done.outcome)
         paused_s = self._politeness.paused_s(domain, self._clock.now())
         if paused_s > 0.0:
             self._metrics.paused()
             await self._planning.pause(domain, paused_s)
-        return done.again_s
+        return done.retry_s
 
-    async def _beat(self, job: Job) -> None:
+    async def _renew_lease(self, job: Job) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(RENEW_INTERVAL_S)
             await self._planning.renew(job.url, self._holder, LEASE_S)
 
 

@@ -1,1 +1,1 @@
-"""The traffic log: which requests the proxy answered, kept for a time if the user wants it, and made into traces."""
+"""The traffic log: an optional record of answered requests, kept for a limited time and exported as traces."""

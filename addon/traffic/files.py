@@ -1,7 +1,7 @@
-"""The files of the traffic log: one for each day (UTC) with a line per request, appended and never rewritten.
+"""The files of the traffic log: one for each day (UTC), with a line per request, append-only.
 
-They hold what people have read: no other user may read them, old ones are deleted, and lines to be forgotten are
-overwritten in place, which needs no room on a full disk while a proxy may append.
+They show what people have read: other users cannot read them, old files are deleted, and forgotten lines are
+overwritten in place, which needs no space on a full disk and no lock while a proxy appends.
 """
 
 import errno
@@ -20,7 +20,7 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store.backend.bodies import RESERVE_BYTES
 
 FOLDER = "traffic"
-"""Of a state folder."""
+"""The folder in the state folder."""
 DAY_S = 86_400
 
 _DAY_FILE = re.compile(r"\d{4,}-\d\d-\d\d\.jsonl")
@@ -33,16 +33,16 @@ class LoggedRequest(msgspec.Struct, array_like=True, frozen=True):
     """
 
     time_s: float
-    """Policy time at which it came."""
+    """Policy time of the request."""
     client: str
-    """A name for the client's address, or the address; empty if clients are not distinguished."""
+    """A pseudonym of the client's address, or the address; empty if clients are not distinguished."""
     url: str
     size: int
     """Bytes of content sent."""
     status: int
     verdict: Outcome
     reason: str
-    """The word of Cache-Status' detail."""
+    """The detail of Cache-Status."""
 
 
 _encode = msgspec.json.Encoder().encode
@@ -58,23 +58,23 @@ def _day(days: float) -> str:
 class TrafficFiles:
     """The traffic log of one state folder, which need not exist. All methods block, and raise OSError.
 
-    A line that was cut off, when the proxy was killed or the disk was full, is skipped by readers.
+    Readers skip truncated lines, which remain if the proxy was killed or the disk was full.
     """
 
     def __init__(self, state: Path) -> None:
         self.folder = state / FOLDER
 
     def days(self) -> list[Path]:
-        """The files, the earliest first."""
+        """Return the files, the earliest first."""
         with suppress(FileNotFoundError, NotADirectoryError):
             return sorted(path for path in self.folder.iterdir() if _DAY_FILE.fullmatch(path.name))
         return []
 
     def append(self, requests: Iterable[LoggedRequest]) -> None:
-        """Add requests to the files of their days. The last of the disk is left to the histories."""
+        """Append requests to the files of their days, unless only the disk space reserved for histories is left."""
         by_day: dict[str, list[bytes]] = {}
         for request in requests:
-            with suppress(UnicodeEncodeError):  # a name that could not be stored either
+            with suppress(UnicodeEncodeError):  # such a URL is not stored either
                 by_day.setdefault(_day(request.time_s // DAY_S), []).append(_encode(request))
         if not by_day:
             return
@@ -87,7 +87,7 @@ class TrafficFiles:
             _append(self.folder / f"{day}.jsonl", data)
 
     def read(self, path: Path) -> Iterator[LoggedRequest]:
-        """The requests of one file, in the order in which they were answered; none if it has been removed."""
+        """Yield the requests in a file, in the order in which they were answered; none if the file was removed."""
         with suppress(FileNotFoundError), path.open("rb") as file:
             for line in file:
                 request = _read(line)
@@ -95,7 +95,7 @@ class TrafficFiles:
                     yield request
 
     def forget(self, matches: Callable[[str], bool], until_s: float) -> int:
-        """Overwrite the requests of some URLs up to a moment. How many."""
+        """Overwrite the requests of some URLs up to a moment; return how many."""
         matching: dict[str, bool] = {}
 
         def is_meant(request: LoggedRequest) -> bool:
@@ -107,7 +107,7 @@ class TrafficFiles:
         return sum(_overwrite(path, is_meant) for path in self.days() if path.stem <= last_day)
 
     def remove_before(self, oldest_s: float) -> None:
-        """Remove the files of the days that ended up to this moment."""
+        """Remove the files of days that ended before this moment."""
         first_day = _day(max(oldest_s, 0.0) // DAY_S)
         for path in self.days():
             if path.stem < first_day:
@@ -125,7 +125,7 @@ def _append(path: Path, data: bytes) -> None:
     file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         size = os.fstat(file).st_size
-        if size and os.pread(file, 1, size - 1) != b"\n":  # a line that was cut off
+        if size and os.pread(file, 1, size - 1) != b"\n":  # a truncated line
             data = b"\n" + data
         while data:
             data = data[os.write(file, data) :]
@@ -134,7 +134,7 @@ def _append(path: Path, data: bytes) -> None:
 
 
 def _overwrite(path: Path, is_meant: Callable[[LoggedRequest], bool]) -> int:
-    """Overwrite the lines that match with blanks, and incomplete lines too: they may be about anything."""
+    """Overwrite matching lines with blanks, and incomplete lines too, whose URL is unknown."""
     count = at = 0
     with suppress(FileNotFoundError), path.open("r+b") as file:
         for line in file:

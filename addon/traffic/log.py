@@ -1,4 +1,4 @@
-"""The traffic log while the proxy runs: what was answered is gathered, and written by a thread a moment later."""
+"""The traffic log of a running proxy: requests are gathered, and written by a thread a moment later."""
 
 import asyncio
 import hashlib
@@ -17,23 +17,22 @@ from bestbefore.addon.traffic.files import DAY_S, LoggedRequest, TrafficFiles
 from bestbefore.policies.units import HOUR_S
 
 GATHER_S = 0.5
-"""How long lines gather: with the time that their write takes, what is lost when the proxy is killed."""
+"""How long lines are gathered. With the time of the write, this is what a killed proxy loses."""
 WAITING_LIMIT = 50_000
-"""How many requests may wait for a slow disk; further ones are left out."""
+"""How many requests may be pending; further ones are dropped."""
 TIDY_EVERY_S = HOUR_S
-"""How often what is too old is removed, in real seconds; under a fast clock at least once a day of policy time."""
+"""How often old files are removed, in real seconds; with a fast clock at least once a day of policy time."""
 
 _SERVED = frozenset((Outcome.HIT, Outcome.VALIDATED, Outcome.STALE))
-"""Outcomes from the store, whose answers may be stored."""
+"""Outcomes that are served from the store."""
 
 _logger = logging.getLogger(__name__)
 
 
 def is_traffic(answered: Answered) -> bool:
-    """Return whether a request belongs in the log: one that a cache may answer and that is not personal.
+    """Whether a request is logged: a GET of a client that was answered from the store, or whose response was stored.
 
-    That is a GET of a client, answered from the store or with what was stored. Not with Cookie or Authorization:
-    its URL may be that of a personal page, and learned lifetimes are not for it.
+    Not with Cookie or Authorization: its URL may be that of a personal page, and learned lifetimes do not apply to it.
     """
     return (
         (answered.outcome in _SERVED or answered.stored)
@@ -46,7 +45,7 @@ def is_traffic(answered: Answered) -> bool:
 def client_names(clients: TrafficClients, salt: bytes) -> Callable[[str], str]:
     """Return the function that turns a client's address into the name to be logged.
 
-    `hash`: the same name for the same address, which it does not tell to those who have not the salt.
+    `hash`: a keyed hash, from which the address cannot be found without the salt.
     """
     if clients == "address":
         return lambda address: address
@@ -61,15 +60,15 @@ def client_names(clients: TrafficClients, salt: bytes) -> Callable[[str], str]:
 
 
 class TrafficLog:
-    """Keeps the requests of the last `keep_s`, and obeys what is forgotten and how long it may be kept.
+    """Logs requests, keeps them for `keep_s`, and removes those of forgotten objects.
 
-    A log that is not written any more is still to be forgotten and removed in time: see `writes`.
+    Files of a log that is no longer written are removed in the same way: see `writes`.
     """
 
     def __init__(
         self, files: TrafficFiles, clock: Clock, name_client: Callable[[str], str], keep_s: float, *, writes: bool
     ) -> None:
-        """`keep_s` in policy time. `writes`: whether requests are logged at all."""
+        """`keep_s` is in policy time. `writes`: whether requests are logged."""
         self._files = files
         self._clock = clock
         self._name_client = name_client

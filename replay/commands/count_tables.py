@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from bestbefore.addon.config.problems import shown
+from bestbefore.addon.config.problems import printable
 from bestbefore.replay.sweeps.finished_points import Row
 
 Line = tuple[Sequence[str], Row]
@@ -52,4 +52,4 @@ def _name(part: str) -> str:
     """Format the name of a part, which comes from a log, on one line and without control characters."""
     if not part:
         return "(none)"
-    return part if part.isprintable() and len(part) <= WIDEST else shown(part)
+    return part if part.isprintable() and len(part) <= WIDEST else printable(part)

@@ -9,7 +9,7 @@ import click
 
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.config.domain_sections import LIVE_POLICIES
-from bestbefore.addon.config.problems import shown
+from bestbefore.addon.config.problems import printable
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
@@ -154,7 +154,7 @@ def _tell_what_is_not_reached(found: Recommendation) -> None:
 def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:
     known = facts(parts.then)
     return [
-        f"From {', '.join(shown(path.name) for path in files)}. Chosen on the first part, {utc(parts.start_s)} to "
+        f"From {', '.join(printable(path.name) for path in files)}. Chosen on the first part, {utc(parts.start_s)} to "
         f"{utc(parts.split_s)}, and tried on the second, to {utc(parts.end_s)}.",
         *(f"{thing.capitalize()}: {known[thing]}." for thing in ("caches", "histories", "groups")),
         "What is not set here (max_ttl, fallback and so on) was as the proxy has it by default.",

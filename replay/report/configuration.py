@@ -5,7 +5,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 from bestbefore.addon.config.domain_sections import DEFAULT_POLICY
-from bestbefore.addon.config.problems import shown
+from bestbefore.addon.config.problems import printable
 from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.spec import Value
@@ -113,7 +113,7 @@ def _without_rule(domains: Sequence[str]) -> Iterator[str]:
 def _domain_shown(domain: str) -> str:
     if not domain:
         return "objects without a host"
-    return domain if is_host(domain) else shown(domain)
+    return domain if is_host(domain) else printable(domain)
 
 
 def _lines_of(choice: Choice, found: Recommendation) -> Iterator[str]:

@@ -21,7 +21,7 @@ from bestbefore.addon.store.plan import Job
 
 
 async def main(where: str, holder: str, lease_s: float, fetch_s: float) -> None:
-    runner.LEASE_S, runner.BEAT_S, runner.POLL_S = lease_s, lease_s / 4, 0.05
+    runner.LEASE_S, runner.RENEW_INTERVAL_S, runner.POLL_S = lease_s, lease_s / 4, 0.05
     clock = RealClock()
     store = await open_store(where, clock=clock, domain_of=registrable_domain)
 

@@ -73,7 +73,7 @@ def test_our_own_errors_save_nothing_and_an_aborted_download_costs() -> None:
 
 
 def test_the_busiest_domains_are_shown_and_the_others_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "DOMAINS_SHOWN", 2)
+    monkeypatch.setattr(module, "MAX_ROWS", 2)
     summary = Summary(0.0)
     for n in range(1, 6):
         for _ in range(n):

@@ -138,7 +138,7 @@ async def test_what_has_changed_is_stored_learnt_and_told_as_unasked(world: Worl
     await world.keep(url)
     fetcher = world.fetcher()
     done = await fetcher.fetch(job(url, "loopback"))
-    assert (done.outcome, done.again_s) == ("updated", None)
+    assert (done.outcome, done.retry_s) == ("updated", None)
     (copy,) = (await world.store.copies(url)).copies
     assert (copy.head.fields.get("etag"), await world.store.body(copy)) == ('"new"', b"new")
     record = await world.store.record(url)
@@ -303,7 +303,7 @@ async def test_robots_txt_is_read_first_and_obeyed(world: World, site: Asked) ->
         await world.keep(base + path)
     fetcher = world.fetcher(PrefetchSettings(enabled=True))
     first = await fetcher.fetch(job(base + "/page", "loopback"))
-    assert (first.outcome, first.again_s) == ("robots-read", 2.0)
+    assert (first.outcome, first.retry_s) == ("robots-read", 2.0)
     assert (await fetcher.fetch(job(base + "/page", "loopback"))).outcome == "unchanged"
     assert (await fetcher.fetch(job(base + "/private", "loopback"))).outcome == "robots"
     assert [head.split(" ")[1] for head in site.heads] == ["/robots.txt", "/page"]

@@ -12,7 +12,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.prefetcher.candidates import Candidate, candidates, requested_urls
 from bestbefore.addon.prefetcher.outlook import outlook
-from bestbefore.addon.prefetcher.planner import PLANNED, make_plan
+from bestbefore.addon.prefetcher.planner import PLANNED_PART, make_plan
 from bestbefore.addon.store.backend.keeper import Want
 from bestbefore.addon.store.cache.planning import Demand, Planning
 from bestbefore.addon.store.opening import open_store
@@ -43,7 +43,7 @@ def test_a_plan_has_the_jobs_of_the_next_day_in_their_order() -> None:
     due_s = [job.due_s for job in plan.jobs]
     assert due_s == sorted(due_s)
     job = plan.jobs[0]
-    assert job.per_day == pytest.approx(5.0 * PLANNED)
+    assert job.per_day == pytest.approx(5.0 * PLANNED_PART)
     assert job.rate_per_hour == pytest.approx(1 / 24, rel=0.1)
     assert (job.requests_per_hour, job.asked_from) == (1.0, ("loopback",))
 
@@ -58,7 +58,7 @@ def test_what_is_more_wanted_is_fetched_more_often_and_is_worth_more() -> None:
         PrefetchSettings(budget=FetchBudget(8, DAY_S), objective="delay"), NOW_S,
     )
     per_day = {job.url: job.per_day for job in plan.jobs}
-    assert per_day == pytest.approx({"http://a.org/": 6.0 * PLANNED, "http://b.org/": 2.0 * PLANNED})
+    assert per_day == pytest.approx({"http://a.org/": 6.0 * PLANNED_PART, "http://b.org/": 2.0 * PLANNED_PART})
 
 
 def test_a_new_object_is_fetched_at_the_hours_of_its_group() -> None:

@@ -59,8 +59,8 @@ class World:
 
 @pytest.fixture
 async def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[World]:
-    monkeypatch.setattr(module, "LOOK_S", 0.05)
-    monkeypatch.setattr(module, "AGAIN_S", 0.05)
+    monkeypatch.setattr(module, "CHECK_INTERVAL_S", 0.05)
+    monkeypatch.setattr(module, "RETRY_S", 0.05)
     made = World(tmp_path)
     await made.service.start()
     yield made

@@ -31,7 +31,7 @@ def clock() -> FastClock:
 @pytest.fixture(autouse=True)
 def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner_module, "LEASE_S", 0.3)
-    monkeypatch.setattr(runner_module, "BEAT_S", 0.1)
+    monkeypatch.setattr(runner_module, "RENEW_INTERVAL_S", 0.1)
     monkeypatch.setattr(runner_module, "POLL_S", 0.1)
 
 
@@ -202,7 +202,7 @@ async def test_a_slow_fetch_keeps_its_lease(
 
 
 async def test_what_has_to_wait_for_something_else_comes_after_it(clock: FastClock, store: Store) -> None:
-    answers = iter([Done("robots-read", again_s=10.0), Done("unchanged")])
+    answers = iter([Done("robots-read", retry_s=10.0), Done("unchanged")])
 
     async def twice(_: Job) -> Done:
         return next(answers)

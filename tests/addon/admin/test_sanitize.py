@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.admin.plain import URL_LIMIT, bare_url, plain_text
+from bestbefore.addon.admin.sanitize import URL_LIMIT, bare_url, plain_text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The options and the opening of a store, for commands that work on the store of a proxy."""
+"""Options that name a store, and its opening, for commands on the store of a proxy."""
 
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
@@ -25,7 +25,7 @@ from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 
 STORE_FOLDER = "valkey"
-"""Of a state folder; the embedded store makes it."""
+"""The folder of the embedded store in the state folder."""
 
 _OPTIONS = (
     click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore)."),
@@ -47,21 +47,21 @@ def store_options[F: Callable[..., Any]](command: F) -> F:
 
 
 def config_and_clock(config_file: Path | None, options: Mapping[str, str | None]) -> tuple[Config, Clock]:
-    """Return what these options and the environment say. Raises InputError; also if no proxy has run yet."""
+    """Return configuration and clock by the options and the environment. Raises InputError, also for a new folder."""
     try:
         clock = clock_from_environment(os.environ)
     except ValueError as error:
         raise InputError(str(error)) from None
     config = load_config(config_file, options)
-    # Opening a store makes what is missing, and closes its folder to others: not for a folder that was mistyped.
+    # Opening a store creates missing files and restricts the folder's permissions: not in a mistyped folder.
     if config.settings.store == "embedded" and not (config.settings.state / STORE_FOLDER).is_dir():
         raise InputError(f"{config.settings.state}: there is no store in this state folder: no proxy has run with it")
     return config, clock
 
 
 @asynccontextmanager
-async def opened_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
-    """Open the store of the configuration, shared with the proxy that has it open, if there is one.
+async def open_configured_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
+    """Open the configured store, shared with a running proxy.
 
     Raises InputError and ClickException, also for errors of the store while it is open.
     """
@@ -89,11 +89,10 @@ async def opened_store(config: Config, clock: Clock) -> AsyncIterator[Store]:
         raise click.ClickException(f"the store refuses to write: {error}") from None
 
 
-def objects_named(text: str) -> str:
-    """Return the pattern of the store for what a user names objects by: a URL, a URL with `*`, a host, a pattern.
+def parse_objects(text: str) -> str:
+    """Convert a user's URL, URL with `*`, host or pattern into a pattern of the store.
 
-    URLs are stored as `Target` writes them; the case of scheme and host does not matter. Raises InputError for text
-    that names no objects.
+    URLs are normalised by `Target`. Raises InputError for other text.
     """
     try:
         if names_one(text):

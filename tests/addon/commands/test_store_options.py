@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bestbefore.addon.commands.opened import objects_named
+from bestbefore.addon.commands.store_options import parse_objects
 from bestbefore.addon.errors import InputError
 
 pytestmark = pytest.mark.live
@@ -52,8 +52,8 @@ class TestWrongInput:
 
 
 def test_the_names_of_objects_are_written_as_the_store_has_them() -> None:
-    assert objects_named("HTTP://Example.ORG:80") == "http://example.org/"
-    assert objects_named("HTTPS://Example.ORG/Feeds/*?A=1") == "https://example.org/Feeds/*?A=1"
-    assert objects_named("*.Example.org/A") == "*.Example.org/A"
+    assert parse_objects("HTTP://Example.ORG:80") == "http://example.org/"
+    assert parse_objects("HTTPS://Example.ORG/Feeds/*?A=1") == "https://example.org/Feeds/*?A=1"
+    assert parse_objects("*.Example.org/A") == "*.Example.org/A"
     with pytest.raises(InputError, match="not a host pattern"):
-        objects_named("-")
+        parse_objects("-")

@@ -1,4 +1,4 @@
-"""Conversion of text from the network for output: no control characters on a terminal, no secrets in a log."""
+"""Sanitizes text from the network for output: no control characters on a terminal, no secrets in a log."""
 
 import re
 
@@ -40,7 +40,7 @@ def plain_word(text: str) -> str:
 
 
 def plain_text(text: str) -> str:
-    """The text with each character that is not printable ASCII as an escape; blanks stay."""
+    """Escape each character that is not printable ASCII; keep blanks."""
     if text.isascii() and text.isprintable():
         return text
     return _NOT_TEXT.sub(lambda match: match.group().encode("unicode_escape").decode("ascii"), text)
