@@ -33,7 +33,7 @@ def interim(head: Head, site: Site) -> Head:
 
 
 def _with_via_and_status(fields: Fields, status_member: str, site: Site) -> Fields:
-    """Return the fields with us added last: who is nearer to the origin comes first (RFC 9110 7.6.3, RFC 9211 2)."""
+    """Append the proxy's members of Via and Cache-Status, after those of other proxies (RFC 9110 7.6.3, RFC 9211 2)."""
     return fields.added(("Via", f"1.1 {site.name}"), ("Cache-Status", status_member))
 
 

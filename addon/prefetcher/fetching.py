@@ -143,7 +143,7 @@ class Fetcher:
         return read if read is not None and now_s < read.until_s <= now_s + ROBOTS_KEPT_S else None
 
     async def _read_robots(self, asked: Request, reach: Reach) -> None:
-        """Read an origin's robots.txt. A redirect is not followed, it may lead anywhere: like 4xx it says nothing."""
+        """Read an origin's robots.txt. A redirect, which may lead anywhere, is not followed: it allows all paths."""
         target = Target.of(asked.target.scheme, asked.target.host, asked.target.port, "/robots.txt")
         request = Request("GET", target, Fields([("User-Agent", self._settings.user_agent)]))
         robots, kept_s = NOTHING, ROBOTS_RETRY_S

@@ -1,4 +1,4 @@
-"""A copy: a stored response, and what was known when it was stored or last validated."""
+"""A copy: a stored response, with the results of its storing or last validation."""
 
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -12,13 +12,13 @@ from bestbefore.addon.rfc9111.fields.targeted import governing
 from bestbefore.addon.rfc9111.message import Head
 
 Selecting = tuple[tuple[str, str | None], ...]
-"""The lower-case name of each request field that selects the response, in the order of the names, and its normalised
-value in the request that fetched it; None where that request did not bear the field."""
+"""The lower-case names of the request fields that select the response, in order, with their normalised values in the
+request that fetched it; None for an absent field."""
 
 
 @dataclass(frozen=True, slots=True)
 class BodyRef:
-    """A reference to the content, which is kept elsewhere, by its digest."""
+    """A reference to separately stored content, by its digest."""
 
     digest: str
     size: int
@@ -29,56 +29,57 @@ class BodyRef:
 class Copy:
     """A complete response to GET. Times are Unix seconds.
 
-    What each hit asks of the fields is parsed once, when the record is made; these attributes follow from the rest.
+    Attributes that each hit needs are parsed from the fields once, when the copy is created.
     """
 
     url: str
     head: Head
-    """As it is served, less what every hop sets itself (connection fields, Age). It always bears a valid Date."""
+    """The head as it is served, without the fields that every hop sets itself (connection fields, Age), with a valid
+    Date."""
     body: BodyRef
     request_time_s: float
-    """When the request of the exchange was sent that stored the copy or last validated it."""
+    """When the request was sent whose response stored the copy or last validated it."""
     response_time_s: float
-    """When its response was received."""
+    """When that response was received."""
     current_s: float
-    """t: the moment at which the copy was current, its receipt less the corrected initial age."""
+    """t: when the copy was current: the time of receipt minus the corrected initial age."""
     stored_s: float
-    """When the request was sent that brought the content; validation does not change it. What was invalidated after
-    this moment may be older than the change, though it came later."""
+    """When the request was sent whose response has the content; unchanged by validation. An invalidation after this
+    time applies to the copy, even if the response arrived later."""
     selecting: Selecting = ()
     partition: str = ""
     personal: str = ""
-    """The hash of the Cookie that a request must bear to be answered with this copy; empty if any request may."""
+    """The hash of the Cookie that a request must have to be answered with this copy; empty for any request."""
     fetched_with_cookie: bool = False
     fetched_with_authorization: bool = False
     targeted: tuple[str, ...] = ()
-    """The lower-case names of the targeted fields that are obeyed, if there are such (RFC 9213)."""
+    """The lower-case names of the targeted fields that are obeyed (RFC 9213)."""
     local: bool = False
-    """It came from an address that only this machine means: it is not for clients that may not reach that."""
+    """Whether it came from a loopback or link-local address: it is not for clients that may not reach these."""
     range: str = ""
-    """The range of private addresses that it came from, as the shell names them; empty for the public ones."""
+    """The range of private addresses from which it came (`reach.range_of`); empty for a public address."""
     own_etag: str = ""
-    """The opaque part, with its quotes, of a weak entity tag of ours, where the origin has no validator."""
+    """The opaque part, with quotes, of the proxy's own weak entity tag, if the origin sends no validator."""
     is_feed: bool = False
     for_good: bool = False
-    """It says that what was a feed has moved or is gone for good: believed for a while also without a validator."""
+    """Whether it is the permanent redirect or 410 of a former feed, which has a lifetime even without a validator."""
     outdated: bool = False
-    """A HEAD has shown that the origin now has something else (RFC 9111 4.3.5)."""
+    """Whether a HEAD has shown that the origin's content has changed (RFC 9111 4.3.5)."""
     expiry_s: float | None = None
-    """What the policy said at `current_s`: the first moment at which the copy must be validated. None: nothing."""
+    """The policy's expiry at `current_s`: the first moment at which the copy must be validated. None: no verdict."""
     reason: str = ""
-    """The policy's word for why."""
+    """The policy's reason for the expiry."""
     rule: str = ""
-    """Names the rule that gave the verdict: if the object's rule is another now, the verdict is out of date."""
+    """The key of the rule whose policy gave the verdict: if the object's rule has another, the verdict is outdated."""
 
     cache_control: CacheControl = field(init=False, repr=False, compare=False)
     date_s: float = field(init=False, repr=False, compare=False)
     lifetime: Lifetime | None = field(init=False, repr=False, compare=False)
     """The origin's explicit lifetime."""
     etag: EntityTag | None = field(init=False, repr=False, compare=False)
-    """The origin's."""
+    """The origin's entity tag."""
     shown_etag: EntityTag | None = field(init=False, repr=False, compare=False)
-    """What clients see: the origin's, or ours."""
+    """The entity tag that clients see: the origin's, or the proxy's own."""
     last_modified_s: float | None = field(init=False, repr=False, compare=False)
     sets_cookie: bool = field(init=False, repr=False, compare=False)
 
@@ -101,7 +102,7 @@ class Copy:
 
     @property
     def has_validator(self) -> bool:
-        """Whether the origin can be asked if the copy is still current."""
+        """Whether the copy can be validated."""
         return self.etag is not None or self.last_modified_s is not None
 
     @property
@@ -110,13 +111,13 @@ class Copy:
         return None if self.lifetime is None else self.current_s + self.lifetime.lifetime_s
 
     def age_s(self, now_s: float) -> float:
-        """current_age of RFC 9111 4.2.3; at least the initial age also where the clock was set back."""
+        """Return current_age of RFC 9111 4.2.3; at least the initial age, even if the clock was set back."""
         return max(now_s, self.response_time_s) - self.current_s
 
     def was_received_after(self, other: Self, now_s: float) -> bool:
-        """Whether it came later than another; not if it seems to be from the future, as the clock has been set back."""
+        """Whether it was received later than another; False if it is from the future, as the clock was set back."""
         return other.response_time_s < self.response_time_s <= now_s
 
     def with_verdict(self, expiry_s: float | None, reason: str, rule: str) -> Self:
-        """The same copy with what the policy says of it."""
+        """Return the copy with a verdict of the policy."""
         return replace(self, expiry_s=expiry_s, reason=reason, rule=rule)

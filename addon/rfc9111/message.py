@@ -1,7 +1,7 @@
-"""The messages that the rules speak of: header fields, a target, a request, the head of a response.
+"""HTTP messages: fields, the target and head of a request, the head of a response.
 
-They are immutable, know nothing of sockets, and keep header lines exactly as they came (names in their own case,
-several lines of one name apart), because a proxy must pass on what it does not understand.
+They are immutable, and keep field lines as received (the case of names, several lines of one name), because a proxy
+must forward fields that it does not understand.
 """
 
 from collections.abc import Collection, Iterable
@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 
 class Fields:
-    """Header fields in their order. Names compare without case; values are latin-1 text.
+    """Header fields in order. Names are case-insensitive; values are latin-1 text.
 
     >>> f = Fields([("Vary", "a"), ("vary", "b")])
     >>> f.values("VARY"), f.get("vary"), "age" in f
@@ -42,7 +42,7 @@ class Fields:
         return None if lines is None else lines[0] if len(lines) == 1 else ", ".join(lines)
 
     def first(self, name: str) -> str | None:
-        """The value of the first line of this name, or None: for fields that are no lists."""
+        """Return the value of the first line of this name, or None: for fields that are not lists."""
         lines = self._lines().get(name.lower())
         return None if lines is None else lines[0]
 
@@ -50,20 +50,20 @@ class Fields:
         return name.lower() in self._lines()
 
     def names(self) -> frozenset[str]:
-        """The lower-case names that occur."""
+        """Return the lower-case names of all fields."""
         return frozenset(self._lines())
 
     def without(self, names: Collection[str]) -> Self:
-        """The same fields less those of the given lower-case names."""
+        """Return the fields without those of the given lower-case names."""
         return type(self)((n, v) for n, v in self.raw if n.lower() not in names)
 
     def replaced(self, name: str, value: str) -> Self:
-        """The same fields with one line of this name, at the end, in place of any before."""
+        """Return the fields with one line of this name, at the end, in place of all others."""
         lower = name.lower()
         return type(self)([*((n, v) for n, v in self.raw if n.lower() != lower), (name, value)])
 
     def added(self, *lines: tuple[str, str]) -> Self:
-        """The same fields and these lines after them."""
+        """Return the fields with these lines appended."""
         return type(self)((*self.raw, *lines))
 
     def __eq__(self, other: object) -> bool:
@@ -123,7 +123,7 @@ class Target:
 
     @property
     def url(self) -> str:
-        """The name of the object."""
+        """The URL, which names the object."""
         return f"{self.scheme}://{self.authority}{self.path}"
 
 
@@ -136,7 +136,7 @@ class Request:
     fields: Fields = field(default_factory=Fields)
     has_body: bool = False
     partition: str = ""
-    """Empty live; in a replay with one cache a client, the client. Part of the cache key, never of a history."""
+    """Part of the cache key: empty live; the client in a replay with a cache for each client. Histories have none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,23 +17,23 @@ def age_value_s(fields: Fields) -> int:
 
 
 def date_value_s(fields: Fields, response_time_s: float) -> float:
-    """The Date of a response; the time of receipt where there is none or it cannot be read (RFC 9110 6.6.1)."""
+    """Return the Date of a response; the time of receipt if it is missing or malformed (RFC 9110 6.6.1)."""
     date_s = date_field(fields, "date", response_time_s)
     return response_time_s if date_s is None else date_s
 
 
 def with_date(fields: Fields, response_time_s: float) -> Fields:
-    """The fields with the time of receipt as Date where there is no valid one: also to be sent on (RFC 9110 6.6.1)."""
+    """Return the fields with a Date: if there is no valid one, the time of receipt (RFC 9110 6.6.1)."""
     if date_field(fields, "date", response_time_s) is not None:
         return fields
     return fields.replaced("Date", format_http_date(response_time_s))
 
 
 def corrected_initial_age_s(fields: Fields, request_time_s: float, response_time_s: float) -> float:
-    """The age at receipt (RFC 9111 4.2.3), 0 or more: also where the clock was set back during the exchange.
+    """Return the age at receipt (RFC 9111 4.2.3); at least 0, even if the clock was set back during the exchange.
 
-    Date counts whole seconds, so the time of receipt is compared with it in whole seconds too: else each response would
-    seem half a second old on the average, which is long for what changes often.
+    As Date counts whole seconds, the time of receipt is truncated to whole seconds too. Otherwise each response would
+    seem half a second old on average, which is long for objects that change often.
     """
     apparent_age_s = max(0.0, math.floor(response_time_s) - date_value_s(fields, response_time_s))
     response_delay_s = max(0.0, response_time_s - request_time_s)
@@ -41,5 +41,5 @@ def corrected_initial_age_s(fields: Fields, request_time_s: float, response_time
 
 
 def current_at_s(fields: Fields, request_time_s: float, response_time_s: float) -> float:
-    """t: the moment at which a response, with these fields as received, was current."""
+    """Return t, when a response with these fields was current."""
     return response_time_s - corrected_initial_age_s(fields, request_time_s, response_time_s)

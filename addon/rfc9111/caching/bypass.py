@@ -1,4 +1,4 @@
-"""Requests that go past the cache: never answered from the store."""
+"""Requests that bypass the cache: they are never answered from the store."""
 
 import re
 from enum import StrEnum
@@ -8,14 +8,14 @@ from bestbefore.addon.rfc9111.message import Fields, Request
 
 
 class Bypass(StrEnum):
-    """The reason for a bypass: log field, metric label and detail of Cache-Status."""
+    """The reason for a bypass, for log, metrics and Cache-Status."""
 
     METHOD = "method"
     """Neither GET nor HEAD."""
     BODY = "request-body"
-    """GET or HEAD with a body, which the key does not hold."""
+    """GET or HEAD with content, which is not part of the cache key."""
     UNKEYED = "unkeyed-field"
-    """A field that origins let choose the response although no Vary names it."""
+    """A field by which origins may select the response without naming it in Vary."""
     UPGRADE = "upgrade"
     PRECONDITION = "precondition"
     """If-Match and If-Unmodified-Since are for the origin (RFC 9111 4.3.2)."""
@@ -40,22 +40,22 @@ _UNKEYED = frozenset((
     *("x-sveltekit-invalidated", "x-sveltekit-pathname", "surrogate-capability", "x-accel-mapping", "x-sendfile-type"),
     *("x-amz-website-redirect-location", "proxy"),
 ))
-"""Fields that published work on cache poisoning has made origins honour without a Vary, and that no usual client sends.
+"""Fields that origins obey without Vary, by published work on cache poisoning, and that usual clients do not send.
 
-Left out is what usual clients do send, such as Origin, Referer, X-Requested-With and X-Wap-Profile.
+Fields that usual clients send are not listed, such as Origin, Referer, X-Requested-With and X-Wap-Profile.
 """
 _UNKEYED_BEGINNINGS = (
     "cf-", "cloudfront-", "fastly-", "next-router-", "x-appengine-", "x-azure-", "x-forward", "x-middleware-",
     "x-vercel-",
 )  # fmt: skip
-"""Those that a network in front of an origin adds, and all that follow one name."""
+"""Prefixes of such fields: of networks in front of an origin, and of families of fields."""
 USUAL_BYTES = 4096
-"""Of all fields of a request; servers take from 8 KiB (Apache, nginx) to 64 KiB."""
+"""The usual limit on the size of all fields of a request; servers accept from 8 KiB (Apache, nginx) to 64 KiB."""
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _NOT_IN_A_TARGET = re.compile(r"[\x00-\x20\x7f]")
 _PRECONDITIONS = frozenset(("if-match", "if-unmodified-since"))
 _NAMES_REMEMBERED = 32
-"""Of no more fields in a request: then it is one of the few sets of names that clients send."""
+"""The most fields in a request for which the result is cached by their names: clients send few such sets of names."""
 
 
 def bypass_reason(request: Request) -> Bypass | None:
@@ -69,7 +69,7 @@ def bypass_reason(request: Request) -> Bypass | None:
 
 
 def _reason_in(names: frozenset[str]) -> Bypass | None:
-    # To an origin that hands its fields on as CGI does, X_Original_URL is the same as X-Original-URL.
+    # To an origin that uses CGI, X_Original_URL is the same as X-Original-URL.
     names = frozenset(name.replace("_", "-") for name in names)
     if not _UNKEYED.isdisjoint(names) or any(name.startswith(_UNKEYED_BEGINNINGS) for name in names):
         return Bypass.UNKEYED
@@ -82,19 +82,19 @@ _remembered_reason = lru_cache(maxsize=128)(_reason_in)
 
 
 def is_unusual(fields: Fields) -> bool:
-    """Whether an error in answer to a request with these fields may be about them rather than about its target.
+    """Whether an error response to a request with these fields may be caused by them rather than by its target.
 
-    They are larger than every server takes, or some occur more than once. A cache that kept such an error would show it
-    to those whose requests nothing is wrong with.
+    They are larger than some servers accept, or some occur more than once. A cache that stored such an error would
+    serve it to clients whose requests are valid.
     """
     size_bytes = sum(len(name) + len(value) + 4 for name, value in fields.raw)
     return size_bytes > USUAL_BYTES or len(fields.raw) > len(fields.names())
 
 
 def is_malformed(request: Request) -> bool:
-    """Whether a field's value holds a control character (RFC 9110 5.5), or the target one or a space (RFC 9112 3.2).
+    """Whether a field's value has a control character (RFC 9110 5.5), or the target one or a space (RFC 9112 3.2).
 
-    The next server might see two fields, another target or two requests in it. HTTP/2 can carry all that.
+    The next server might parse it as two fields, another target or two requests. HTTP/2 permits such characters.
     """
     return _NOT_IN_A_TARGET.search(request.target.path) is not None or any(
         _CONTROL.search(value) for _, value in request.fields.raw

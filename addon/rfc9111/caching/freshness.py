@@ -1,4 +1,4 @@
-"""The freshness lifetime that the origin gives (RFC 9111 4.2.1, 4.2.2, 4.2.4)."""
+"""The explicit freshness lifetime of a response (RFC 9111 4.2.1, 4.2.2, 4.2.4)."""
 
 from typing import NamedTuple
 
@@ -7,10 +7,10 @@ from bestbefore.addon.rfc9111.fields.directives import CacheControl
 from bestbefore.addon.rfc9111.message import Fields
 
 HEURISTIC_STATUSES = frozenset((200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501))
-"""The heuristically cacheable statuses of RFC 9110 15.1, less 206, which is never stored."""
+"""The heuristically cacheable statuses of RFC 9110 15.1, without 206, which is never stored."""
 
 PERMANENT = frozenset((301, 308, 410))
-"""What an origin says for good (RFC 9110 15.4.2, 15.4.9, 15.5.11): of use to a cache also without a validator."""
+"""Permanent statuses (RFC 9110 15.4.2, 15.4.9, 15.5.11), which a cache can use without a validator."""
 
 
 class Lifetime(NamedTuple):
@@ -23,7 +23,7 @@ class Lifetime(NamedTuple):
 
 
 def explicit_lifetime(cache_control: CacheControl, fields: Fields, date_s: float, now_s: float) -> Lifetime | None:
-    """The first of s-maxage, max-age and Expires less Date (RFC 9111 4.2.1); None if there is none of them.
+    """Return the first of s-maxage, max-age and Expires minus Date (RFC 9111 4.2.1); None if there is none.
 
     An Expires that is not a date is in the past (RFC 9111 5.3). Of several Expires lines the first counts.
     """
@@ -46,7 +46,7 @@ def heuristics_allowed(status: int, cache_control: CacheControl) -> bool:
 def forbids_stale(cache_control: CacheControl) -> bool:
     """Whether a shared cache must never serve the response stale (RFC 9111 4.2.4).
 
-    s-maxage includes proxy-revalidate (RFC 9111 5.2.2.10), and so forbids it beside a stale-while-revalidate too.
+    s-maxage implies proxy-revalidate (RFC 9111 5.2.2.10), and so forbids it even with stale-while-revalidate.
     """
     return (
         cache_control.no_cache

@@ -9,10 +9,10 @@ SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 
 
 def invalidated(request: Request, head: Head) -> tuple[str, ...]:
-    """The URLs whose copies must not be used any more after this exchange.
+    """Return the URLs whose copies this exchange invalidates.
 
-    Those are, after an unsafe request and a 2xx or 3xx, its target, and what Location and Content-Location name
-    within the same origin: beyond it, one site could empty the cache of another.
+    After an unsafe request with a 2xx or 3xx these are its target, and the URLs in Location and Content-Location, but
+    only of the same origin: otherwise one site could empty the cache of another.
     """
     if request.method in SAFE_METHODS or not 200 <= head.status < 400:
         return ()

@@ -1,7 +1,7 @@
-"""Pages meant for one person that are not marked so: which copies answer whom, and which may have learned freshness.
+"""Responses for a single user without the directives that mark them: who gets them, and their learned freshness.
 
-RFC 9111 lets a shared cache reuse a response to a request with Cookie; sites reached over HTTPS rely on there being
-no shared cache. These rules of ours stand between.
+RFC 9111 lets a shared cache reuse a response to a request with Cookie, but HTTPS sites expect no shared cache. These
+rules of the proxy's own restrict reuse.
 """
 
 import hashlib
@@ -22,17 +22,17 @@ _SAME_FOR_ALL_TYPES = frozenset((
 
 
 def cookie_hash(fields: Fields, salt: bytes) -> str:
-    """A name for the Cookie of a request that does not reveal it; a request without one has a name too."""
+    """Return a salted hash of the Cookie of a request; of the empty value for a request without one."""
     # HTTP/2 may split the field into several lines (RFC 9113 8.2.3).
     cookie = "; ".join(fields.values("cookie"))
     return hashlib.blake2b(cookie.encode("utf-8", "surrogatepass"), key=salt[:64], digest_size=16).hexdigest()
 
 
 def binding(request: Request, head: Head, cache_control: CacheControl, salt: bytes) -> str:
-    """The cookie hash that a copy of this response is bound to, or "" if it may answer any request.
+    """Return the cookie hash to which a copy of this response is bound, or "" if it may answer any request.
 
-    Bound is, over HTTPS, what was fetched with Cookie or bears Set-Cookie; unless it is `public`, has s-maxage, or is
-    an image, font, style, script or media type with explicit freshness and no Set-Cookie.
+    A response over HTTPS is bound if it was fetched with Cookie or has Set-Cookie; unless it is `public`, has s-maxage,
+    or is an image, font, style, script or media type with explicit freshness and no Set-Cookie.
     """
     sets_cookie = "set-cookie" in head.fields
     if request.target.scheme != "https" or not (sets_cookie or "cookie" in request.fields):
@@ -46,10 +46,9 @@ def binding(request: Request, head: Head, cache_control: CacheControl, salt: byt
 
 
 def begins_session(request: Request, fields: Fields, cache_control: CacheControl) -> bool:
-    """Return whether a response over HTTPS sets a cookie for a client that had none.
+    """Whether a response over HTTPS sets a cookie for a client that had none.
 
-    It would be bound to the Cookie of its request, and there is none that another request could have the same of:
-    any other client without one is another person.
+    It cannot be bound to the Cookie of its request: other clients without a Cookie are other users.
     """
     for_all = cache_control.public or cache_control.s_maxage is not None
     gives = request.target.scheme == "https" and "set-cookie" in fields and "cookie" not in request.fields
@@ -62,9 +61,9 @@ def _is_same_for_all(content_type: str) -> bool:
 
 
 def may_use_learned_freshness(request: Request, copy: Copy) -> bool:
-    """Return whether a lifetime that the origin did not give may apply: not where a credential was or is used.
+    """Whether a learned lifetime may apply: not if the fetch or this request has Cookie or credentials.
 
-    A `public` response is for all clients; one with Set-Cookie is not, whatever it says.
+    Except for a `public` response; but never for one with Set-Cookie.
     """
     if copy.sets_cookie:
         return False

@@ -1,7 +1,6 @@
-"""The reuse of a copy: whether it may answer a request now, or the origin is asked first (RFC 9111 4, 4.2.4, 5.2.1).
+"""The decision on the reuse of a copy: serve it, or validate it first (RFC 9111 4, 4.2.4, 5.2.1).
 
-RFC 9111 says what may be done, the verdict of the learned policy what is done within it (or, with `override` and at
-the user's own risk, beyond it).
+The policy's verdict decides within what RFC 9111 permits (or, with `override` and at the user's own risk, beyond it).
 """
 
 from enum import StrEnum
@@ -15,7 +14,7 @@ from bestbefore.addon.rfc9111.fields.directives import CacheControl
 from bestbefore.addon.rfc9111.message import Request
 
 CLOCK_TOLERANCE_S = 60.0
-"""A copy received this far in the future shows that the clock was set back, and not that two proxies disagree."""
+"""A copy received further in the future than this shows that the clock was set back; less is skew between proxies."""
 
 
 class Terms(Protocol):
@@ -35,7 +34,7 @@ class Terms(Protocol):
 
     @property
     def stale_if_down_s(self) -> float | None:
-        """For how long past its expiry a copy may be served while the origin is down."""
+        """How long after its expiry a copy may be served while the origin is down, s."""
 
 
 class Action(StrEnum):
@@ -48,7 +47,7 @@ class Action(StrEnum):
     STALE_WHILE_REVALIDATE = "stale-while-revalidate"
     """Serve it, and validate it in the background (RFC 5861 3)."""
     VALIDATE = "validate"
-    """Ask the origin first."""
+    """Validate it first."""
 
 
 class Reuse(NamedTuple):
@@ -59,24 +58,23 @@ class Reuse(NamedTuple):
     """The directive, field, policy or circumstance that decided."""
     age_s: float
     ttl_s: float | None
-    """Until the expiry; 0 or less once it has passed, None if there is none."""
+    """The time until the expiry, s; 0 or less after it, None if there is none."""
     fwd: Fwd | None = None
-    """Why the origin is asked, where it is."""
+    """Why the origin is contacted; None if it is not."""
 
 
 class Expiry(NamedTuple):
     """The time until which a copy may be served without contact."""
 
     expiry_s: float | None
-    """The first moment at which it may not; None: never without asking."""
+    """The first moment at which it may not; None: each request needs a contact."""
     reason: str
 
 
 def decide(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse:
     """Decide on the copy that `vary.choose` found for a request; `asked` is from `directives.of_request`.
 
-    Where the answer is VALIDATE and `asked.only_if_cached` is set, the answer to the client is 504 (RFC 9111
-    5.2.1.7).
+    If the action is VALIDATE and `asked.only_if_cached` is set, the client gets a 504 (RFC 9111 5.2.1.7).
     """
     age_s = copy.age_s(now_s)
     if _clock_was_set_back(copy, now_s):
@@ -100,7 +98,7 @@ def decide(request: Request, asked: CacheControl, copy: Copy, now_s: float, term
 
 
 def _refusal(asked: CacheControl, age_s: float, ttl_s: float) -> str | None:
-    """The request directive that does not take the copy, fresh or not (RFC 9111 5.2.1)."""
+    """Return the request directive that refuses the copy, fresh or not (RFC 9111 5.2.1); None if none does."""
     if asked.no_cache:
         return "request-no-cache"
     if asked.max_age is not None and age_s > asked.max_age:
@@ -111,13 +109,13 @@ def _refusal(asked: CacheControl, age_s: float, ttl_s: float) -> str | None:
 
 
 def without_origin(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse | None:
-    """Return the decision to answer with the copy after the origin could not be reached, timed out or answered 5xx.
+    """Decide on serving a copy after the origin failed: it could not be reached, timed out or sent a 5xx.
 
-    Or None.
+    Returns None if the copy may not be served.
 
-    A copy that is fresh by any measure may (the client, or the rule, only wished for more). A stale one by
-    stale-if-error, of the response or the request (RFC 5861 4), or by the domain's `stale_if_down` (RFC 9111 4.2.4).
-    Of the request only no-cache counts: a client that insists on the origin gets an error.
+    A copy may be served that is fresh by HTTP or by the policy. A stale one may by stale-if-error, of the response or
+    the request (RFC 5861 4), or by the domain's `stale_if_down` (RFC 9111 4.2.4). Not if the request has no-cache: that
+    client gets an error.
     """
     if asked.no_cache or copy.cache_control.no_cache:
         return None
@@ -138,14 +136,14 @@ def without_origin(request: Request, asked: CacheControl, copy: Copy, now_s: flo
 
 
 def _clock_was_set_back(copy: Copy, now_s: float) -> bool:
-    """Whether the age of the copy cannot be known."""
+    """Whether the age of the copy is unknown, because the clock was set back."""
     return now_s < copy.response_time_s - CLOCK_TOLERANCE_S
 
 
 def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
     """Return when the copy expires for this request under these terms.
 
-    With other terms it says what `shorten` or `override` would do with the same verdict.
+    Called with other terms, it tells what `shorten` or `override` would do with the same verdict.
     """
     cache_control, lifetime = copy.cache_control, copy.lifetime
     learns = copy.has_validator or terms.learn_without_validator or copy.for_good
@@ -166,13 +164,13 @@ def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
     if overriding:
         replaces = learned_s < http_expiry_s or _may_lengthen(cache_control, terms.override)
     else:
-        # A proxy should not validate what is fresh and immutable (RFC 8246 2).
+        # A proxy should not validate a fresh immutable response (RFC 8246 2).
         replaces = terms.obey == "shorten" and learned_s < http_expiry_s and not cache_control.immutable
     return Expiry(learned_s, copy.reason) if replaces else Expiry(http_expiry_s, lifetime.source)
 
 
 def _may_lengthen(cache_control: CacheControl, override: frozenset[str]) -> bool:
-    """Whether no directive that is never lengthened stands in the way, less those that the rule names."""
+    """Whether no directive forbids lengthening the lifetime, apart from those that the rule overrides."""
     return not (
         (cache_control.must_revalidate and "must-revalidate" not in override)
         or (cache_control.proxy_revalidate and "proxy-revalidate" not in override)

@@ -1,4 +1,4 @@
-"""The storing of responses in a shared cache: which, and which parts of them (RFC 9111 3)."""
+"""The decision on storing a response in a shared cache, and the fields to store (RFC 9111 3)."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -19,38 +19,38 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 
 class NoStore(StrEnum):
-    """The reason why a response is not stored: log field and metric label."""
+    """The reason why a response is not stored, for log and metrics."""
 
     METHOD = "method"
     REQUEST = "request"
-    """The request goes past the cache (`bypass`)."""
+    """The request bypasses the cache (`bypass`)."""
     REQUEST_NO_STORE = "request-no-store"
     STATUS = "status"
-    """Not final, or by its definition not for a cache."""
+    """Not final, or not cacheable by definition."""
     UNUSUAL_REQUEST = "unusual-request"
-    """An error that may be about the request's fields, which the key does not hold (`bypass.is_unusual`)."""
+    """An error that may be caused by fields which are not part of the cache key (`bypass.is_unusual`)."""
     PARTIAL = "partial"
-    """A part, or another answer than the whole to a request for one."""
+    """A 206, or another response than a complete 200 to a range request."""
     NOT_UNDERSTOOD = "not-understood"
-    """must-understand, and a status whose rules we do not know."""
+    """must-understand, with a status that the cache does not understand."""
     NO_STORE = "no-store"
     PRIVATE = "private"
     AUTHORIZATION = "authorization"
     VARY = "vary-star"
     LONG_FIELD = "long-field"
-    """A request field that selects the response is longer than any that is parsed for it."""
+    """A request field that selects the response is too long to be normalised."""
     SET_COOKIE = "set-cookie"
     CONNECTION = "connection-option"
-    """Connection removes a field without which the rest would be misread."""
+    """Connection names a field without which the response would be misinterpreted."""
     EVENT_STREAM = "event-stream"
     NOT_CACHEABLE = "not-cacheable"
     """Neither an explicit lifetime, nor public, nor a heuristically cacheable status."""
     NEVER_USABLE = "no-validator"
-    """Nothing would ever allow to reuse it: no lifetime, and nothing to validate it by."""
+    """It could never be reused: it has neither a lifetime nor a validator."""
 
     @property
     def lies_in_the_request(self) -> bool:
-        """Whether the same response to another request might be stored: a copy that is stored already may stay."""
+        """Whether the reason is in the request: a copy that is stored already may be kept."""
         return self in (
             NoStore.METHOD,
             NoStore.REQUEST,
@@ -67,7 +67,7 @@ _UNDERSTOOD = frozenset((
     *(400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 411, 413, 414, 415, 417, 421, 422, 426),
     *(500, 501, 502, 503, 504, 505),
 ))
-"""The final statuses of RFC 9110, less those below: what it says of caching them is done here."""
+"""The final statuses of RFC 9110 whose caching rules are implemented; not those below."""
 
 _NEVER = frozenset((
     226,  # what the client of this one request lacked (RFC 3229)
@@ -85,7 +85,7 @@ _EVENT_STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
 def why_not_store(
     request: Request, head: Head, now_s: float, *, targeted: Sequence[str] = (), without_validator: bool = False
 ) -> NoStore | None:
-    """The reason that forbids to store a response received now, or None if it may be stored (RFC 9111 3).
+    """Return why a response received now may not be stored, or None if it may (RFC 9111 3).
 
     `head` is as received, connection fields included. `targeted`: the targeted fields that are obeyed.
     `without_validator`: the rule of the domain has a use for copies that have neither validator nor lifetime (learned
@@ -131,7 +131,7 @@ def _by_status(request: Request, status: int, cache_control: CacheControl) -> No
 
 
 def _by_directives(request: Request, cache_control: CacheControl) -> NoStore | None:
-    # must-understand brings a no-store for caches that do not know it. We do, and the status too (RFC 9111 5.2.2.3).
+    # A response with must-understand has no-store for caches that do not support it (RFC 9111 5.2.2.3).
     if cache_control.no_store and not cache_control.must_understand:
         return NoStore.NO_STORE
     if cache_control.private:
@@ -168,7 +168,7 @@ def _by_use(
 
 
 def is_truncated(fields: Fields, size: int) -> bool:
-    """Whether content of this many bytes is not what Content-Length announced (RFC 9112 8): never stored."""
+    """Whether the size of content, in bytes, differs from Content-Length (RFC 9112 8): it is never stored then."""
     lengths = [length for line in fields.values("content-length") for length in list_members(line)]
     return any((length.lstrip("0") or "0") != str(size) for length in lengths)
 
@@ -176,7 +176,7 @@ def is_truncated(fields: Fields, size: int) -> bool:
 def storable_fields(fields: Fields, cache_control: CacheControl) -> Fields:
     """Return the fields of a response that may be stored (RFC 9111 3.1).
 
-    Not the connection fields, those that no-cache or private names, and Age, which is computed at each use.
+    Excluded are the connection fields, those named by no-cache or private, and Age, which is computed at each use.
     """
     return end_to_end(fields).without({"age", *cache_control.no_cache_names, *cache_control.private_names})
 
@@ -191,9 +191,9 @@ def copy_of(
     salt: bytes,
     targeted: tuple[str, ...] = (),
 ) -> Copy:
-    """The copy to store of a response for which `why_not_store` has no reason, and whose content is complete.
+    """Return the copy to store of a response with complete content, for which `why_not_store` returns None.
 
-    A Date is added where there is no valid one, and Content-Length, since the length is known now.
+    A missing or malformed Date is added, and Content-Length.
     """
     steering = governing(head.fields, targeted)
     cache_control = of_response(steering)

@@ -13,10 +13,10 @@ from bestbefore.addon.rfc9111.fields.syntax import is_token, list_members
 from bestbefore.addon.rfc9111.message import Fields
 
 MAX_NAMES = 64
-"""So many request fields may select a response."""
+"""The most request fields that may select a response."""
 LONGEST = 1024
-"""Characters of a request field that may select a response; credentials, which are not parsed, may be longer. Browsers
-send less than 200 of Accept-Language."""
+"""The longest request field, in characters, that may select a response. Credentials, which are not parsed, may be
+longer. Browsers send less than 200 characters of Accept-Language."""
 NORMALISED_KEPT = 1024
 _CREDENTIALS = frozenset(("authorization", "cookie"))
 _WEIGHT = re.compile(r"[ \t]*q=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)[ \t]*")
@@ -30,11 +30,11 @@ class LongFieldError(ValueError):
 
 
 def selecting_names(response: Fields) -> Names | None:
-    """The request fields that select a response, in order; None if no other request can match.
+    """Return the names of the request fields that select a response, in order; None if no other request can match.
 
-    That is so where Vary has a member `*` and, to be safe, one that is no field name, or more than `MAX_NAMES` members,
-    which would make work for each later request. Accept-Encoding selects whatever has a Content-Encoding, named by Vary
-    or not: origins forget it, and a client must not get what it cannot decode.
+    None if Vary has a member `*` or an invalid name, or more than `MAX_NAMES` members, which would cost each later
+    request time. Accept-Encoding always selects a response with Content-Encoding: origins forget it in Vary, and a
+    client must not get content that it cannot decode.
     """
     names = {name.lower() for line in response.values("vary") for name in list_members(line)}
     if "*" in names or len(names) > MAX_NAMES or not all(map(is_token, names)):
@@ -45,7 +45,7 @@ def selecting_names(response: Fields) -> Names | None:
 
 
 def selecting(response: Fields, request: Fields) -> Selecting | None:
-    """The values by which a response was selected; None if no other request can match, or one of them is too long."""
+    """Return the names and values that select a response; None if no other request can match or a value is too long."""
     names = selecting_names(response)
     values = None if names is None else _values(names, request, {})
     return None if names is None or values is None else tuple(zip(names, values, strict=True))
@@ -62,12 +62,12 @@ def matches(copy: Copy, request: Fields) -> bool:
 class Variants(tuple[Copy, ...]):
     """The copies of one URL and partition, indexed so that `choose` is as fast among many as among few.
 
-    An index that is built once serves many requests.
+    The index is built once for many requests.
     """
 
     @cached_property
     def bound(self) -> dict[str, "_Alternatives"]:
-        """The copies by the cookie hash that they are bound to; "" for those that are not bound."""
+        """The copies by the cookie hash to which they are bound; "" for unbound ones."""
         found: dict[str, _Alternatives] = {}
         for rank, copy in enumerate(sorted(self, key=_preference, reverse=True)):
             found.setdefault(copy.personal, _Alternatives()).add(rank, copy)
@@ -75,7 +75,7 @@ class Variants(tuple[Copy, ...]):
 
     @cached_property
     def only_for_all(self) -> bool:
-        """Whether none is bound to a cookie."""
+        """Whether no copy is bound to a cookie."""
         return self.bound.keys() <= {""}
 
 
@@ -83,17 +83,17 @@ type _Table = dict[Names, dict[Values, tuple[int, Copy]]]
 
 
 class _Alternatives:
-    """Copies that one Cookie, or any request, may be answered with, by the values that select them."""
+    """Copies for one Cookie, or for any request, by the values that select them."""
 
     __slots__ = ("plain", "varying")
 
     def __init__(self) -> None:
         self.plain: _Table = {}
-        """Those without Vary that are later than any with it."""
+        """Copies without Vary that are later than all with it."""
         self.varying: _Table = {}
 
     def add(self, rank: int, copy: Copy) -> None:
-        """Add the next one, in the order of preference."""
+        """Add the next copy, in the order of preference."""
         varies = "vary" in copy.head.fields
         if not varies and self.varying:
             return
@@ -103,11 +103,11 @@ class _Alternatives:
 
 
 def choose(copies: Sequence[Copy], request: Fields, salt: bytes) -> Copy | None:
-    """Return the copy, of those of one URL and partition, that answers a request; None if none does.
+    """Select the copy, among those of one URL and partition, that answers a request; None if none does.
 
-    Of several it is the most recent by Date (RFC 9111 4); but who has a page of his own (`personal.binding`, which
-    says what `salt` is) gets that, and not a later one that is bound to no cookie. A copy without Vary is passed
-    over where a later one has it (RFC 9111 4.1): the resource is negotiated now.
+    Among several it is the most recent by Date (RFC 9111 4); but a copy bound to the request's cookie
+    (`personal.binding`, also for `salt`) precedes a later unbound one. A copy without Vary is skipped if a later one
+    has it (RFC 9111 4.1): the resource is negotiated now.
     """
     if len(copies) == 1:
         only = copies[0]
@@ -138,7 +138,7 @@ def _most_preferred(table: _Table, request: Fields, known: dict[str, str | None]
 
 
 def _values(names: Iterable[str], request: Fields, known: dict[str, str | None]) -> Values | None:
-    """The normalised values of these fields, None if one is too long. `known`: those of this request, made so far."""
+    """Return the normalised values of these fields, None if one is too long. `known` caches those of this request."""
     values = []
     for name in names:
         if name not in known:
@@ -155,16 +155,16 @@ def _preference(copy: Copy) -> tuple[bool, float, float]:
 
 
 def variant_key(copy: Copy) -> str:
-    """Names the variant within its URL and partition: a new response replaces the copy that has the same key."""
+    """Return the key of the variant in its URL and partition: a new response replaces the copy with the same key."""
     text = repr((copy.selecting, copy.personal))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def normalised(name: str, request: Fields) -> str | None:
-    """A request field so that values that mean the same are equal (RFC 9111 4.1); None if it is absent.
+    """Normalise a request field, so that equivalent values are equal (RFC 9111 4.1); None if it is absent.
 
-    `name` is in lower case. Credentials are compared to the byte, and kept only as a digest. Hop-by-hop fields, which
-    no origin is sent, count as absent. Raises LongFieldError.
+    `name` is in lower case. Credentials are compared byte by byte, and kept only as a digest. Hop-by-hop fields, which
+    are not sent to origins, count as absent. Raises LongFieldError.
     """
     if name == "accept-encoding":
         return accepted_encodings(request)
@@ -185,7 +185,7 @@ def _normalised(are_languages: bool, text: str) -> str:
 
 
 def accepted_encodings(request: Fields) -> str | None:
-    """The content codings that a client takes, as one of three: `gzip, br`, `gzip`, or None for neither.
+    """Return the content codings that a client accepts, as one of three: `gzip, br`, `gzip`, or None for neither.
 
     This is also what is sent to the origin as Accept-Encoding, so that clients that differ only in how they
     write it share copies. A client that takes br and not gzip, or writes more than `LONGEST` characters, counts as one
@@ -217,7 +217,7 @@ def _languages(members: list[str]) -> str:
 
 
 def _weighted(member: str) -> tuple[str, float | None]:
-    """A member and its weight (RFC 9110 12.4.2), 1 without one, None for one that cannot be read."""
+    """Parse a member and its weight (RFC 9110 12.4.2): 1 without one, None for a malformed one."""
     value, semicolon, parameter = member.partition(";")
     if not semicolon:
         return value, 1.0

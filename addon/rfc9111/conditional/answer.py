@@ -1,4 +1,4 @@
-"""The response that a copy gives (RFC 9111 4)."""
+"""The response from a copy (RFC 9111 4)."""
 
 from dataclasses import replace
 
@@ -9,7 +9,7 @@ from bestbefore.addon.rfc9111.message import Head, Request
 
 
 def answer(request: Request, copy: Copy, age_s: float) -> Head:
-    """Return the head to send: a 304 where the client's own condition allows it, else that of the copy; with Age.
+    """Return the head of the response from a copy, with Age: a 304 if the client's own condition allows it.
 
     An entity tag of ours stands in it where the origin has none.
 

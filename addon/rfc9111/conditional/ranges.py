@@ -1,11 +1,11 @@
 """Partial responses: Range and If-Range (RFC 9110 13.1.5, 14.1, 14.2, 15.3.7, 15.5.17).
 
-Parts are cut from complete content only, a copy's or that of an answer on its way. Partial responses of an origin are
-neither stored nor combined, which RFC 9111 3.3 and 3.4 would allow: they are passed on.
+Parts are taken only from complete content, of a copy or of an arriving response. Partial responses of an origin are
+forwarded, and neither stored nor combined, which RFC 9111 3.3 and 3.4 would allow.
 
-A server may ignore any Range and send the whole (RFC 9110 14.2). That is what becomes here of a unit other than
-bytes, of what cannot be read, of more than `RANGES_AT_MOST` ranges, and of many so small that the whole is shorter.
-Ranges that overlap or touch are sent as one, so no byte is sent twice.
+A server may ignore any Range and send the whole content (RFC 9110 14.2). This is done for a unit other than bytes, a
+malformed Range, more than `RANGES_AT_MOST` ranges, and many ranges so small that the whole content is shorter. Ranges
+that overlap or touch are joined, so no byte is sent twice.
 """
 
 import hashlib
@@ -21,52 +21,54 @@ from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 RANGES_AT_MOST = 200
-"""Of one request: what Apache httpd takes, and enough for clients that fetch a file by its missing chunks."""
+"""The most ranges in a request: the limit of Apache httpd, and enough for clients that fetch missing pieces of a
+file."""
 FEW_PARTS = 8
-"""So many are sent also where the whole would be shorter: a client that lists a few ranges means them."""
+"""Up to this number, ranges are sent even if the whole content would be shorter, as a client with few ranges wants
+these."""
 
 _SPEC = re.compile(r"([0-9]*)-([0-9]*)")
 _DIGITS_AT_MOST = 18
 _BEYOND = 10**_DIGITS_AT_MOST
-"""What any longer position counts as: beyond the end of any content."""
+"""The value of any longer position: beyond the end of any content."""
 
 _OF_THE_WHOLE = frozenset(("content-length", "content-range", "content-md5", "content-digest"))
-"""Fields of a 200 that are not true of a part. (Those that are of the representation, such as Repr-Digest, stay.)"""
+"""Fields of a 200 that do not apply to a part. (Those of the representation, such as Repr-Digest, are kept.)"""
 _OF_A_REFUSAL = frozenset(("date", "etag", "vary", "accept-ranges", "timing-allow-origin", "via", "cache-status"))
-"""What a 416 keeps, besides the Access-Control fields, without which a browser shows it to no script. Nothing that
-would let a cache store it: a range is in no cache key."""
+"""Fields that a 416 keeps, besides the Access-Control fields, which scripts in a browser need. None of them permits
+storing: a range is not in the cache key."""
 
 
 class Span(NamedTuple):
-    """Bytes of the content: those from `start` on, up to but without that at `end`."""
+    """The bytes of the content from `start` up to, but not including, `end`."""
 
     start: int
     end: int
 
 
 type Piece = Span | bytes
-"""What is sent: bytes of the content, or what stands between them."""
+"""A piece of a multipart response: a span of the content, or the bytes between spans."""
 
 
 @dataclass(frozen=True, slots=True)
 class ByteRangePart:
-    """The answer to a request for a part."""
+    """The response to a range request."""
 
     head: Head
-    """Of a 206, or of a 416."""
+    """The head of a 206, or of a 416."""
     pieces: tuple[Piece, ...]
-    """Its content, in the order in which it is sent; empty for a 416."""
+    """The content, in the order of sending; empty for a 416."""
 
 
 def whole(request: Request) -> Request:
-    """The same request for the whole."""
+    """Return the request without its Range."""
     if "range" not in request.fields:
         return request
     return replace(request, fields=request.fields.without({"range", "if-range"}))
 
 
 def part(request: Request, head: Head, *, arriving: bool = False) -> ByteRangePart | None:
-    """Return the part of a response that a request gets, given the head that would be sent; None: the whole.
+    """Return the partial response to a request, given the head of the complete one; None: the complete one is sent.
 
     Only GET has ranges, and only a 200 has parts: so a 304 comes first (RFC 9110 13.2.2, 14.2). The size of the
     content is its Content-Length; without one the whole is sent. Empty content is sent whole too, as RFC 9110 14.2
@@ -94,7 +96,7 @@ def part(request: Request, head: Head, *, arriving: bool = False) -> ByteRangePa
 
 
 def satisfiable(range_field: str, size: int) -> tuple[Span, ...] | None:
-    """The spans that a Range asks for, of content of `size` bytes (1 or more), in the order in which it lists them.
+    """Return the spans that a Range requests, of content of `size` bytes (1 or more), in the order of the Range.
 
     Spans that overlap or touch are one, in the place of the first of them. Empty: none lies within the content. None:
     the field is to be ignored, since it is of another unit, invalid (RFC 9110 14.1.1), or too long.
@@ -131,12 +133,12 @@ def _position(digits: str) -> int | None:
     if not digits:
         return None
     significant = digits.lstrip("0")
-    # Length first: Python refuses to convert numbers of thousands of digits.
+    # Check the number of digits first: Python refuses to convert thousands of digits.
     return _BEYOND if len(significant) > _DIGITS_AT_MOST else int(significant or "0")
 
 
 def _coalesced(spans: Sequence[Span]) -> tuple[Span, ...]:
-    merged: list[tuple[int, Span]] = []  # ascending, each with its place in the list of the client
+    merged: list[tuple[int, Span]] = []  # ascending, each with its place in the client's list
     for span, place in sorted((span, place) for place, span in enumerate(spans)):
         if merged and span.start <= merged[-1][1].end:
             first, before = merged[-1]
@@ -152,7 +154,7 @@ def _size(fields: Fields) -> int | None:
 
 
 def _holds(if_range: str, fields: Fields) -> bool:
-    """Whether the response is the one that the client has a part of already (RFC 9110 13.1.5): for certain.
+    """Whether the client certainly has a part of this response already (RFC 9110 13.1.5).
 
     An entity tag must be equal by the strong comparison. A date must be that of Last-Modified, and Last-Modified a
     strong validator: a second or more before Date (RFC 9110 8.8.2.2).
@@ -188,9 +190,9 @@ def _single(head: Head, span: Span, size: int) -> ByteRangePart:
 
 
 def _multiple(head: Head, spans: tuple[Span, ...], size: int) -> ByteRangePart | None:
-    """RFC 9110 15.3.7.2; None where the whole is the shorter answer to many ranges."""
-    # A digest, since nothing here is random. An origin that foresees it, and sends it within its content, deceives only
-    # the clients of that content.
+    """Return a 206 with several parts (RFC 9110 15.3.7.2); None if the complete response to many ranges is shorter."""
+    # A digest, since this module is deterministic. An origin that includes it in its content affects only the clients
+    # of that content.
     boundary = hashlib.blake2b(repr((head.fields.raw, spans)).encode(), digest_size=16).hexdigest()
     content_type = head.fields.first("content-type")
     type_line = "" if content_type is None else f"Content-Type: {content_type}\r\n"

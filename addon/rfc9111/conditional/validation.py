@@ -1,4 +1,4 @@
-"""Conditional requests: ours to the origin, its answers, and the client's to us (RFC 9111 4.3, RFC 9110 13)."""
+"""Conditional requests of the proxy and of clients, and the responses to them (RFC 9111 4.3, RFC 9110 13)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ _OF_THE_CONTENT = frozenset((
     "content-md5",
     "content-digest",
 ))
-"""What describes the stored bytes: no response without content can change it (RFC 9111 3.2)."""
+"""Fields that describe the stored content: a response without content cannot change them (RFC 9111 3.2)."""
 
 _REPRESENTATION = frozenset((
     *_OF_THE_CONTENT,
@@ -33,11 +33,11 @@ _REPRESENTATION = frozenset((
     "content-type",
     "repr-digest",
 ))
-"""What a 304 need not repeat (RFC 9110 15.4.5)."""
+"""Fields that a 304 need not repeat (RFC 9110 15.4.5)."""
 
 
 def conditional(request: Fields, copies: Sequence[Copy]) -> Fields:
-    """Return the request fields that ask the origin whether one of the copies is still current (RFC 9111 4.3.1).
+    """Return the fields of the request that validates the copies (RFC 9111 4.3.1).
 
     `copies`: those that match the request, the chosen one first. The client's own If-None-Match and
     If-Modified-Since are replaced: the answer to them is made from ours, by `is_not_modified`. Copies without any
@@ -53,7 +53,7 @@ def conditional(request: Fields, copies: Sequence[Copy]) -> Fields:
 def confirmed(not_modified: Head, copies: Sequence[Copy]) -> tuple[Copy, ...]:
     """Return which of the copies whose validators were sent a 304 confirms (RFC 9111 4.3.4).
 
-    Empty: about none of them. Then it proves nothing, and the request is to be sent again without conditions.
+    Empty: none of them. Then the request must be sent again without conditions.
 
     Copies are found by ETag where both sides have one, else by Last-Modified: all that have the same strong tag,
     else the most recent that corresponds. Two deviations, for what origins really send. A strong tag may confirm a
@@ -84,7 +84,7 @@ def _corresponds(not_modified: Fields, copy: Copy) -> bool:
 def updated(
     copy: Copy, request: Request, head: Head, *, request_time_s: float, response_time_s: float, salt: bytes
 ) -> Copy:
-    """A copy that a 304 has confirmed for a request, with the fields of the 304 in place of its own (RFC 9111 3.2).
+    """Return a copy that a 304 has confirmed, updated with the fields of the 304 (RFC 9111 3.2).
 
     Never those that describe the content, nor the ETag under which the content came. A Set-Cookie that the 304 brings
     may bind the copy to the client that it was for. There is no verdict yet: the policy gives one for the new
@@ -115,10 +115,10 @@ def updated(
 def freshened(
     copy: Copy, request: Request, head: Head, *, request_time_s: float, response_time_s: float, salt: bytes
 ) -> Copy:
-    """A copy after a 200 to a HEAD that it could have answered (RFC 9111 4.3.5).
+    """Return a copy after a 200 to a HEAD that it could have answered (RFC 9111 4.3.5).
 
-    Updated if status, validators and Content-Length, as far as the HEAD shows them, are those of the copy; else marked
-    as outdated.
+    It is updated if status, validators and Content-Length in the response are those of the copy; else it is marked as
+    outdated.
     """
     shown, stored = head.fields, copy.head.fields
     validators = ("etag", "last-modified", "content-length")
@@ -129,7 +129,7 @@ def freshened(
 
 
 def is_not_modified(request: Request, copy: Copy) -> bool:
-    """Whether the client's own condition makes the answer from this copy a 304 (RFC 9111 4.3.2, RFC 9110 13.2.2).
+    """Whether the client's own condition requires a 304 as the answer from this copy (RFC 9111 4.3.2, RFC 9110 13.2.2).
 
     If-Modified-Since counts only without If-None-Match, and only if it is one valid date.
     """
@@ -149,9 +149,9 @@ def is_not_modified(request: Request, copy: Copy) -> bool:
 
 
 def not_modified(head: Head) -> Head:
-    """Return the 304 for a 200 with this head (RFC 9110 15.4.5): without what describes the content.
+    """Return the 304 for a 200 with this head (RFC 9110 15.4.5): without the fields that describe the content.
 
-    Last-Modified stays only where it is the validator.
+    Last-Modified is kept only if it is the only validator.
     """
     names = _REPRESENTATION | {"last-modified"} if "etag" in head.fields else _REPRESENTATION
     return Head(304, head.fields.without(names), "Not Modified")

@@ -1,1 +1,1 @@
-"""Header fields: how each is read and written, and which belong to one connection only."""
+"""Parsers and writers of fields, and the fields that apply to one connection only."""

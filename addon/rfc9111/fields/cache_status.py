@@ -1,4 +1,4 @@
-"""Cache-Status: what this cache did with a request (RFC 9211)."""
+"""Cache-Status: how this cache handled a request (RFC 9211)."""
 
 import math
 import re
@@ -11,24 +11,24 @@ _SF_INTEGER_MAX = 10**15 - 1
 
 
 class Fwd(StrEnum):
-    """The reason why a request went on towards the origin (RFC 9211 2.2)."""
+    """The reason why a request was forwarded (RFC 9211 2.2)."""
 
     BYPASS = "bypass"
     """The cache is configured not to handle such requests."""
     METHOD = "method"
     URI_MISS = "uri-miss"
     VARY_MISS = "vary-miss"
-    """There were copies of the URL, and none for these request fields."""
+    """There are copies of the URL, but none for these request fields."""
     MISS = "miss"
     REQUEST = "request"
-    """A fresh copy was at hand, but the request did not allow its use."""
+    """There is a fresh copy, but the request did not allow its use."""
     STALE = "stale"
     PARTIAL = "partial"
-    """Only a part of what is asked for was at hand."""
+    """Only a part of the requested content is stored."""
 
 
 def hit(*, ttl_s: float | None = None, detail: str = "") -> str:
-    """Our member for a request that was not forwarded; `ttl_s` is negative for a copy served stale."""
+    """Return this cache's member for a request that was not forwarded; `ttl_s` is negative for a stale copy."""
     return _member("hit", _ttl(ttl_s), _detail(detail))
 
 
@@ -41,10 +41,10 @@ def forwarded(
     collapsed: bool = False,
     detail: str = "",
 ) -> str:
-    """Our member for a request that was forwarded.
+    """Return this cache's member for a request that was forwarded.
 
-    `fwd_status`: what the next hop answered, if that is not the status sent on. `ttl_s`: of the response as stored.
-    `collapsed`: it shared another request's fetch.
+    `fwd_status`: the status from the next hop, if another was sent to the client. `ttl_s`: of the response as stored.
+    `collapsed`: the request shared another one's contact.
     """
     return _member(
         f"fwd={fwd}",
@@ -67,7 +67,7 @@ def _ttl(ttl_s: float | None) -> str:
 
 
 def _detail(text: str) -> str:
-    """A token where it can be one, else a string (RFC 9211 2.8), with `?` for what a string cannot hold."""
+    """Write a token if possible, else a string (RFC 9211 2.8), with `?` for characters that are not allowed in it."""
     if not text or _SF_TOKEN.fullmatch(text):
         return text and f"detail={text}"
     printable = "".join(char if " " <= char <= "~" else "?" for char in text)

@@ -1,4 +1,4 @@
-"""Fields that are for one connection only, and the Via of each hop (RFC 9110 7.6)."""
+"""Fields that apply to one connection only, and Via (RFC 9110 7.6)."""
 
 import re
 
@@ -6,7 +6,7 @@ from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields
 
 LOOP_FIELD = "Bestbefore-Via"
-"""Stands in for Via in requests where the operator wants none: some servers answer those that bear it uncompressed."""
+"""Replaces Via in requests if the operator wants none: some servers do not compress responses to requests with Via."""
 
 HOP_BY_HOP = frozenset((
     "connection",
@@ -14,7 +14,7 @@ HOP_BY_HOP = frozenset((
     "keep-alive",
     "proxy-connection",
     "te",
-    # Trailers are not passed on, so none are announced.
+    # Trailers are not forwarded, so none are announced.
     "trailer",
     "transfer-encoding",
     "upgrade",
@@ -26,33 +26,33 @@ HOP_BY_HOP = frozenset((
 
 _FOR_ALL_RECIPIENTS = frozenset((LOOP_FIELD.lower(), "cache-control", "expect", "forwarded", "host", "via"))
 _OF_A_REQUEST = _FOR_ALL_RECIPIENTS | {"authorization", "cookie", "proxy-authorization", "transfer-encoding"}
-"""No Connection may name these in a request. Who obeyed it would take one request for two, send it elsewhere or lose
-sight of a loop, or take the credentials off what they were to select."""
+"""Fields that Connection must not name in a request. A proxy that obeyed it would frame or route the request otherwise,
+miss a loop, or remove the credentials that select a response."""
 _OF_A_RESPONSE = _FOR_ALL_RECIPIENTS | {
     *("accept-ranges", "age", "authentication-info", "cdn-cache-control", "date", "etag", "expires", "last-modified"),
     *("location", "pragma", "proxy-authenticate", "proxy-authentication-info", "retry-after", "set-cookie"),
     *("surrogate-control", "vary", "warning", "www-authenticate"),
 }
-"""Nor these in a response. Transfer-Encoding is not among them: it is for one connection by definition, and servers
-of a large CDN name it in each chunked response."""
+"""Fields that Connection must not name in a response. Transfer-Encoding may be named: it applies to one connection by
+definition, and servers of a large CDN name it in each chunked response."""
 _PROTECTED_BEGINNINGS = (":", "content-", "x-forwarded")
-"""Pseudo-fields of HTTP/2, and all that frames or describes content."""
+"""Pseudo-header fields of HTTP/2, and fields that frame or describe content."""
 _WORD = re.compile(r"[a-z0-9:_-]+")
-"""In what is no list of tokens, such as `close Content-Length`, each name counts."""
+"""A name. In a malformed list, such as `close Content-Length`, each name counts."""
 _USUAL_LINES = frozenset((
     *("keep-alive", "Keep-Alive", "close", "Close", "upgrade", "Upgrade", "TE", "te", "keep-alive, Upgrade"),
     *("TE, close", "close, TE"),
 ))
-"""Values of Connection that name hop-by-hop fields alone, as most messages have them: known without parsing."""
+"""Usual values of Connection, which name only hop-by-hop fields and need no parsing."""
 
 
 def connection_options(fields: Fields) -> frozenset[str]:
-    """The lower-case names that Connection lists (RFC 9110 7.6.1)."""
+    """Return the lower-case names that Connection lists (RFC 9110 7.6.1)."""
     return frozenset(name.lower() for line in fields.values("connection") for name in list_members(line))
 
 
 def protected_in_request(fields: Fields) -> frozenset[str]:
-    """The names that Connection lists in a request though they frame, address, route or authenticate it.
+    """Return the protected fields that Connection lists in a request: those that frame, route or authenticate it.
 
     Such a request means one thing with those fields and another without, so it is refused. A field that is meant for
     all recipients is never a connection option (RFC 9110 7.6.1). Any other name is one: its field is left out.
@@ -61,9 +61,9 @@ def protected_in_request(fields: Fields) -> frozenset[str]:
 
 
 def protected_in_response(fields: Fields) -> frozenset[str]:
-    """The names that Connection lists in a response though they frame or describe it, or steer who may reuse it.
+    """Return the protected fields that Connection lists in a response: those for framing, description or reuse.
 
-    Such a response is not stored, nor is its connection used again.
+    Such a response is not stored, and its connection is not reused.
     """
     return _protected(fields, _OF_A_RESPONSE)
 
@@ -80,11 +80,11 @@ def _names_more_than_hop_by_hop(fields: Fields) -> bool:
 
 
 def without_named(fields: Fields) -> Fields:
-    """Return the fields less those that Connection names.
+    """Return the fields without those that Connection names.
 
-    Hop-by-hop fields stay, for the part that handles this connection.
+    Hop-by-hop fields are kept, for the handling of this connection.
 
-    These very fields where none goes.
+    Returns the same object if nothing is removed.
     """
     if not _names_more_than_hop_by_hop(fields):
         return fields
@@ -93,17 +93,17 @@ def without_named(fields: Fields) -> Fields:
 
 
 def end_to_end(fields: Fields) -> Fields:
-    """Return the end-to-end fields, which are passed on and stored: all but those of this connection.
+    """Return the end-to-end fields, which are forwarded and stored.
 
-    These are the hop-by-hop fields and those that Connection names. Transfer-Encoding is left out too: the
-    sender frames the message itself.
+    Removed are hop-by-hop fields, those that Connection names, and Transfer-Encoding, as the sender frames the message
+    itself.
     """
     removed = HOP_BY_HOP | connection_options(fields) if "connection" in fields else HOP_BY_HOP
     return fields if removed.isdisjoint(fields.names()) else fields.without(removed)
 
 
 def with_via(fields: Fields, version: str, pseudonym: str, name: str = "Via") -> Fields:
-    """Return the fields with us added at the end of Via (RFC 9110 7.6.3).
+    """Return the fields with this proxy appended to Via (RFC 9110 7.6.3).
 
     `version` is that of the message received, such as `1.1`.
     """
@@ -111,14 +111,14 @@ def with_via(fields: Fields, version: str, pseudonym: str, name: str = "Via") ->
 
 
 def hops(fields: Fields) -> tuple[tuple[str, str], ...]:
-    """The lines that say which proxies a message has passed."""
+    """Return the lines that name the proxies which have forwarded a message."""
     return tuple((name, value) for name, value in fields.raw if name.lower() in ("via", LOOP_FIELD.lower()))
 
 
 def has_passed(fields: Fields, pseudonym: str) -> bool:
-    """Whether the message has passed a proxy of this name before: then it goes in a loop (RFC 9110 7.6.3).
+    """Whether a proxy of this name has forwarded the message before, so that it is in a loop (RFC 9110 7.6.3).
 
-    A comment that reads like a hop of this name counts as one.
+    A comment that looks like a hop of this name counts too.
     """
     name = pseudonym.lower()
     lines = (*fields.values("via"), *fields.values(LOOP_FIELD))

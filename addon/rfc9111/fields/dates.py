@@ -1,4 +1,4 @@
-"""HTTP dates, read in their three forms and no other, written in one (RFC 9110 5.6.7)."""
+"""HTTP dates: a strict parser of their three forms, and a writer of one (RFC 9110 5.6.7)."""
 
 import re
 from datetime import UTC, date, datetime
@@ -31,11 +31,11 @@ _LAST_S = (date.max.toordinal() - _EPOCH + 1) * _DAY_S - 1
 
 
 def parse_http_date(text: str, now_s: float) -> float | None:
-    """Unix seconds, or None for what is not a date of one of the three forms.
+    """Parse a date of one of the three forms into Unix seconds; None if malformed.
 
-    Case does not matter (RFC 9111 4.2 asks that of caches). A time that does not exist (30 February, 24:00) is no
-    date; 23:59:60 is the second after 23:59:59. The name of the day must be one, but is not compared with the date:
-    it carries nothing, and senders get it wrong. `now_s` (finite) places the two-digit year of the RFC 850 form.
+    Case is ignored, as RFC 9111 4.2 requires of caches. A time that does not exist (30 February, 24:00) is malformed;
+    23:59:60 is the second after 23:59:59. The name of the day must be valid, but is not compared with the date, as
+    senders get it wrong. `now_s` (finite) determines the century of the two-digit year of the RFC 850 form.
     """
     for form in _FORMS:
         match = form.fullmatch(text)
@@ -71,13 +71,13 @@ def _at_s(year: int, month: int, day: int, of_day_s: int) -> float | None:
 
 
 def date_field(fields: Fields, name: str, now_s: float) -> float | None:
-    """The date in the first line of a field; None if there is no such field or it holds no date."""
+    """Parse the date in the first line of a field; None if there is none or it is malformed."""
     text = fields.first(name)
     return None if text is None else parse_http_date(text, now_s)
 
 
 def format_http_date(unix_s: float) -> str:
-    """The IMF-fixdate of the second that holds this moment; moments outside the years 1970 to 9999 are clipped.
+    """Write the IMF-fixdate of a time, truncated to seconds; times outside the years 1970 to 9999 are clipped.
 
     >>> format_http_date(784111777.9)
     'Sun, 06 Nov 1994 08:49:37 GMT'

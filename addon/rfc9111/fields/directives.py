@@ -8,23 +8,23 @@ from bestbefore.addon.rfc9111.fields.syntax import DELTA_MAX_S, delta_seconds, i
 from bestbefore.addon.rfc9111.message import Fields
 
 STEERING_FIELDS = frozenset(("age", "cache-control", "content-encoding", "content-type", "date", "expires", "vary"))
-"""Fields without which a stored response would be misread."""
+"""Fields without which a stored response would be misinterpreted."""
 
 
 @dataclass(frozen=True, slots=True)
 class CacheControl:
     """The directives of one message.
 
-    Seconds are at most `DELTA_MAX_S`; None means that the directive is not there.
+    Seconds are at most `DELTA_MAX_S`; None means that the directive is absent.
     """
 
     no_store: bool = False
     no_cache: bool = False
     no_cache_names: frozenset[str] = frozenset()
-    """Lower-case names of the only fields that `no-cache` is about; empty where `no_cache` is true."""
+    """The lower-case names of the fields to which `no-cache` is limited; empty if `no_cache` is true."""
     private: bool = False
     private_names: frozenset[str] = frozenset()
-    """Likewise for `private`."""
+    """The same for `private`."""
     public: bool = False
     max_age: int | None = None
     s_maxage: int | None = None
@@ -35,7 +35,7 @@ class CacheControl:
     no_transform: bool = False
     only_if_cached: bool = False
     max_stale: int | None = None
-    """Without an argument (any staleness will do): `DELTA_MAX_S`."""
+    """`DELTA_MAX_S` without an argument (any staleness)."""
     min_fresh: int | None = None
     stale_while_revalidate: int | None = None
     stale_if_error: int | None = None
@@ -44,7 +44,7 @@ class CacheControl:
 NO_DIRECTIVES = CacheControl()
 
 _PLAIN = re.compile(r"[a-z0-9_-]+")
-"""What each known directive, and each field that one may name, is written in."""
+"""The characters of known directives, and of field names in them."""
 
 
 class _Seen:
@@ -64,9 +64,8 @@ class _Seen:
         if _PLAIN.fullmatch(lower) and (not equals or argument is not None):
             self.arguments.setdefault(lower, []).append(argument if equals else None)
         else:
-            # Not a directive that anybody knows. `private; max-age=60` and `'private'` still say what their sender
-            # meant, so each word in it counts as a directive whose argument cannot be read: it may restrict, never
-            # permit.
+            # Not a valid directive. The intent of `private; max-age=60` and `'private'` is clear, so each word counts
+            # as a directive with a malformed argument: it may restrict, but never permit.
             self.broken.update(_PLAIN.findall(member.lower()))
 
     def restricts(self, name: str) -> bool:
@@ -76,7 +75,7 @@ class _Seen:
         return None in self.arguments.get(name, ())
 
     def seconds(self, name: str, unreadable: int | None, bare: int | None = None) -> int | None:
-        """The first of several counts (RFC 9111 4.2.1); `bare`: what the directive means without an argument."""
+        """Return the first argument, s (RFC 9111 4.2.1). `bare`: the meaning of the directive without an argument."""
         if name in self.broken:
             return unreadable
         found = self.arguments.get(name)
@@ -88,7 +87,7 @@ class _Seen:
         return unreadable if value_s is None else value_s
 
     def fields(self, name: str) -> tuple[bool, frozenset[str]]:
-        """Whether the directive is about the whole response, else the fields that it is about.
+        """Return whether the directive applies to the whole response, and else the fields to which it applies.
 
         The whole response also where the list of names is broken, or names a field that steers caching, which could
         then not be left out (RFC 9111 5.2.2.4 expects caches that read the qualified form so). Broken is also one in
@@ -106,9 +105,10 @@ class _Seen:
 
 
 def parse_cache_control(lines: Iterable[str]) -> CacheControl:
-    """The directives of all Cache-Control lines of a message, in order.
+    """Parse the directives of all Cache-Control lines of a message, in order.
 
-    What cannot be read is taken as it restricts most: a lifetime as 0 (RFC 9111 4.2.1), a permission as not given.
+    Malformed directives are interpreted in the most restrictive way: a lifetime as 0 (RFC 9111 4.2.1), a permission as
+    absent.
     """
     seen = _Seen(lines)
     no_cache, no_cache_names = seen.fields("no-cache")

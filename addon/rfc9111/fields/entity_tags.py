@@ -22,28 +22,28 @@ class EntityTag(NamedTuple):
         return f"W/{self.opaque}" if self.weak else self.opaque
 
     def strongly_equals(self, other: "EntityTag") -> bool:
-        """The same content, byte for byte (RFC 9110 8.8.3.2)."""
+        """Strong comparison: the same content, byte for byte (RFC 9110 8.8.3.2)."""
         return not self.weak and not other.weak and self.opaque == other.opaque
 
     def weakly_equals(self, other: "EntityTag") -> bool:
-        """Content that means the same (RFC 9110 8.8.3.2)."""
+        """Weak comparison: equivalent content (RFC 9110 8.8.3.2)."""
         return self.opaque == other.opaque
 
 
 def parse_entity_tag(text: str) -> EntityTag | None:
-    """Parse an entity tag; None for what is not one: without quotes, with `w/` in lower case, or with spaces within."""
+    """Parse an entity tag; None if malformed: without quotes, with `w/` in lower case, or with spaces in it."""
     match = _ONE.fullmatch(text.strip(" \t"))
     return None if match is None else _entity_tag(match[0])
 
 
 def etag_field(fields: Fields) -> EntityTag | None:
-    """The ETag of a response; None without a valid one, and where several lines leave open which it is."""
+    """Return the ETag of a response; None without a valid one, or with several different lines."""
     lines = fields.values("etag")
     return parse_entity_tag(lines[0]) if len(lines) == 1 else None
 
 
 def parse_entity_tags(value: str) -> tuple[EntityTag, ...]:
-    """The list of an If-None-Match or If-Match; empty if any part of it is not an entity tag."""
+    """Parse the list in If-None-Match or If-Match; empty if any member is malformed."""
     if _LIST.fullmatch(value) is None:
         return ()
     return tuple(_entity_tag(tag) for tag in _ONE.findall(value))

@@ -1,27 +1,26 @@
-"""Pieces of syntax that many fields share: lists, tokens, quoted strings, seconds (RFC 9110 5.6, RFC 9111 1.2.2)."""
+"""Syntax common to many fields: lists, tokens, quoted strings, seconds (RFC 9110 5.6, RFC 9111 1.2.2)."""
 
 import re
 
 DELTA_MAX_S = 2**31
-"""What any larger number of seconds counts as (RFC 9111 1.2.2)."""
+"""The value of any larger number of seconds (RFC 9111 1.2.2)."""
 
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _QUOTED = re.compile(r'"((?:[^"\\\x00-\x08\x0a-\x1f\x7f]|\\[^\x00-\x08\x0a-\x1f\x7f])*+)"')
 _ESCAPE = re.compile(r"\\(.)")
-# A quoted string that is never closed takes the rest of the line with it: the reader of the member sees that it is
-# broken.
+# An unclosed quoted string extends to the end of the line; the parser of the member then finds it malformed.
 _MEMBER = re.compile(r'(?:[^",]|"(?:[^"\\]|\\.)*+"?+)*+', re.DOTALL)
 
 
 def is_token(text: str) -> bool:
-    """Return whether a text is a token (RFC 9110 5.6.2)."""
+    """Whether a text is a token (RFC 9110 5.6.2)."""
     return _TOKEN.fullmatch(text) is not None
 
 
 def list_members(value: str) -> list[str]:
-    """The members of a comma-separated list, trimmed, without empty ones (RFC 9110 5.6.1.2).
+    """Return the members of a comma-separated list, trimmed, without empty ones (RFC 9110 5.6.1.2).
 
-    A comma within a quoted string separates nothing.
+    A comma in a quoted string is not a separator.
 
     >>> list_members('a, "b, c" ,, d')
     ['a', '"b, c"', 'd']
@@ -37,9 +36,9 @@ def unquoted(text: str) -> str | None:
 
 
 def delta_seconds(text: str) -> int | None:
-    """A number of seconds, at most `DELTA_MAX_S`; None for anything but ASCII digits (RFC 9111 1.2.2)."""
+    """Parse a number of seconds, at most `DELTA_MAX_S`; None for anything but ASCII digits (RFC 9111 1.2.2)."""
     if not (text.isascii() and text.isdigit()):
         return None
     digits = text.lstrip("0")
-    # Length first: Python refuses to convert numbers of thousands of digits.
+    # Check the number of digits first: Python refuses to convert thousands of digits.
     return DELTA_MAX_S if len(digits) > 10 else min(int(digits or "0"), DELTA_MAX_S)

@@ -1,4 +1,4 @@
-"""Targeted cache-control fields (RFC 9213): directives for certain caches, in place of Cache-Control and Expires."""
+"""Targeted cache-control fields (RFC 9213): directives for certain caches, which replace Cache-Control and Expires."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import http_sf
 from bestbefore.addon.rfc9111.message import Fields
 
 CDN_CACHE_CONTROL = "cdn-cache-control"
-"""The one that is registered: for the caches that stand in front of an origin."""
+"""The registered targeted field, for caches in front of an origin."""
 
 _SECONDS = frozenset(("max-age", "s-maxage", "stale-if-error", "stale-while-revalidate"))
 _FLAGS = frozenset((
@@ -18,11 +18,11 @@ _FLAGS_OR_NAMES = frozenset(("no-cache", "private"))
 
 
 def governing(fields: Fields, targeted: Sequence[str]) -> Fields:
-    """The fields of a response by which it is decided whether and for how long it may be stored (RFC 9213 2.2).
+    """Return the fields of a response with those that govern its caching (RFC 9213 2.2).
 
-    `targeted`: the lower-case names of the fields that this cache obeys, in their order. The directives of the first
-    that is there, valid and not empty stand in Cache-Control, in place of Cache-Control and Expires; without any, the
-    fields are what they are. This is for deciding alone: all fields are stored and passed on as they came.
+    `targeted`: the lower-case names of the fields that this cache obeys, in order. The directives of the first that is
+    present, valid and not empty replace Cache-Control and Expires; without any, the fields are unchanged. The result is
+    used for decisions only: all fields are stored and forwarded as received.
     """
     for name in targeted:
         value = fields.get(name)
@@ -33,10 +33,10 @@ def governing(fields: Fields, targeted: Sequence[str]) -> Fields:
 
 
 def _directives(value: str) -> str | None:
-    """The directives of a dictionary (RFC 9651 3.2), written as in Cache-Control; None for a field to be ignored.
+    """Convert a dictionary (RFC 9651 3.2) into the syntax of Cache-Control; None for a field to be ignored.
 
-    That is one that is empty or malformed, or has a value that its directive cannot have (RFC 9213 2.1), such as
-    `max-age="60"`. Parameters, and directives that we do not know, mean nothing.
+    A field is ignored if it is empty or malformed, or has an invalid value for its directive (RFC 9213 2.1), such as
+    `max-age="60"`. Parameters and unknown directives are ignored.
     """
     try:
         members: Any = http_sf.parse(value.encode("latin-1", "replace"), tltype="dictionary")
@@ -53,7 +53,7 @@ def _is_known(name: str) -> bool:
 
 
 def _is_valid(name: str, argument: object) -> bool:
-    # By the exact type: to Python a Boolean is a number, and a token is a string.
+    # By the exact type: in Python a Boolean is a number, and a token is a string.
     if name in _SECONDS:
         return type(argument) is int and argument >= 0
     return argument is True or (name in _FLAGS_OR_NAMES and type(argument) is str)
