@@ -6,12 +6,12 @@ import pytest
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag
 
-type Stored = Callable[..., Copy]
+type MakeCopy = Callable[..., Copy]
 
 RECEIVED_S = 1_779_827_200.0
 
 
-def test_what_hits_ask_for_is_parsed_once_and_follows_the_head(stored: Stored) -> None:
+def test_what_hits_ask_for_is_parsed_once_and_follows_the_head(stored: MakeCopy) -> None:
     copy = stored(
         "Cache-Control: max-age=60", 'ETag: W/"a"', "Last-Modified: Tue, 26 May 2026 19:26:40 GMT", "Set-Cookie: a=b"
     )
@@ -37,11 +37,11 @@ def test_what_hits_ask_for_is_parsed_once_and_follows_the_head(stored: Stored) -
         (["Last-Modified: yesterday"], False),
     ],
 )
-def test_only_a_valid_tag_or_date_is_a_validator(stored: Stored, lines: list[str], validator: bool) -> None:
+def test_only_a_valid_tag_or_date_is_a_validator(stored: MakeCopy, lines: list[str], validator: bool) -> None:
     assert stored("Cache-Control: max-age=60", *lines).has_validator is validator
 
 
-def test_age_grows_with_time_and_never_falls_below_the_initial_age(stored: Stored) -> None:
+def test_age_grows_with_time_and_never_falls_below_the_initial_age(stored: MakeCopy) -> None:
     copy = stored("Cache-Control: max-age=60", "Age: 30")
     assert copy.age_s(RECEIVED_S + 5) == 35
     assert copy.age_s(RECEIVED_S - 10**6) == 30
@@ -49,14 +49,14 @@ def test_age_grows_with_time_and_never_falls_below_the_initial_age(stored: Store
 
 @pytest.mark.parametrize(("received_s", "later"), [(-1, False), (0, False), (1, True), (60, True), (60.5, False)])
 def test_what_was_received_after_another_is_not_what_is_from_the_future(
-    stored: Stored, received_s: float, later: bool
+    stored: MakeCopy, received_s: float, later: bool
 ) -> None:
     copy = stored()
     other = replace(copy, response_time_s=RECEIVED_S + received_s)
     assert other.was_received_after(copy, now_s=RECEIVED_S + 60) is later
 
 
-def test_a_verdict_is_put_on_a_copy_without_changing_anything_else(stored: Stored) -> None:
+def test_a_verdict_is_put_on_a_copy_without_changing_anything_else(stored: MakeCopy) -> None:
     copy = stored('ETag: "a"')
     evaluated = copy.with_verdict(RECEIVED_S + 7, "indttl", "rule-1")
     assert (evaluated.expiry_s, evaluated.reason, evaluated.rule) == (RECEIVED_S + 7, "indttl", "rule-1")

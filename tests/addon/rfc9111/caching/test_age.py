@@ -13,7 +13,7 @@ from bestbefore.addon.rfc9111.caching.age import (
 )
 from bestbefore.addon.rfc9111.message import Fields
 
-type Having = Callable[..., Fields]
+type MakeFields = Callable[..., Fields]
 
 RECEIVED_S = 1_779_827_200.0
 DATE = "Date: Tue, 26 May 2026 20:26:40 GMT"
@@ -38,23 +38,23 @@ DATE = "Date: Tue, 26 May 2026 20:26:40 GMT"
     ],
 )
 def test_the_first_member_of_age_counts_and_an_invalid_one_is_ignored(
-    fields: Having, lines: list[str], age_s: int
+    fields: MakeFields, lines: list[str], age_s: int
 ) -> None:
     assert age_value_s(fields(*lines)) == age_s
 
 
-def test_the_initial_age_is_the_greater_of_what_date_and_what_age_tell(fields: Having) -> None:
+def test_the_initial_age_is_the_greater_of_what_date_and_what_age_tell(fields: MakeFields) -> None:
     # Received 10 s after its Date, 4 s after the request: apparent 10; Age 30 was true when the request went out.
     assert corrected_initial_age_s(fields(DATE), RECEIVED_S + 6, RECEIVED_S + 10) == 10
     assert corrected_initial_age_s(fields(DATE, "Age: 30"), RECEIVED_S + 6, RECEIVED_S + 10) == 34
     assert current_at_s(fields(DATE, "Age: 30"), RECEIVED_S + 6, RECEIVED_S + 10) == RECEIVED_S - 24
 
 
-def test_a_date_ahead_of_our_clock_makes_no_negative_age(fields: Having) -> None:
+def test_a_date_ahead_of_our_clock_makes_no_negative_age(fields: MakeFields) -> None:
     assert corrected_initial_age_s(fields(DATE), RECEIVED_S - 500, RECEIVED_S - 500) == 0
 
 
-def test_a_response_without_a_valid_date_was_made_when_it_came(fields: Having) -> None:
+def test_a_response_without_a_valid_date_was_made_when_it_came(fields: MakeFields) -> None:
     for lines in ([], ["Date: foo"], ["Date: "]):
         assert date_value_s(fields(*lines), RECEIVED_S) == RECEIVED_S
         dated = with_date(fields(*lines), RECEIVED_S + 0.9)

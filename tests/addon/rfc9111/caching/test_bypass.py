@@ -5,7 +5,7 @@ import pytest
 from bestbefore.addon.rfc9111.caching.bypass import Bypass, bypass_reason, is_malformed, is_unusual
 from bestbefore.addon.rfc9111.message import Request, Target
 
-type Asking = Callable[..., Request]
+type MakeRequest = Callable[..., Request]
 
 
 @pytest.mark.parametrize(
@@ -40,13 +40,13 @@ type Asking = Callable[..., Request]
         ("If-Range: x", None),
     ],
 )
-def test_fields_that_lead_past_the_cache(request_to: Asking, line: str, reason: Bypass | None) -> None:
+def test_fields_that_lead_past_the_cache(request_to: MakeRequest, line: str, reason: Bypass | None) -> None:
     many = [f"N{number}: x" for number in range(100)]
     assert bypass_reason(request_to(line)) is bypass_reason(request_to(line, *many)) is reason
     assert bypass_reason(request_to(line, method="HEAD")) is reason
 
 
-def test_what_usual_clients_send_leads_nowhere(request_to: Asking) -> None:
+def test_what_usual_clients_send_leads_nowhere(request_to: MakeRequest) -> None:
     browsers = (
         "Host", "User-Agent", "Accept", "Accept-Language", "Accept-Encoding", "Connection", "Proxy-Connection", "DNT",
         "Cookie", "Origin", "Referer", "Upgrade-Insecure-Requests", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-GPC",
@@ -60,7 +60,7 @@ def test_what_usual_clients_send_leads_nowhere(request_to: Asking) -> None:
     assert bypass_reason(request_to(*(f"{name}: x" for name in (*browsers, *others)))) is None
 
 
-def test_only_get_and_head_without_a_body_may_be_answered(request_to: Asking) -> None:
+def test_only_get_and_head_without_a_body_may_be_answered(request_to: MakeRequest) -> None:
     assert bypass_reason(request_to()) is None
     assert bypass_reason(request_to(method="HEAD")) is None
     assert bypass_reason(request_to(has_body=True)) is Bypass.BODY
@@ -80,17 +80,17 @@ def test_only_get_and_head_without_a_body_may_be_answered(request_to: Asking) ->
         (["X: 1", "x: 2"], True),
     ],
 )
-def test_which_requests_an_error_may_be_about(request_to: Asking, lines: list[str], unusual: bool) -> None:
+def test_which_requests_an_error_may_be_about(request_to: MakeRequest, lines: list[str], unusual: bool) -> None:
     assert is_unusual(request_to(*lines).fields) is unusual
 
 
 @pytest.mark.parametrize("value", ["\x00", "a\rb", "a\nb", "a\r\n b", "a\x1fb", "\x7f"])
-def test_a_value_with_a_control_character_is_malformed(request_to: Asking, value: str) -> None:
+def test_a_value_with_a_control_character_is_malformed(request_to: MakeRequest, value: str) -> None:
     assert is_malformed(request_to("A: 1", f"X: {value}"))
 
 
 @pytest.mark.parametrize("value", ["", "a\tb", "\x80\xff", "~!"])
-def test_a_tab_and_bytes_beyond_ascii_are_none(request_to: Asking, value: str) -> None:
+def test_a_tab_and_bytes_beyond_ascii_are_none(request_to: MakeRequest, value: str) -> None:
     assert not is_malformed(request_to("A: 1", f"X: {value}"))
 
 

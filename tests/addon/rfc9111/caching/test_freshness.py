@@ -6,7 +6,7 @@ from bestbefore.addon.rfc9111.caching.freshness import Lifetime, explicit_lifeti
 from bestbefore.addon.rfc9111.fields.directives import parse_cache_control
 from bestbefore.addon.rfc9111.message import Fields
 
-type Having = Callable[..., Fields]
+type MakeFields = Callable[..., Fields]
 
 DATE_S = 1_779_827_200.0  # Tue, 26 May 2026 20:26:40 GMT
 
@@ -52,6 +52,6 @@ def test_some_directives_forbid_to_serve_stale(directive: str) -> None:
     assert not forbids_stale(parse_cache_control(['max-age=60, no-cache="a"']))
 
 
-def test_a_lifetime_without_date_counts_from_receipt(fields: Having) -> None:
+def test_a_lifetime_without_date_counts_from_receipt(fields: MakeFields) -> None:
     expires = fields("Expires: Tue, 26 May 2026 20:26:50 GMT")
     assert explicit_lifetime(parse_cache_control([]), expires, DATE_S, DATE_S) == Lifetime(10, "expires")

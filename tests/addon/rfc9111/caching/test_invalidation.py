@@ -7,17 +7,17 @@ from hypothesis import strategies as st
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
-type Asking = Callable[..., Request]
+type MakeRequest = Callable[..., Request]
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "M-SEARCH", "post"])
-def test_an_unsafe_request_that_succeeded_invalidates_its_target(request_to: Asking, method: str) -> None:
+def test_an_unsafe_request_that_succeeded_invalidates_its_target(request_to: MakeRequest, method: str) -> None:
     for status, urls in ((200, 1), (204, 1), (399, 1), (400, 0), (500, 0), (199, 0)):
         assert invalidated(request_to(method=method), Head(status)) == ("http://example.org/page",) * urls
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
-def test_a_safe_request_invalidates_nothing(request_to: Asking, method: str) -> None:
+def test_a_safe_request_invalidates_nothing(request_to: MakeRequest, method: str) -> None:
     assert invalidated(request_to(method=method), Head(200, Fields([("Location", "/other")]))) == ()
 
 
@@ -38,7 +38,7 @@ def test_a_safe_request_invalidates_nothing(request_to: Asking, method: str) -> 
 )
 @pytest.mark.parametrize("name", ["Location", "content-location"])
 def test_what_the_answer_names_is_invalidated_within_the_same_origin(
-    request_to: Asking, name: str, reference: str, url: str | None
+    request_to: MakeRequest, name: str, reference: str, url: str | None
 ) -> None:
     urls = invalidated(request_to(method="POST"), Head(201, Fields([(name, reference)])))
     assert urls == (("http://example.org/page",) if url is None else ("http://example.org/page", url))

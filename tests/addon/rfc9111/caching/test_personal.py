@@ -8,16 +8,16 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.directives import of_response
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
-type Stored = Callable[..., Copy]
-type Asking = Callable[..., Request]
-type Answering = Callable[..., Head]
-type Having = Callable[..., Fields]
+type MakeCopy = Callable[..., Copy]
+type MakeRequest = Callable[..., Request]
+type MakeHead = Callable[..., Head]
+type MakeFields = Callable[..., Fields]
 
 HTTPS = "https://example.org/page"
 RECEIVED_S = 1_779_827_200.0
 
 
-def test_the_hash_tells_cookies_apart_without_showing_them(fields: Having) -> None:
+def test_the_hash_tells_cookies_apart_without_showing_them(fields: MakeFields) -> None:
     alice, bob, nobody = (cookie_hash(fields(*lines), b"salt") for lines in (["Cookie: a=1"], ["Cookie: a=2"], []))
     assert len({alice, bob, nobody, ""}) == 4
     assert "a=1" not in alice
@@ -45,7 +45,7 @@ def test_the_hash_tells_cookies_apart_without_showing_them(fields: Having) -> No
     ],
 )
 def test_over_https_what_was_fetched_with_a_cookie_or_sets_one_is_bound_to_that_cookie(
-    request_to: Asking, response: Answering, cookie: bool, lines: list[str], bound: bool
+    request_to: MakeRequest, response: MakeHead, cookie: bool, lines: list[str], bound: bool
 ) -> None:
     asked = ["Cookie: a=1"] if cookie else []
     head = response(*lines)
@@ -66,7 +66,7 @@ def test_over_https_what_was_fetched_with_a_cookie_or_sets_one_is_bound_to_that_
     ],
 )
 def test_over_https_the_first_cookie_of_one_is_stored_for_nobody(
-    request_to: Asking, response: Answering, url: str, asked: list[str], lines: list[str], begins: bool
+    request_to: MakeRequest, response: MakeHead, url: str, asked: list[str], lines: list[str], begins: bool
 ) -> None:
     request, head = request_to(*asked, url=url), response(*lines)
     assert begins_session(request, head.fields, of_response(head.fields)) is begins
@@ -87,8 +87,8 @@ def test_over_https_the_first_cookie_of_one_is_stored_for_nobody(
     ],
 )
 def test_learned_freshness_keeps_away_from_credentials(
-    request_to: Asking,
-    stored: Stored,
+    request_to: MakeRequest,
+    stored: MakeCopy,
     fetched: list[str],
     asked: list[str],
     lines: list[str],

@@ -11,9 +11,9 @@ from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.fields.directives import NO_DIRECTIVES, of_request, parse_cache_control
 from bestbefore.addon.rfc9111.message import Request
 
-type Stored = Callable[..., Copy]
-type Asking = Callable[..., Request]
-type Deciding = Callable[..., Reuse]
+type MakeCopy = Callable[..., Copy]
+type MakeRequest = Callable[..., Request]
+type Decide = Callable[..., Reuse]
 
 RECEIVED_S = 1_779_827_200.0
 ETAG = 'ETag: "a"'
@@ -31,7 +31,7 @@ STRICT, SHORTEN, OVERRIDE = Rule(), Rule("shorten"), Rule("override")
 
 
 @pytest.fixture(scope="session")
-def reused(request_to: Asking) -> Deciding:
+def reused(request_to: MakeRequest) -> Decide:
     """The decision for a copy `after_s` seconds past its receipt."""
 
     def reused_after(copy: Copy, after_s: float, *asked: str, rule: Rule = STRICT) -> Reuse:
@@ -46,7 +46,7 @@ def learned(copy: Copy, after_s: float) -> Copy:
 
 
 def test_a_copy_is_fresh_until_its_age_reaches_its_lifetime(
-    stored: Stored, reused: Deciding
+    stored: MakeCopy, reused: Decide
 ) -> None:
     copy = stored("Cache-Control: max-age=60", "Age: 10")
     assert reused(copy, 49) == Reuse(Action.FRESH, "max-age", 59, 1)
@@ -54,7 +54,7 @@ def test_a_copy_is_fresh_until_its_age_reaches_its_lifetime(
 
 
 def test_an_age_beyond_expires_less_date_is_stale_with_a_slow_and_with_a_fast_date(
-    stored: Stored, reused: Deciding
+    stored: MakeCopy, reused: Decide
 ) -> None:
     slow = stored("Date: Tue, 26 May 2026 20:26:30 GMT", "Expires: Tue, 26 May 2026 20:26:50 GMT", "Age: 25")
     fast = stored("Date: Tue, 26 May 2026 20:26:50 GMT", "Expires: Tue, 26 May 2026 20:27:00 GMT", "Age: 15")
@@ -62,7 +62,7 @@ def test_an_age_beyond_expires_less_date_is_stale_with_a_slow_and_with_a_fast_da
 
 
 def test_nothing_about_freshness_and_no_validator_is_never_reused_unasked(
-    stored: Stored, reused: Deciding
+    stored: MakeCopy, reused: Decide
 ) -> None:
     copy = learned(stored(), 9999)
     for rule in (STRICT, SHORTEN, OVERRIDE):
@@ -70,7 +70,7 @@ def test_nothing_about_freshness_and_no_validator_is_never_reused_unasked(
 
 
 def test_the_verdict_supplies_heuristic_freshness_where_the_origin_gives_none(
-    stored: Stored, reused: Deciding
+    stored: MakeCopy, reused: Decide
 ) -> None:
     assert reused(learned(stored(ETAG), 60), 59) == Reuse(Action.FRESH, "indttl", 59, 1)
     assert reused(learned(stored(ETAG), 60), 60).action is Action.VALIDATE
@@ -108,8 +108,8 @@ def test_the_verdict_supplies_heuristic_freshness_where_the_origin_gives_none(
     ],
 )
 def test_what_rules_when_the_origin_and_the_policy_both_speak(
-    stored: Stored,
-    request_to: Asking,
+    stored: MakeCopy,
+    request_to: MakeRequest,
     obey: str,
     cache_control: str,
     verdict_s: float | None,
@@ -134,7 +134,7 @@ def test_what_rules_when_the_origin_and_the_policy_both_speak(
     ],
 )
 def test_a_rule_may_name_the_directives_that_override_lengthens_too(
-    stored: Stored, request_to: Asking, cache_control: str, named: str
+    stored: MakeCopy, request_to: MakeRequest, cache_control: str, named: str
 ) -> None:
     copy = learned(stored(ETAG, f"Cache-Control: {cache_control}"), 600)
     naming = Rule("override", frozenset((named,)))
@@ -145,7 +145,7 @@ def test_a_rule_may_name_the_directives_that_override_lengthens_too(
 
 
 def test_credentials_keep_learned_freshness_away_but_not_an_earlier_validation(
-    stored: Stored, request_to: Asking
+    stored: MakeCopy, request_to: MakeRequest
 ) -> None:
     personal = request_to("Cookie: a=b")
     assert expiry(personal, learned(stored(ETAG), 600), STRICT) == Expiry(None, "no-lifetime")
@@ -175,8 +175,8 @@ def test_credentials_keep_learned_freshness_away_but_not_an_earlier_validation(
     ],
 )
 def test_the_request_may_ask_for_more_or_for_less(
-    stored: Stored,
-    reused: Deciding,
+    stored: MakeCopy,
+    reused: Decide,
     asked: str,
     after_s: float,
     action: Action,
@@ -189,7 +189,7 @@ def test_the_request_may_ask_for_more_or_for_less(
 
 
 def test_a_stale_copy_is_served_while_it_is_revalidated_within_the_window(
-    stored: Stored, reused: Deciding
+    stored: MakeCopy, reused: Decide
 ) -> None:
     copy = stored("Cache-Control: max-age=60, stale-while-revalidate=30")
     assert reused(copy, 60).action is reused(copy, 90).action is Action.STALE_WHILE_REVALIDATE
@@ -201,7 +201,7 @@ def test_a_stale_copy_is_served_while_it_is_revalidated_within_the_window(
 
 @pytest.mark.parametrize("directive", ["must-revalidate", "proxy-revalidate", "s-maxage=60", "no-cache"])
 def test_neither_the_window_nor_the_client_goes_against_what_forbids_stale(
-    stored: Stored, reused: Deciding, directive: str
+    stored: MakeCopy, reused: Decide, directive: str
 ) -> None:
     copy = stored(ETAG, f"Cache-Control: max-age=60, stale-while-revalidate=30, stale-if-error=30, {directive}")
     assert reused(copy, 61).action is Action.VALIDATE
@@ -209,7 +209,7 @@ def test_neither_the_window_nor_the_client_goes_against_what_forbids_stale(
 
 
 def test_a_clock_set_back_makes_a_copy_wait_for_the_origin(
-    stored: Stored, reused: Deciding
+    stored: MakeCopy, reused: Decide
 ) -> None:
     copy = stored("Cache-Control: max-age=60")
     assert reused(copy, -61).reason == "clock"
@@ -217,7 +217,9 @@ def test_a_clock_set_back_makes_a_copy_wait_for_the_origin(
     assert reused(copy, -5) == Reuse(Action.FRESH, "max-age", 0, 65)
 
 
-def test_a_clock_set_back_makes_nothing_fresh_while_the_origin_is_down(stored: Stored, request_to: Asking) -> None:
+def test_a_clock_set_back_makes_nothing_fresh_while_the_origin_is_down(
+    stored: MakeCopy, request_to: MakeRequest
+) -> None:
     strict, lenient = stored("Cache-Control: max-age=60, must-revalidate"), stored("Cache-Control: max-age=60")
     rule = Rule(stale_if_down_s=100.0)
     assert without_origin(request_to(), NO_DIRECTIVES, strict, RECEIVED_S - 61, rule) is None
@@ -226,7 +228,7 @@ def test_a_clock_set_back_makes_nothing_fresh_while_the_origin_is_down(stored: S
     assert decision.reason == "stale-if-down"
 
 
-def test_a_copy_that_a_head_has_outdated_is_validated(stored: Stored, reused: Deciding) -> None:
+def test_a_copy_that_a_head_has_outdated_is_validated(stored: MakeCopy, reused: Decide) -> None:
     copy = replace(learned(stored("Cache-Control: max-age=60"), 60), outdated=True)
     assert reused(copy, 0, rule=OVERRIDE).reason == "outdated"
 
@@ -249,8 +251,8 @@ def test_a_copy_that_a_head_has_outdated_is_validated(stored: Stored, reused: De
     ],
 )
 def test_how_long_a_copy_may_stand_in_for_an_origin_that_is_down(
-    stored: Stored,
-    request_to: Asking,
+    stored: MakeCopy,
+    request_to: MakeRequest,
     cache_control: str,
     asked: str,
     rule: Rule,
@@ -270,7 +272,7 @@ def test_how_long_a_copy_may_stand_in_for_an_origin_that_is_down(
 
 
 def test_a_copy_that_the_policy_wants_validated_may_still_stand_in_while_the_origin_calls_it_fresh(
-    stored: Stored, request_to: Asking, reused: Deciding
+    stored: MakeCopy, request_to: MakeRequest, reused: Decide
 ) -> None:
     copy = learned(stored(ETAG, "Cache-Control: max-age=60, must-revalidate"), 10)
     assert reused(copy, 20, rule=SHORTEN).action is Action.VALIDATE
@@ -303,8 +305,8 @@ rules = st.builds(
 )  # fmt: skip
 @settings(max_examples=500, derandomize=True)
 def test_whatever_is_said_what_rfc_9111_forbids_is_not_done(
-    stored: Stored,
-    request_to: Asking,
+    stored: MakeCopy,
+    request_to: MakeRequest,
     said: str,
     asked: str,
     rule: Rule,
@@ -342,7 +344,7 @@ def test_whatever_is_said_what_rfc_9111_forbids_is_not_done(
         assert in_need.action is Action.FRESH
 
 
-def test_what_a_feed_says_for_good_is_believed_without_a_validator(stored: Stored, reused: Deciding) -> None:
+def test_what_a_feed_says_for_good_is_believed_without_a_validator(stored: MakeCopy, reused: Decide) -> None:
     copy = learned(stored(status=301), 3600)
     assert reused(copy, 60).action is Action.VALIDATE
     assert reused(replace(copy, for_good=True), 60).action is Action.FRESH

@@ -9,10 +9,10 @@ from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of, is_trunca
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
-type Stored = Callable[..., Copy]
-type Asking = Callable[..., Request]
-type Answering = Callable[..., Head]
-type Having = Callable[..., Fields]
+type MakeCopy = Callable[..., Copy]
+type MakeRequest = Callable[..., Request]
+type MakeHead = Callable[..., Head]
+type MakeFields = Callable[..., Fields]
 
 RECEIVED_S = 1_779_827_200.0  # Tue, 26 May 2026 20:26:40 GMT
 VALIDATOR = 'ETag: "a"'
@@ -57,13 +57,13 @@ VALIDATOR = 'ETag: "a"'
     ],
 )
 def test_a_200_is_stored_if_nothing_forbids_it_and_something_makes_it_useful(
-    request_to: Asking, response: Answering, lines: list[str], reason: NoStore | None
+    request_to: MakeRequest, response: MakeHead, lines: list[str], reason: NoStore | None
 ) -> None:
     assert why_not_store(request_to(), response(*lines), RECEIVED_S) is reason
 
 
 def test_a_rule_may_have_a_use_for_copies_without_validator(
-    request_to: Asking, response: Answering
+    request_to: MakeRequest, response: MakeHead
 ) -> None:
     for status, reason in ((200, None), (302, NoStore.NOT_CACHEABLE)):
         assert why_not_store(request_to(), response(status=status), RECEIVED_S, without_validator=True) is reason
@@ -80,8 +80,8 @@ def test_a_rule_may_have_a_use_for_copies_without_validator(
     ],
 )
 def test_which_statuses_are_stored_with_and_without_explicit_lifetime(
-    request_to: Asking,
-    response: Answering,
+    request_to: MakeRequest,
+    response: MakeHead,
     status: int,
     explicit: NoStore | None,
     heuristic: NoStore | None,
@@ -101,7 +101,7 @@ def test_which_statuses_are_stored_with_and_without_explicit_lifetime(
     ],
 )
 def test_must_understand_takes_the_place_of_no_store_where_the_status_is_known(
-    request_to: Asking, response: Answering, status: int, reason: NoStore | None
+    request_to: MakeRequest, response: MakeHead, status: int, reason: NoStore | None
 ) -> None:
     head = response("Cache-Control: max-age=3600, no-store, must-understand", status=status)
     assert why_not_store(request_to(), head, RECEIVED_S) is reason
@@ -109,7 +109,7 @@ def test_must_understand_takes_the_place_of_no_store_where_the_status_is_known(
 
 @pytest.mark.parametrize("status", [400, 403, 405, 413, 414, 421, 494, 500, 501, 503])
 def test_an_error_that_may_be_about_the_fields_of_the_request_is_not_stored(
-    request_to: Asking, response: Answering, status: int
+    request_to: MakeRequest, response: MakeHead, status: int
 ) -> None:
     error = response("Cache-Control: max-age=60", status=status)
     for lines in (["X: " + "x" * 5000], ["X: 1", "X: 2"]):
@@ -130,14 +130,14 @@ def test_an_error_that_may_be_about_the_fields_of_the_request_is_not_stored(
     ],
 )
 def test_an_answer_to_authorization_is_stored_only_where_a_directive_says_so(
-    request_to: Asking, response: Answering, directive: str, reason: NoStore | None
+    request_to: MakeRequest, response: MakeHead, directive: str, reason: NoStore | None
 ) -> None:
     request = request_to("Authorization: Basic x")
     assert why_not_store(request, response(f"Cache-Control: {directive}"), RECEIVED_S) is reason
 
 
 def test_the_request_may_forbid_to_store_its_answer(
-    request_to: Asking, response: Answering
+    request_to: MakeRequest, response: MakeHead
 ) -> None:
     ok = response("Cache-Control: max-age=60")
     for request, reason in (
@@ -153,7 +153,7 @@ def test_the_request_may_forbid_to_store_its_answer(
 
 
 def test_a_request_for_a_part_may_bring_a_whole_but_never_another_status(
-    request_to: Asking, response: Answering
+    request_to: MakeRequest, response: MakeHead
 ) -> None:
     request = request_to("Range: bytes=0-1")
     for status, reason in ((200, None), (206, NoStore.PARTIAL), (404, NoStore.PARTIAL), (416, NoStore.PARTIAL)):
@@ -174,14 +174,14 @@ def test_a_request_for_a_part_may_bring_a_whole_but_never_another_status(
     ],
 )
 def test_content_that_is_not_as_long_as_announced_is_seen(
-    fields: Having, lines: list[str], truncated: bool
+    fields: MakeFields, lines: list[str], truncated: bool
 ) -> None:
     assert is_truncated(fields(*lines), 5) is truncated
     assert not is_truncated(fields("Content-Length: 00"), 0)
 
 
 def test_a_copy_keeps_all_fields_but_those_of_the_connection_and_those_named_as_not_to_be_kept(
-    stored: Stored,
+    stored: MakeCopy,
 ) -> None:
     copy = stored(
         "Date: Tue, 26 May 2026 20:26:40 GMT", "Connection: a, close", "a: 1", "Keep-Alive: 5", "Proxy-Authenticate: x",
@@ -201,7 +201,7 @@ def test_a_copy_keeps_all_fields_but_those_of_the_connection_and_those_named_as_
 
 @pytest.mark.parametrize("date", ["Date: ", "Date: foo"])
 def test_a_copy_gets_the_date_of_its_receipt_and_its_length_if_it_had_none(
-    stored: Stored, date: str
+    stored: MakeCopy, date: str
 ) -> None:
     copy = stored(date, "Cache-Control: max-age=60")
     assert copy.head.fields.get("date") == "Tue, 26 May 2026 20:26:40 GMT"
@@ -211,7 +211,7 @@ def test_a_copy_gets_the_date_of_its_receipt_and_its_length_if_it_had_none(
 
 
 def test_a_copy_remembers_when_it_was_current_and_who_asked(
-    stored: Stored, request_to: Asking
+    stored: MakeCopy, request_to: MakeRequest
 ) -> None:
     request = request_to("Cookie: a=b", "Authorization: x", "Foo: 1")
     copy = stored(
@@ -247,7 +247,7 @@ def test_no_message_makes_storing_fail_and_what_is_stored_can_be_dated(
     assert copy.cache_control.no_store <= (reason is not None or copy.cache_control.must_understand)
 
 
-def test_what_a_long_field_selected_is_not_stored_and_ends_no_copy(request_to: Asking, response: Answering) -> None:
+def test_what_a_long_field_selected_is_not_stored_and_ends_no_copy(request_to: MakeRequest, response: MakeHead) -> None:
     head, long = response("Cache-Control: max-age=60", "Vary: Accept-Language"), "en, " * 14_000
     why = why_not_store(request_to(f"Accept-Language: {long}"), head, RECEIVED_S)
     assert why is NoStore.LONG_FIELD

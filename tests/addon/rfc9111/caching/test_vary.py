@@ -20,9 +20,9 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
-type Stored = Callable[..., Copy]
-type Asking = Callable[..., Request]
-type Having = Callable[..., Fields]
+type MakeCopy = Callable[..., Copy]
+type MakeRequest = Callable[..., Request]
+type MakeFields = Callable[..., Fields]
 
 FRESH = "Cache-Control: max-age=60"
 
@@ -49,7 +49,7 @@ FRESH = "Cache-Control: max-age=60"
         (["Accept-Encoding: gzip" + ", x" * 500], None),
     ],
 )
-def test_what_a_client_accepts_is_one_of_three(fields: Having, accepts: list[str], sent: str | None) -> None:
+def test_what_a_client_accepts_is_one_of_three(fields: MakeFields, accepts: list[str], sent: str | None) -> None:
     assert accepted_encodings(fields(*accepts)) == sent
 
 
@@ -74,14 +74,14 @@ def test_what_a_client_accepts_is_one_of_three(fields: Having, accepts: list[str
     ],
 )
 def test_values_match_if_they_mean_the_same(
-    stored: Stored, request_to: Asking, one: list[str], other: list[str], equal: bool
+    stored: MakeCopy, request_to: MakeRequest, one: list[str], other: list[str], equal: bool
 ) -> None:
     copy = stored(FRESH, "Vary: foo, accept-language, cookie, accept-encoding", request=request_to(*one))
     assert matches(copy, request_to(*one).fields)
     assert matches(copy, request_to(*other).fields) is equal
 
 
-def test_credentials_are_not_kept_in_the_key(fields: Having) -> None:
+def test_credentials_are_not_kept_in_the_key(fields: MakeFields) -> None:
     kept = selecting(fields("Vary: Cookie, Authorization"), fields("Cookie: s3cret", "Authorization: s3cret"))
     assert kept is not None
     assert [name for name, _ in kept] == ["authorization", "cookie"]
@@ -89,12 +89,12 @@ def test_credentials_are_not_kept_in_the_key(fields: Having) -> None:
 
 
 @pytest.mark.parametrize("name", ["TE", "Connection", "Upgrade", "Proxy-Authorization"])
-def test_what_no_origin_is_sent_selects_nothing(fields: Having, name: str) -> None:
+def test_what_no_origin_is_sent_selects_nothing(fields: MakeFields, name: str) -> None:
     assert normalised(name.lower(), fields(f"{name}: trailers")) is None
 
 
 @pytest.mark.parametrize("name", ["Accept-Language", "Foo"])
-def test_a_long_field_selects_nothing(stored: Stored, request_to: Asking, fields: Having, name: str) -> None:
+def test_a_long_field_selects_nothing(stored: MakeCopy, request_to: MakeRequest, fields: MakeFields, name: str) -> None:
     most = ", ".join(["en"] * (LONGEST // 4))[:LONGEST]
     fits, long = request_to(f"{name}: {most}"), request_to(f"{name}: {most}", f"{name}: eng")
     copy = stored(FRESH, f"Vary: {name}", request=fits)
@@ -108,7 +108,7 @@ def test_a_long_field_selects_nothing(stored: Stored, request_to: Asking, fields
     assert choose([plain], long.fields, b"") is plain, "what does not vary by it answers it"
 
 
-def test_credentials_may_be_as_long_as_they_are(stored: Stored, request_to: Asking) -> None:
+def test_credentials_may_be_as_long_as_they_are(stored: MakeCopy, request_to: MakeRequest) -> None:
     request = request_to("Cookie: " + "a=1; " * 4000)
     copy = stored(FRESH, "Vary: Cookie", request=request)
     assert choose([copy], request.fields, b"") is copy
@@ -123,7 +123,7 @@ def test_some_values_of_vary_match_nothing(vary: list[str]) -> None:
 
 
 def test_encoded_content_is_selected_by_accept_encoding_also_where_vary_forgets_it(
-    stored: Stored, request_to: Asking
+    stored: MakeCopy, request_to: MakeRequest
 ) -> None:
     copy = stored(FRESH, "Content-Encoding: br", request=request_to("Accept-Encoding: br, gzip"))
     assert choose([copy], request_to("Accept-Encoding: gzip, br").fields, b"") is copy
@@ -131,7 +131,7 @@ def test_encoded_content_is_selected_by_accept_encoding_also_where_vary_forgets_
     assert choose([copy], request_to().fields, b"") is None
 
 
-def test_the_most_recent_copy_that_matches_is_chosen(stored: Stored, request_to: Asking) -> None:
+def test_the_most_recent_copy_that_matches_is_chosen(stored: MakeCopy, request_to: MakeRequest) -> None:
     one, two = request_to("Foo: 1"), request_to("Foo: 2")
     old = stored(FRESH, "Vary: Foo", "Date: Tue, 26 May 2026 20:26:30 GMT", request=one)
     new = stored(FRESH, "Vary: Foo", "Date: Tue, 26 May 2026 20:26:35 GMT", request=one)
@@ -144,7 +144,7 @@ def test_the_most_recent_copy_that_matches_is_chosen(stored: Stored, request_to:
 
 
 def test_a_copy_without_vary_is_passed_over_once_a_later_one_has_it(
-    stored: Stored, request_to: Asking
+    stored: MakeCopy, request_to: MakeRequest
 ) -> None:
     early, late = "Date: Tue, 26 May 2026 20:26:30 GMT", "Date: Tue, 26 May 2026 20:26:35 GMT"
     asked = request_to("Foo: 2").fields
@@ -156,7 +156,7 @@ def test_a_copy_without_vary_is_passed_over_once_a_later_one_has_it(
 
 
 def test_a_bound_copy_answers_only_the_same_cookie(
-    stored: Stored, request_to: Asking
+    stored: MakeCopy, request_to: MakeRequest
 ) -> None:
     alice, bob = (request_to(f"Cookie: who={name}", url="https://example.org/") for name in ("alice", "bob"))
     copy = stored(FRESH, "Content-Type: text/html", request=alice)
@@ -169,7 +169,7 @@ def test_a_bound_copy_answers_only_the_same_cookie(
     assert len({variant_key(copy), variant_key(first), variant_key(stored(FRESH))}) == 3
 
 
-def test_who_has_a_page_of_his_own_gets_that(stored: Stored, request_to: Asking) -> None:
+def test_who_has_a_page_of_his_own_gets_that(stored: MakeCopy, request_to: MakeRequest) -> None:
     ann = request_to("Cookie: sid=ann", url="https://example.org/page")
     own = stored("Date: Tue, 26 May 2026 20:20:00 GMT", FRESH, request=ann)
     later = stored("Date: Tue, 26 May 2026 20:26:00 GMT", FRESH, request=request_to(url="https://example.org/page"))
@@ -214,7 +214,7 @@ class CountedFields(Fields):
 
 @pytest.mark.parametrize("wanted", ["l0", "l63", "other"])
 def test_a_search_looks_at_each_field_once_however_many_variants_there_are(
-    stored: Stored, request_to: Asking, wanted: str
+    stored: MakeCopy, request_to: MakeRequest, wanted: str
 ) -> None:
     def variant(number: int) -> Copy:
         request = request_to(f"Accept-Language: l{number}", "Foo: a, b")

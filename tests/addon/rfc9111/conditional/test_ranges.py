@@ -16,8 +16,8 @@ from bestbefore.addon.rfc9111.conditional.ranges import (
 )
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
-type Asking = Callable[..., Request]
-type Answering = Callable[..., Head]
+type MakeRequest = Callable[..., Request]
+type MakeHead = Callable[..., Head]
 
 CONTENT = bytes(range(256)) * 40
 SIZE = len(CONTENT)
@@ -136,7 +136,7 @@ def test_no_field_raises(value: str, condition: str, size: int) -> None:
 # What is sent
 
 
-def test_one_range_is_sent_with_the_fields_of_the_whole(request_to: Asking, response: Answering) -> None:
+def test_one_range_is_sent_with_the_fields_of_the_whole(request_to: MakeRequest, response: MakeHead) -> None:
     lines = ("Cache-Control: max-age=60", 'ETag: "a"', "Content-Type: video/mp4", "Vary: Accept", "A: 1", "Age: 3")
     digests = ("Content-MD5: x", "Content-Digest: x", "Repr-Digest: y")
     got = part(request_to("Range: bytes=21010-47021"), response(*lines, *digests, "Content-Length: 47022"))
@@ -147,7 +147,7 @@ def test_one_range_is_sent_with_the_fields_of_the_whole(request_to: Asking, resp
     ).fields
 
 
-def test_several_ranges_are_the_parts_of_one_message(request_to: Asking, response: Answering) -> None:
+def test_several_ranges_are_the_parts_of_one_message(request_to: MakeRequest, response: MakeHead) -> None:
     head = response("Content-Type: text/plain; charset=utf-8", LENGTH, "Content-Encoding: gzip")
     got = part(request_to("Range: bytes=-2, 0-1, 8-9, 100000-"), head)
     assert got is not None
@@ -164,13 +164,13 @@ def test_several_ranges_are_the_parts_of_one_message(request_to: Asking, respons
     assert got.head.fields.values("content-type") == (f"multipart/byteranges; boundary={boundary}",)
 
 
-def test_the_parts_of_content_without_a_type_have_none(request_to: Asking, response: Answering) -> None:
+def test_the_parts_of_content_without_a_type_have_none(request_to: MakeRequest, response: MakeHead) -> None:
     got = part(request_to("Range: bytes=0-1,5-6"), response(LENGTH))
     assert got is not None
     assert b"Content-Type" not in sent(got)
 
 
-def test_a_part_alone_is_no_multipart_whatever_was_listed(request_to: Asking, response: Answering) -> None:
+def test_a_part_alone_is_no_multipart_whatever_was_listed(request_to: MakeRequest, response: MakeHead) -> None:
     for asked in ("0-1,2-3", "0-1,90000-", "0-3,1-2"):
         got = part(request_to(f"Range: bytes={asked}"), response(LENGTH))
         assert got is not None
@@ -179,7 +179,7 @@ def test_a_part_alone_is_no_multipart_whatever_was_listed(request_to: Asking, re
 
 
 def test_what_lies_beyond_the_content_is_refused_in_a_way_that_nobody_stores(
-    request_to: Asking, response: Answering
+    request_to: MakeRequest, response: MakeHead
 ) -> None:
     head = response(
         LENGTH, "Cache-Control: max-age=60", "CDN-Cache-Control: max-age=60", "Expires: 0", 'ETag: "a"', "Vary: Origin",
@@ -223,31 +223,31 @@ def test_whatever_is_served_reassembles_to_the_content(specs: list[str], content
 @pytest.mark.parametrize(
     "line", ["Range: items=0-1", "Range: bytes=2-1", "Range: bytes=0-1,x", "Accept: */*", "If-Range: \"a\""]
 )
-def test_a_range_that_is_ignored_gets_the_whole(request_to: Asking, response: Answering, line: str) -> None:
+def test_a_range_that_is_ignored_gets_the_whole(request_to: MakeRequest, response: MakeHead, line: str) -> None:
     assert part(request_to(line), response(LENGTH, 'ETag: "a"')) is None
 
 
-def test_only_get_has_ranges(request_to: Asking, response: Answering) -> None:
+def test_only_get_has_ranges(request_to: MakeRequest, response: MakeHead) -> None:
     for method in ("HEAD", "POST", "QUERY"):
         assert part(request_to("Range: bytes=0-1", method=method), response(LENGTH)) is None
 
 
 @pytest.mark.parametrize("status", [203, 204, 206, 304, 404])
-def test_only_a_200_has_parts(request_to: Asking, response: Answering, status: int) -> None:
+def test_only_a_200_has_parts(request_to: MakeRequest, response: MakeHead, status: int) -> None:
     assert part(request_to("Range: bytes=0-1"), response(LENGTH, status=status)) is None
 
 
 @pytest.mark.parametrize("lines", [[], ["Content-Length: x"], ["Content-Length: 5", "Content-Length: 5"],
                                    ["Content-Length: " + "9" * 30], ["Content-Length: -5"], ["Content-Length: 0"]])
 def test_content_that_is_empty_or_of_unknown_size_is_sent_whole(
-    request_to: Asking, response: Answering, lines: list[str]
+    request_to: MakeRequest, response: MakeHead, lines: list[str]
 ) -> None:
     for asked in ("0-", "-5", "7-"):
         assert part(request_to(f"Range: bytes={asked}"), response(*lines)) is None
 
 
 def test_a_few_parts_are_sent_even_if_longer_than_the_whole_and_many_are_not(
-    request_to: Asking, response: Answering
+    request_to: MakeRequest, response: MakeHead
 ) -> None:
     def listing(parts: int) -> Request:
         return request_to("Range: bytes=" + ",".join(f"{2 * n}-{2 * n}" for n in range(parts)))
@@ -258,7 +258,7 @@ def test_a_few_parts_are_sent_even_if_longer_than_the_whole_and_many_are_not(
     assert part(listing(FEW_PARTS + 1), response(LENGTH)) is not None, "here the whole is the longer answer"
 
 
-def test_what_is_on_its_way_is_cut_only_in_its_own_order(request_to: Asking, response: Answering) -> None:
+def test_what_is_on_its_way_is_cut_only_in_its_own_order(request_to: MakeRequest, response: MakeHead) -> None:
     def cut(asked: str) -> ByteRangePart | None:
         return part(request_to(f"Range: bytes={asked}"), response(LENGTH), arriving=True)
 
@@ -301,22 +301,22 @@ BEFORE = "Tue, 26 May 2026 20:26:39 GMT"
     ],
 )
 def test_a_part_is_sent_only_if_the_client_has_the_rest_of_the_same(
-    request_to: Asking, response: Answering, condition: str, lines: list[str], holds: bool
+    request_to: MakeRequest, response: MakeHead, condition: str, lines: list[str], holds: bool
 ) -> None:
     got = part(request_to("Range: bytes=0-1", f"If-Range: {condition}"), response(LENGTH, *lines))
     assert (got is not None) is holds
 
 
-def test_a_date_without_a_date_of_the_response_proves_nothing(request_to: Asking, response: Answering) -> None:
+def test_a_date_without_a_date_of_the_response_proves_nothing(request_to: MakeRequest, response: MakeHead) -> None:
     head = response(LENGTH, f"Last-Modified: {BEFORE}", "Date: ")
     assert part(request_to("Range: bytes=0-1", f"If-Range: {BEFORE}"), head) is None
 
 
-def test_an_unmet_condition_is_told_before_an_unsatisfiable_range(request_to: Asking, response: Answering) -> None:
+def test_an_unmet_condition_is_told_before_an_unsatisfiable_range(request_to: MakeRequest, response: MakeHead) -> None:
     """Who resumes a download of what has become shorter gets the new content."""
     assert part(request_to("Range: bytes=20000-", 'If-Range: "old"'), response(LENGTH, 'ETag: "new"')) is None
 
 
-def test_the_request_for_the_whole_has_neither_range_nor_its_condition(request_to: Asking) -> None:
+def test_the_request_for_the_whole_has_neither_range_nor_its_condition(request_to: MakeRequest) -> None:
     assert whole(request_to("Range: bytes=0-1", 'If-Range: "a"', "Accept: */*")) == request_to("Accept: */*")
     assert whole(request_to("Accept: */*")) == request_to("Accept: */*")

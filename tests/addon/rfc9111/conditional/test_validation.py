@@ -17,10 +17,10 @@ from bestbefore.addon.rfc9111.conditional.validation import (
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
-type Stored = Callable[..., Copy]
-type Asking = Callable[..., Request]
-type Answering = Callable[..., Head]
-type Having = Callable[..., Fields]
+type MakeCopy = Callable[..., Copy]
+type MakeRequest = Callable[..., Request]
+type MakeHead = Callable[..., Head]
+type MakeFields = Callable[..., Fields]
 
 RECEIVED_S = 1_779_827_200.0
 LATER_S = RECEIVED_S + 600
@@ -36,7 +36,7 @@ def after_304(copy: Copy, head: Head, request: Request, response_time_s: float =
 
 
 def test_our_validators_take_the_place_of_the_clients(
-    stored: Stored, fields: Having
+    stored: MakeCopy, fields: MakeFields
 ) -> None:
     asked = fields('If-None-Match: "client"', "If-Modified-Since: Tue, 26 May 2026 10:00:00 GMT", "Foo: 1")
     sent = conditional(asked, [stored('ETag: "a"', MODIFIED), stored('ETag: W/"b"'), stored('ETag: "a"')])
@@ -77,8 +77,8 @@ def test_our_validators_take_the_place_of_the_clients(
     ],
 )
 def test_a_304_is_about_the_copies_whose_validator_it_bears(
-    stored: Stored,
-    response: Answering,
+    stored: MakeCopy,
+    response: MakeHead,
     copies: list[list[str]],
     answer: list[str],
     found: list[int],
@@ -89,7 +89,7 @@ def test_a_304_is_about_the_copies_whose_validator_it_bears(
 
 
 def test_a_304_replaces_the_fields_it_bears_and_no_others(
-    stored: Stored, response: Answering, request_to: Asking
+    stored: MakeCopy, response: MakeHead, request_to: MakeRequest
 ) -> None:
     copy = stored(
         'ETag: W/"a"', "Cache-Control: max-age=1", "Content-Length: 5", "Content-Encoding: gzip",
@@ -120,7 +120,7 @@ def test_a_304_replaces_the_fields_it_bears_and_no_others(
 
 
 def test_a_304_without_date_was_made_when_it_came(
-    stored: Stored, request_to: Asking
+    stored: MakeCopy, request_to: MakeRequest
 ) -> None:
     new = after_304(stored('ETag: "a"', FRESH), Head(304), request_to())
     assert new.date_s == LATER_S
@@ -128,7 +128,7 @@ def test_a_304_without_date_was_made_when_it_came(
 
 
 def test_a_304_may_end_what_allowed_to_store(
-    stored: Stored, response: Answering, request_to: Asking
+    stored: MakeCopy, response: MakeHead, request_to: MakeRequest
 ) -> None:
     copy = stored('ETag: "a"', FRESH, "Secret: 1", "Vary: Foo", request=request_to("Foo: 1"))
     for line, reason in (
@@ -145,14 +145,14 @@ def test_a_304_may_end_what_allowed_to_store(
 
 
 def test_a_304_with_a_new_vary_selects_by_the_request_it_answers(
-    stored: Stored, response: Answering, request_to: Asking
+    stored: MakeCopy, response: MakeHead, request_to: MakeRequest
 ) -> None:
     new = after_304(stored('ETag: "a"'), response(LATER, "Vary: Foo", status=304), request_to("Foo: 1"))
     assert new.selecting == (("foo", "1"),)
 
 
 def test_a_cookie_that_a_304_sets_does_not_cross_to_other_clients(
-    stored: Stored, response: Answering, request_to: Asking
+    stored: MakeCopy, response: MakeHead, request_to: MakeRequest
 ) -> None:
     alice = request_to("Cookie: who=alice", url="https://example.org/")
     shared = stored('ETag: "a"', FRESH, request=request_to(url="https://example.org/"))
@@ -176,9 +176,9 @@ def test_a_cookie_that_a_304_sets_does_not_cross_to_other_clients(
     ],
 )
 def test_a_head_updates_a_copy_that_it_agrees_with_and_outdates_another(
-    stored: Stored,
-    response: Answering,
-    request_to: Asking,
+    stored: MakeCopy,
+    response: MakeHead,
+    request_to: MakeRequest,
     lines: list[str],
     status: int,
     same: bool,
@@ -220,8 +220,8 @@ def test_a_head_updates_a_copy_that_it_agrees_with_and_outdates_another(
     ],
 )
 def test_when_the_client_is_told_that_what_it_has_is_current(
-    stored: Stored,
-    request_to: Asking,
+    stored: MakeCopy,
+    request_to: MakeRequest,
     lines: list[str],
     asked: list[str],
     answer: bool,
@@ -230,7 +230,7 @@ def test_when_the_client_is_told_that_what_it_has_is_current(
     assert not is_not_modified(request_to(*asked), stored(*lines, status=404))
 
 
-def test_a_304_bears_what_a_200_would_less_what_describes_the_content(fields: Having) -> None:
+def test_a_304_bears_what_a_200_would_less_what_describes_the_content(fields: MakeFields) -> None:
     lines = [
         "Date: d", "Cache-Control: c", "Vary: v", "Expires: e", "Content-Location: /l", "Via: x",
         "Content-Type: t", "Content-Length: 5", "Content-Encoding: gzip", "Content-Language: en",
@@ -253,7 +253,7 @@ lines_of = st.lists(st.tuples(names, values), max_size=6).map(Fields)
 @given(lines_of, lines_of, lines_of)
 @settings(max_examples=200, derandomize=True)
 def test_no_message_makes_validation_fail_and_content_fields_stay(
-    stored: Stored, request_to: Asking, had: Fields, got: Fields, asked: Fields
+    stored: MakeCopy, request_to: MakeRequest, had: Fields, got: Fields, asked: Fields
 ) -> None:
     request = replace(request_to(), fields=asked)
     copy = stored(*(f"{name}: {value}" for name, value in had.raw), request=request)

@@ -14,7 +14,7 @@ from bestbefore.addon.rfc9111.fields.directives import (
 from bestbefore.addon.rfc9111.fields.syntax import DELTA_MAX_S
 from bestbefore.addon.rfc9111.message import Fields
 
-type Having = Callable[..., Fields]
+type MakeFields = Callable[..., Fields]
 
 
 @pytest.mark.parametrize(
@@ -128,18 +128,18 @@ def test_a_bound_that_cannot_be_read_is_never_met() -> None:
     assert parse_cache_control(["s-maxage=x, max-age=60"]).s_maxage == 0
 
 
-def test_pragma_counts_in_a_request_without_cache_control_and_nowhere_else(fields: Having) -> None:
+def test_pragma_counts_in_a_request_without_cache_control_and_nowhere_else(fields: MakeFields) -> None:
     assert of_request(fields("Pragma: foo, No-Cache")).no_cache
     assert not of_request(fields("Pragma: foo")).no_cache
     assert not of_request(fields("Pragma: no-cache", "Cache-Control: max-age=60")).no_cache
     assert of_response(fields("Pragma: no-cache")) == NO_DIRECTIVES
 
 
-def test_names_mean_nothing_to_no_cache_in_a_request(fields: Having) -> None:
+def test_names_mean_nothing_to_no_cache_in_a_request(fields: MakeFields) -> None:
     assert of_request(fields('Cache-Control: no-cache="a"')) == CacheControl(no_cache=True)
 
 
-def test_wishes_of_clients_need_not_be_honoured_but_what_protects_them_is(fields: Having) -> None:
+def test_wishes_of_clients_need_not_be_honoured_but_what_protects_them_is(fields: MakeFields) -> None:
     asked = fields("Cache-Control: no-cache, max-age=0, min-fresh=5, max-stale, no-store, only-if-cached")
     assert of_request(asked, honour=False) == CacheControl(no_store=True, only_if_cached=True)
     assert of_request(fields("Pragma: no-cache"), honour=False) == NO_DIRECTIVES

@@ -11,7 +11,7 @@ from bestbefore.addon.rfc9111.fields.directives import of_response
 from bestbefore.addon.rfc9111.fields.targeted import CDN_CACHE_CONTROL, governing
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
-type Having = Callable[..., Fields]
+type MakeFields = Callable[..., Fields]
 type Response = Callable[..., Head]
 type RequestTo = Callable[..., Request]
 
@@ -25,7 +25,7 @@ def copied(request: Request, head: Head, targeted: tuple[str, ...] = CDN) -> Cop
     )
 
 
-def test_a_valid_field_stands_in_for_cache_control_and_expires(fields: Having) -> None:
+def test_a_valid_field_stands_in_for_cache_control_and_expires(fields: MakeFields) -> None:
     received = fields("Cache-Control: no-store", "Expires: 0", "CDN-Cache-Control: max-age=60", 'ETag: "1"')
     ruled = governing(received, CDN)
     assert of_response(ruled).max_age == 60
@@ -35,7 +35,7 @@ def test_a_valid_field_stands_in_for_cache_control_and_expires(fields: Having) -
     assert received.get("cache-control") == "no-store", "what is passed on is as it came"
 
 
-def test_a_field_that_is_not_obeyed_changes_nothing(fields: Having) -> None:
+def test_a_field_that_is_not_obeyed_changes_nothing(fields: MakeFields) -> None:
     received = fields("Cache-Control: max-age=1", "CDN-Cache-Control: max-age=60")
     assert governing(received, ()) is received
     assert governing(received, ("other-cache-control",)) is received
@@ -47,7 +47,7 @@ def test_a_field_that_is_not_obeyed_changes_nothing(fields: Having) -> None:
     "max-age=9999999999999999", "no-store=1", "no-store=?0", "no-store=yes", 'no-store="x"', "private=set-cookie",
     "no-cache=?0", "no-cache=5", "max-age=60, é", "max-age=@99999999999999",
 ])
-def test_an_empty_or_invalid_field_is_ignored_whole(fields: Having, value: str) -> None:
+def test_an_empty_or_invalid_field_is_ignored_whole(fields: MakeFields, value: str) -> None:
     received = fields("Cache-Control: max-age=1", f"CDN-Cache-Control: {value}")
     assert governing(received, CDN) is received
 
@@ -63,18 +63,18 @@ def test_an_empty_or_invalid_field_is_ignored_whole(fields: Having, value: str) 
     ("max-age=99999999999", "max-age=99999999999"),
     ("none", ""),
 ])
-def test_directives_are_read_as_a_dictionary(fields: Having, value: str, directives: str) -> None:
+def test_directives_are_read_as_a_dictionary(fields: MakeFields, value: str, directives: str) -> None:
     assert governing(fields("Cache-Control: no-store", f"CDN-Cache-Control: {value}"), CDN).values(
         "cache-control"
     ) == (directives,)
 
 
-def test_several_lines_are_one_dictionary(fields: Having) -> None:
+def test_several_lines_are_one_dictionary(fields: MakeFields) -> None:
     received = fields("CDN-Cache-Control: max-age=60", "CDN-Cache-Control: no-cache")
     assert governing(received, CDN).get("cache-control") == "max-age=60, no-cache"
 
 
-def test_the_first_valid_field_of_the_list_rules(fields: Having) -> None:
+def test_the_first_valid_field_of_the_list_rules(fields: MakeFields) -> None:
     received = fields("C-Cache-Control: max-age=3", "B-Cache-Control: max-age=2", "A-Cache-Control: max-age=x, max-age")
     listed = ("a-cache-control", "b-cache-control", "c-cache-control")
     assert governing(received, listed).get("cache-control") == "max-age=2"
