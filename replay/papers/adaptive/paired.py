@@ -19,10 +19,10 @@ from bestbefore.replay.traces.columns.files import read_requests, read_updates
 from bestbefore.replay.traces.columns.objects import read_labels
 
 ORIGIN_S = 1706227200.0
-"""When observation starts."""
+"""The time at which observation starts."""
 DAYS = 15
 MERGED_PAIRS = 55
-"""How many pairs of a bursty and a cyclic object the paper makes into one object each."""
+"""The number of pairs of a bursty and a cyclic object that the paper merges into one object each."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The best visits to pages whose staleness is tabulated, as far as it is needed."""
+"""The best visits to pages whose staleness is tabulated only up to the visits needed."""
 
 from collections.abc import Callable, Sequence
 
