@@ -24,6 +24,12 @@ FOREVER_DAYS = 1e9
 """A passage that takes longer than this is infinite."""
 
 
+def day_of(t: float) -> int:
+    """The number of the UTC day of t: t // DAY_S, without the division with remainder that is slow in compiled code."""
+    day = math.floor(t / DAY_S)
+    return day - 1 if day * DAY_S > t else day  # where the quotient was rounded up
+
+
 def exposure_h(edges_s: Sequence[float], start_s: float, end_s: float) -> list[float]:
     """E_k: the hours of [start_s, end_s] that lie in each segment; start_s <= end_s.
 
@@ -36,9 +42,10 @@ def exposure_h(edges_s: Sequence[float], start_s: float, end_s: float) -> list[f
 
 def set_exposure_h(hours: MutableSequence[float], edges_s: Sequence[float], start_s: float, end_s: float) -> None:
     """Set hours[k] to E_k."""
-    days = end_s // DAY_S - start_s // DAY_S
-    start_clock_s = start_s % DAY_S
-    end_clock_s = end_s % DAY_S
+    start_day, end_day = day_of(start_s), day_of(end_s)
+    days = end_day - start_day
+    start_clock_s = start_s - start_day * DAY_S
+    end_clock_s = end_s - end_day * DAY_S
     lower_s = edges_s[0]
     for k in range(len(hours)):
         upper_s = edges_s[k + 1]
@@ -116,11 +123,12 @@ def first_passage_s(edges_s: Sequence[float], rates_per_hour: Sequence[float], s
     segments = len(rates_per_hour)
     per_day = 0.0
     k = 0
-    clock_s = start_s % DAY_S
+    clock_s = start_s - day_of(start_s) * DAY_S
     for i in range(segments):
-        per_day += rates_per_hour[i] * (edges_s[i + 1] - edges_s[i]) / HOUR_S
+        per_day += rates_per_hour[i] * (edges_s[i + 1] - edges_s[i])
         if edges_s[i] <= clock_s:
             k = i
+    per_day /= HOUR_S
     if per_day * FOREVER_DAYS < needed:
         return math.inf
     # One whole day fewer than fits, so that the rest is above 0: a mass of exactly n days is reached at the end of the

@@ -38,6 +38,12 @@ def make_compilable(function: Callable[..., Any]) -> None:
     _register_jitable(**_INLINE)(function) if inline else _register_jitable(function)
 
 
+def leave_compilable(function: Callable[..., Any]) -> None:
+    """Do not register a function that compiled code can call by other means."""
+    assert isinstance(function, FunctionType)
+    _made.add(function)
+
+
 def make_methods_compilable(named: type[Any]) -> None:
     """Register all public methods that the class of a named tuple defines."""
     for name, method in vars(named).items():

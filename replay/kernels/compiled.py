@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numba.core.errors import NumbaError
+from numpy.typing import NDArray
 
 from bestbefore.policies.models.intensity import HOURLY_S
 from bestbefore.policies.units import BINS
@@ -24,12 +25,14 @@ from bestbefore.replay.kernels.complete_features import CompleteFeatures
 from bestbefore.replay.kernels.learning import LearntColumns
 from bestbefore.replay.kernels.observed import CopyColumns
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
+from bestbefore.replay.kernels.prefetching import make_prefetch_compilable
 from bestbefore.replay.kernels.rule import AnyRule, in_numbers, parameters_of
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 for named in (CompleteFeatures, ObservedFeatures, Rule, RuleWithFallback):
     make_methods_compilable(named)
+make_prefetch_compilable()
 for loop in (walk.replay, observed.replay, learning.learn_all, learning.report_all):
     make_compilable(loop)
 
@@ -46,6 +49,11 @@ def by_bin() -> ByBin:
     hourly_s = np.array(HOURLY_S)
     columns: list[Any] = [hourly_s, hourly_s, ints[0], *floats[:2], *ints[1:], *floats[2:]]
     return ByBin(*columns)
+
+
+def late() -> NDArray[np.int32]:
+    """Make the array in which `observed.replay` lists possible contacts."""
+    return np.zeros(observed.BLOCK, dtype=np.int32)
 
 
 def prepared(rule: AnyRule) -> AnyRule:
@@ -67,8 +75,8 @@ def replay(*arguments: Any) -> int:
 
 
 def replay_observed(*arguments: Any) -> int:
-    """Call the compiled `observed.replay` for a `prepared` rule, without its last argument, with the GIL released."""
-    decided: int = _replay_observed(*arguments, by_bin())
+    """Call the compiled `observed.replay` for a `prepared` rule, without the last two arguments and without the GIL."""
+    decided: int = _replay_observed(*arguments, by_bin(), late())
     return decided
 
 
@@ -86,20 +94,23 @@ def _nothing(rule: AnyRule) -> tuple[Any, ...]:
     """Return arguments of `replay` without requests."""
     known = PackedHistories.of(NO_UPDATES, NO_REQUESTS, 0.0)
     firsts, ids = np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
-    return np.empty(0), firsts, ids, 0, 0, known, rule, _NO_COUNTS, _NO_DECISIONS
+    return np.empty(0), firsts, ids, 0, 0, known, rule, _NO_COUNTS, _NO_DECISIONS, by_bin()
 
 
 def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
-    truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
-    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule)
-    return np.empty(0), ids, ids, copies, truth, learnt, rule, _NO_COUNTS, _NO_DECISIONS
+    # Two of each: numba has another type for columns of one row, which are contiguous, and would compile for it too.
+    names = "a", "b"
+    updates, ids = Updates.of(np.zeros(2), np.arange(2, dtype=np.int32), names), np.empty(0, dtype=np.int32)
+    truth = Truth.of(updates, names, Grouping.PREFIX)
+    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(2, rule)
+    return np.empty(0), ids, ids, copies, truth, learnt, rule, _NO_COUNTS, _NO_DECISIONS, by_bin(), late()
 
 
 def _tried(rule: AnyRule, replay: Any, arguments: Callable[[AnyRule], tuple[Any, ...]]) -> str | None:
     key = type(rule), type(rule.own), replay
     if key not in _obstacles:
         try:
-            replay(*arguments(prepared(rule)), by_bin())
+            replay(*arguments(prepared(rule)))
         except (NumbaError, TypeError) as error:
             _obstacles[key] = f"numba cannot compile {rule.own.name}: {_in_a_line(str(error))}"
         else:

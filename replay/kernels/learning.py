@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES
+from bestbefore.policies.models.intensity import day_of
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
+from bestbefore.replay.kernels.arrays.rows import in_rows
 from bestbefore.replay.kernels.arrays.tallies import Tallies, Window, count_in
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.lookup import first_after
@@ -23,7 +25,10 @@ NEVER_S = -math.inf
 
 
 class LearntColumns(NamedTuple):
-    """What is learnt of each object and of each group, as columns."""
+    """What is learnt of each object and of each group, as columns.
+
+    Those of objects lie in memory row by row, and so do those of owners: a contact loads what it needs in few lines.
+    """
 
     since_s: FloatArray
     """(objects,) t_0: the first contact."""
@@ -33,6 +38,15 @@ class LearntColumns(NamedTuple):
     """(objects,) u_n: the last update that was learnt, or that the first contact found to lie before it."""
     seen: NDArray[np.int64]
     """(objects,) the first update of `Truth` after the last contact."""
+    next_s: FloatArray
+    """(objects,) when that will be, infinite if there is none; `NEVER_S` before the first contact."""
+    end: NDArray[np.int64]
+    """(objects,) the first update of `Truth` after all of the object's."""
+    owner_of: IdArray
+    """(objects,) as in `Truth`; so is `group_of`."""
+    group_of: IdArray
+    joined: NDArray[np.uint8]
+    """(objects,) 1 for a member of its group."""
     updates: Tallies
     """(owners) those that were learnt."""
     detailed: int
@@ -52,20 +66,32 @@ class LearntColumns(NamedTuple):
     @classmethod
     def nothing(cls, truth: Truth) -> Self:
         """Return the state before any contact."""
-        never_s = np.full(len(truth.owner_of), NEVER_S)
+        n, owner_of = len(truth.owner_of), truth.owner_of
+        never_s, joined = np.full(n, NEVER_S), np.zeros(n, dtype=np.uint8)
         updates, hours = truth.nothing_learnt(), truth.nothing_in_hours()
-        return cls(
-            never_s, never_s.copy(), never_s.copy(), truth.firsts[truth.owner_of], updates, DETAILED_UPDATES,
-            updates.firsts[:-1].copy(), Window.of(updates), hours, Window.of(hours),
-            Membership.of(truth.group_of, len(hours.ends)), counts=True, counts_groups=True,
+        nothing = cls(
+            never_s, never_s, never_s, truth.firsts[owner_of], never_s, truth.firsts[owner_of + 1], owner_of,
+            truth.group_of, joined, updates, DETAILED_UPDATES, updates.firsts[:-1], Window.of(updates), hours,
+            Window.of(hours), Membership.of(truth.group_of, len(hours.ends)), counts=True, counts_groups=True,
         )
+        return nothing.copy(counts=True, counts_groups=True)
 
     def copy(self, *, counts: bool, counts_groups: bool) -> Self:
         """Return a copy that learns on independently, as much as its policy needs. No policy has used this one."""
         updates, hours = self.updates.copy(), self.hours.copy()
+        window = Window.of(updates)
+        # A row is two cache lines long: the first column lies in one, the last in the other.
+        oldest, totals, ends, by_bin, folded = in_rows(
+            window.oldest, window.totals, updates.ends, window.by_bin, self.folded
+        )
+        since_s, contact_s, last_s, seen, next_s, end, owner_of, group_of, joined = in_rows(
+            self.since_s, self.contact_s, self.last_s, self.seen, self.next_s, self.end, self.owner_of, self.group_of,
+            self.joined,
+        )
         return type(self)(
-            self.since_s.copy(), self.contact_s.copy(), self.last_s.copy(), self.seen.copy(), updates, self.detailed,
-            self.folded.copy(), Window.of(updates), hours, Window.of(hours), self.members.copy(), counts, counts_groups,
+            since_s, contact_s, last_s, seen, next_s, end, owner_of, group_of, joined, updates._replace(ends=ends),
+            self.detailed, folded, Window(oldest, by_bin, totals), hours, Window.of(hours), self.members.copy(),
+            counts, counts_groups,
         )
 
 
@@ -74,42 +100,48 @@ def learn(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> None:
     if t <= learnt.contact_s[object_]:
         return
     is_first = learnt.contact_s[object_] == NEVER_S
-    owner = truth.owner_of[object_]
-    before = learnt.seen[object_]
-    seen = first_after(truth.updates_s, before, truth.firsts[owner + 1], t)
     learnt.contact_s[object_] = t
-    learnt.seen[object_] = seen
-    if seen > before:
-        learnt.last_s[object_] = truth.updates_s[seen - 1]
+    changed = bool(learnt.next_s[object_] <= t) and see(truth, learnt, object_, t)
     if is_first:
         learnt.since_s[object_] = t
-    if learnt.counts_groups:
+    if learnt.counts_groups and not learnt.joined[object_]:
         if is_first:
-            meet(learnt.members, truth.group_of[object_], object_, t)
-        elif not is_member(learnt, object_):
-            join(learnt.members, truth.group_of[object_], object_)
-    if learnt.counts and not is_first:
-        if seen > before:
-            add_update(truth, learnt, object_, seen - 1)
-        fold(learnt, owner)
+            meet(learnt.members, learnt.group_of[object_], object_, t)
+        else:
+            join_group(learnt, object_)
+    if learnt.counts and changed and not is_first:
+        add_update(truth, learnt, object_, learnt.seen[object_] - 1)
+        fold(learnt, learnt.owner_of[object_])
 
 
-def is_member(learnt: LearntColumns, object_: int) -> bool:
-    """Whether the object, contacted before, counts in its group."""
-    return bool(learnt.members.joined[learnt.members.place_of[object_]])
+def see(truth: Truth, learnt: LearntColumns, object_: int, t: float) -> bool:
+    """Set the last update up to t and the next one. Returns whether there was any since the last contact."""
+    before, end = learnt.seen[object_], learnt.end[object_]
+    seen = first_after(truth.updates_s, before, end, t)
+    learnt.seen[object_] = seen
+    learnt.next_s[object_] = truth.updates_s[seen] if seen < end else math.inf
+    if seen > before:
+        learnt.last_s[object_] = truth.updates_s[seen - 1]
+    return bool(seen > before)
+
+
+def join_group(learnt: LearntColumns, object_: int) -> None:
+    """Make an object a member of its group. It has been contacted before."""
+    learnt.joined[object_] = 1
+    join(learnt.members, learnt.group_of[object_], object_)
 
 
 def add_update(truth: Truth, learnt: LearntColumns, object_: int, update: int) -> None:
     """Learn an update of a member, later than those before."""
-    owner = truth.owner_of[object_]
+    owner, update_s = learnt.owner_of[object_], truth.updates_s[update]
     place = learnt.updates.ends[owner]
     learnt.updates.ends[owner] = place + 1
-    learnt.updates.times_s[place] = truth.updates_s[update]
-    learnt.updates.bins[place] = int(truth.updates_s[update] % DAY_S // HOUR_S)
+    learnt.updates.times_s[place] = update_s
+    learnt.updates.bins[place] = int((update_s - day_of(update_s) * DAY_S) // HOUR_S)
     learnt.updates.amounts[place] = 1
     count_in(learnt.window, learnt.updates, owner, place)
     if learnt.counts_groups:
-        group, hour = truth.group_of[object_], truth.hour_of[update]
+        group, hour = learnt.group_of[object_], truth.hour_of[update]
         learnt.hours.amounts[hour] += 1
         count_in(learnt.group_window, learnt.hours, group, hour)
 
@@ -124,18 +156,15 @@ def fold(learnt: LearntColumns, owner: int) -> None:
 
 def report(truth: Truth, learnt: LearntColumns, object_: int, since_s: float, t: float) -> None:
     """Let the whole history of an object since `since_s` up to t be known. Nothing was known of it before."""
-    owner = truth.owner_of[object_]
-    first = truth.firsts[owner]
-    seen = first_after(truth.updates_s, first, truth.firsts[owner + 1], t)
+    first = learnt.seen[object_]
     learnt.since_s[object_] = since_s
     learnt.contact_s[object_] = t
-    learnt.seen[object_] = seen
-    meet(learnt.members, truth.group_of[object_], object_, since_s)
-    join(learnt.members, truth.group_of[object_], object_)
-    for update in range(first, seen):
-        learnt.last_s[object_] = truth.updates_s[update]
+    see(truth, learnt, object_, t)
+    meet(learnt.members, learnt.group_of[object_], object_, since_s)
+    join_group(learnt, object_)
+    for update in range(first, learnt.seen[object_]):
         add_update(truth, learnt, object_, update)
-    fold(learnt, owner)
+    fold(learnt, learnt.owner_of[object_])
 
 
 def learn_all(truth: Truth, learnt: LearntColumns, times_s: FloatArray, object_ids: IdArray) -> None:

@@ -78,9 +78,7 @@ def first_at_or_after(times_s: FloatArray, start: int, end: int, t: float) -> in
 
 
 def first_after(times_s: FloatArray, start: int, end: int, t: float) -> int:
-    """The index of the first of `times_s[start:end]` that is more than t; see `first_at_or_after`."""
-    if start == end or times_s[end - 1] <= t:
-        return end
+    """The index of the first of `times_s[start:end]` that is more than t; its cost grows as `first_at_or_after`'s."""
     step = 1
     while start + step < end and times_s[start + step - 1] <= t:
         start += step

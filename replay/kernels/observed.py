@@ -5,6 +5,7 @@ unchanged by `compiled`.
 """
 
 import math
+from collections.abc import MutableSequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -12,12 +13,18 @@ from numpy.typing import NDArray
 
 from bestbefore.policies.units import FloatArray
 from bestbefore.policies.validation.machinery.features import ByBin
+from bestbefore.replay.kernels.arrays.rows import in_rows, prefetch
 from bestbefore.replay.kernels.arrays.tallies import keep_after
 from bestbefore.replay.kernels.arrays.truth import Truth
 from bestbefore.replay.kernels.learning import NEVER_S, LearntColumns, learn
 from bestbefore.replay.kernels.observed_features import ObservedFeatures
 from bestbefore.replay.kernels.rule import AnyRule
 from bestbefore.replay.traces.columns.columns import IdArray
+
+BLOCK = 2048
+"""The requests that are split into hits and possible contacts at a time."""
+SOON = 6
+"""The contacts between the prefetch of a row and its use."""
 
 
 class CopyColumns(NamedTuple):
@@ -34,7 +41,8 @@ class CopyColumns(NamedTuple):
     def none(cls, streams: int, rule: AnyRule) -> Self:
         """Make the columns of empty caches."""
         state = np.full(streams if rule.keeps_state else 0, math.nan)
-        return cls(np.full(streams, NEVER_S), np.full(streams, math.inf), state)
+        expiry_s, change_s = in_rows(np.full(streams, NEVER_S), np.full(streams, math.inf))
+        return cls(expiry_s, change_s, state)
 
 
 def replay(
@@ -48,55 +56,99 @@ def replay(
     counts: NDArray[np.int64],
     decisions: FloatArray,
     by_bin: ByBin,
+    late: MutableSequence[int],
 ) -> int:
     """Replay requests in order of time, not earlier than those of previous calls.
 
     Outcomes are added to `counts`, whose columns have the order of `Counts`: to its only row, or to a row for each
     object. Returns the number of decisions; if `decisions` (n, 2) is not empty, the time and expiry of each are written
-    there. `by_bin` is overwritten.
+    there. `by_bin` and `late` (`BLOCK` numbers) are overwritten.
     """
     decided = 0
-    for i in range(len(times_s)):
-        t, object_, stream = times_s[i], object_ids[i], stream_ids[i]
-        row = counts[object_ if len(counts) > 1 else 0]
-        expiry, change_s = copies.expiry_s[stream], copies.change_s[stream]
-        if t < expiry:
-            row[1] += 1
-            if change_s <= t:
-                row[2] += 1
-            continue
-        changed = change_s <= t
-        if expiry == NEVER_S:
-            row[0] += 1
-        else:
-            row[3] += 1
-            if not changed:
-                row[4] += 1
-        learn(truth, learnt, object_, t)
-        owner, after_s = truth.owner_of[object_], t - rule.history_window_s
-        if learnt.counts:
-            keep_after(learnt.window, learnt.updates, owner, after_s)
-        features = ObservedFeatures(
-            t,
-            copies.state[stream] if rule.keeps_state else math.nan,
-            changed,
-            rule.least_exposure_h,
-            by_bin,
-            learnt,
-            object_,
-            owner,
-            truth.group_of[object_],
-            after_s,
-        )
-        made = rule.decide(features)
-        expiry = made.expiry_s
-        if rule.keeps_state:
-            copies.state[stream] = made.state
-        seen, last = learnt.seen[object_], truth.firsts[owner + 1]
-        copies.expiry_s[stream] = expiry
-        copies.change_s[stream] = truth.updates_s[seen] if seen < last else math.inf
-        if len(decisions):
-            decisions[decided][0] = t
-            decisions[decided][1] = expiry
-        decided += 1
+    for begin in range(0, len(times_s), BLOCK):
+        end = min(begin + BLOCK, len(times_s))
+        n = set_late(late, times_s, object_ids, stream_ids, begin, end, copies, counts)
+        for k in range(n):
+            load_rows(object_ids, late, k, n, truth, learnt)
+            i = late[k]
+            t, object_, stream = times_s[i], object_ids[i], stream_ids[i]
+            row = counts[object_ if len(counts) > 1 else 0]
+            expiry, change_s = copies.expiry_s[stream], copies.change_s[stream]
+            if t < expiry:
+                row[1] += 1
+                row[2] += change_s <= t
+                continue
+            changed = change_s <= t
+            if expiry == NEVER_S:
+                row[0] += 1
+            else:
+                row[3] += 1
+                row[4] += not changed
+            learn(truth, learnt, object_, t)
+            owner, after_s = learnt.owner_of[object_], t - rule.history_window_s
+            if learnt.counts:
+                keep_after(learnt.window, learnt.updates, owner, after_s)
+            features = ObservedFeatures(
+                t,
+                copies.state[stream] if rule.keeps_state else math.nan,
+                changed,
+                rule.least_exposure_h,
+                by_bin,
+                learnt,
+                object_,
+                owner,
+                learnt.group_of[object_],
+                after_s,
+            )
+            made = rule.decide(features)
+            if rule.keeps_state:
+                copies.state[stream] = made.state
+            copies.expiry_s[stream] = made.expiry_s
+            copies.change_s[stream] = learnt.next_s[object_]
+            if len(decisions):
+                decisions[decided][0] = t
+                decisions[decided][1] = made.expiry_s
+            decided += 1
     return decided
+
+
+def set_late(
+    late: MutableSequence[int],
+    times_s: FloatArray,
+    object_ids: IdArray,
+    stream_ids: IdArray,
+    begin: int,
+    end: int,
+    copies: CopyColumns,
+    counts: NDArray[np.int64],
+) -> int:
+    """Set `late` to the requests that may be contacts, in order, and count the others as hits. Returns their number.
+
+    These are the requests at or after the expiry that their copy had at `begin`. Every contact is among them: an expiry
+    is replaced only by a contact at or after it, and all requests of the stream that follow are late too.
+    """
+    n = 0
+    for i in range(begin, end):
+        t, stream = times_s[i], stream_ids[i]
+        fresh = t < copies.expiry_s[stream]
+        row = counts[object_ids[i] if len(counts) > 1 else 0]
+        row[1] += fresh
+        row[2] += fresh and copies.change_s[stream] <= t
+        late[n] = i
+        n += not fresh
+    return n
+
+
+def load_rows(
+    object_ids: IdArray, late: MutableSequence[int], k: int, n: int, truth: Truth, learnt: LearntColumns
+) -> None:
+    """Prefetch the rows of the contacts after `late[k]` in three steps: each finds its places in rows of the last."""
+    prefetch(learnt.since_s, object_ids[late[min(k + 3 * SOON, n - 1)]])
+    object_ = object_ids[late[min(k + 2 * SOON, n - 1)]]
+    prefetch(truth.updates_s, learnt.seen[object_])
+    if learnt.counts:
+        prefetch(learnt.window.oldest, learnt.owner_of[object_])
+        prefetch(learnt.folded, learnt.owner_of[object_])
+        owner = learnt.owner_of[object_ids[late[min(k + SOON, n - 1)]]]
+        prefetch(learnt.updates.times_s, learnt.updates.ends[owner])
+        prefetch(learnt.updates.times_s, learnt.window.oldest[owner])

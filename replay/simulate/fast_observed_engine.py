@@ -37,7 +37,7 @@ class Loops(NamedTuple):
     """The loops of the kernels, compiled or as plain Python."""
 
     replay: Callable[..., int]
-    """`observed.replay` with its last argument bound."""
+    """`observed.replay` with its last two arguments bound."""
     prepared: Callable[[AnyRule], AnyRule]
     """Converts a rule into the form that `replay` takes."""
     learn_all: Callable[..., None]
@@ -52,7 +52,7 @@ def loops(*, compiles: bool) -> Loops:
     """Return the loops of `kernels.observed` and `kernels.learning`, compiled or not."""
     if not compiles:
         return Loops(
-            partial(observed.replay, by_bin=ByBin.of_lists()),
+            partial(observed.replay, by_bin=ByBin.of_lists(), late=[0] * observed.BLOCK),
             lambda rule: rule,
             learning.learn_all,
             learning.report_all,

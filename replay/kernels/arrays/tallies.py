@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.units import BINS, FloatArray
+from bestbefore.replay.kernels.arrays.rows import in_rows
 
 
 class Tallies(NamedTuple):
@@ -30,9 +31,8 @@ class Tallies(NamedTuple):
 
     def copy(self) -> Self:
         """Return a copy to which can be added independently. It shares what is never written to."""
-        return self._replace(
-            times_s=self.times_s.copy(), bins=self.bins.copy(), amounts=self.amounts.copy(), ends=self.ends.copy()
-        )
+        times_s, bins, amounts = in_rows(self.times_s, self.bins, self.amounts)
+        return self._replace(times_s=times_s, bins=bins, amounts=amounts, ends=self.ends.copy())
 
 
 class Window(NamedTuple):
@@ -41,7 +41,7 @@ class Window(NamedTuple):
     oldest: NDArray[np.int64]
     """(owners,) the first place in it."""
     by_bin: NDArray[np.int32]
-    """(owners * 24,) how much of it lies in each hour bin."""
+    """(owners, 24) how much of it lies in each hour bin."""
     totals: NDArray[np.int64]
     """(owners,) how much that is in all."""
 
@@ -49,10 +49,10 @@ class Window(NamedTuple):
     def of(cls, tallies: Tallies) -> Self:
         """Nothing is too old yet."""
         owners = len(tallies.ends)
-        window = cls(tallies.firsts[:-1].copy(), np.zeros(owners * BINS, dtype=np.int32), np.zeros(owners, np.int64))
+        window = cls(tallies.firsts[:-1].copy(), np.zeros((owners, BINS), dtype=np.int32), np.zeros(owners, np.int64))
         places = np.flatnonzero(tallies.amounts)
         owner = tallies.firsts.searchsorted(places, side="right") - 1
-        np.add.at(window.by_bin, owner * BINS + tallies.bins[places], tallies.amounts[places])
+        np.add.at(window.by_bin, (owner, tallies.bins[places]), tallies.amounts[places])
         np.add.at(window.totals, owner, tallies.amounts[places])
         return window
 
@@ -60,7 +60,7 @@ class Window(NamedTuple):
 def count_in(window: Window, tallies: Tallies, owner: int, place: int) -> None:
     """Take into account that one more happened at a place, unless it is too old."""
     if place >= window.oldest[owner]:
-        window.by_bin[owner * BINS + tallies.bins[place]] += 1
+        window.by_bin[owner, tallies.bins[place]] += 1
         window.totals[owner] += 1
 
 
@@ -68,7 +68,7 @@ def keep_after(window: Window, tallies: Tallies, owner: int, after_s: float) -> 
     """Take out of an owner's counts what is not after that; the next time this must not be earlier."""
     place, end = window.oldest[owner], tallies.ends[owner]
     while place < end and tallies.times_s[place] <= after_s:
-        window.by_bin[owner * BINS + tallies.bins[place]] -= tallies.amounts[place]
+        window.by_bin[owner, tallies.bins[place]] -= tallies.amounts[place]
         window.totals[owner] -= tallies.amounts[place]
         place += 1
     window.oldest[owner] = place
@@ -77,4 +77,4 @@ def keep_after(window: Window, tallies: Tallies, owner: int, after_s: float) -> 
 def set_counts(counts: MutableSequence[int], window: Window, owner: int) -> None:
     """Set counts[k] to what of an owner lies in hour bin k."""
     for k in range(BINS):
-        counts[k] = window.by_bin[owner * BINS + k]
+        counts[k] = window.by_bin[owner, k]

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.policies.units import BINS, HOUR_S, FloatArray
+from bestbefore.replay.kernels.arrays.rows import in_rows
 from bestbefore.replay.kernels.arrays.tallies import Tallies
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import IdArray, Updates
@@ -47,6 +48,7 @@ class Truth(NamedTuple):
         hours, number = np.unique(np.floor(updates_s / HOUR_S), return_inverse=True)
         span = max(len(hours), 1)
         found, hour_of = np.unique(group_of_owner[updates.object_ids[order]] * span + number, return_inverse=True)
+        updates_s, hour_of = in_rows(updates_s, hour_of)
         return cls(
             updates_s,
             _firsts(updates.object_ids, without + 1),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from bestbefore.policies.models.intensity import (
     HOURLY_S,
     TOLERANCE,
+    day_of,
     exposure_h,
     first_passage_s,
     mass,
@@ -162,3 +163,14 @@ def test_what_was_not_observed_has_no_rate() -> None:
 def test_what_was_hardly_observed_has_the_mean_rate() -> None:
     assert observed_rates_per_hour([4, 1, 0], [8.0, 0.5, 1.5], 1.0) == [0.5, 0.5, 0.0]
     assert observed_rates_per_hour([2, 1], [4.0, 0.0], 1.0) == [0.5, 0.75]
+
+
+midnights_s = st.integers(-20_000, 40_000).map(lambda n: n * 86400.0)
+
+
+@given(st.floats(-1e9, 4e9) | midnights_s | midnights_s.map(lambda t: math.nextafter(t, -math.inf)))
+@few
+def test_the_day_is_that_of_a_division_with_remainder(t: float) -> None:
+    day, clock_s = divmod(t, 86400.0)
+    assert day_of(t) == day
+    assert t - day_of(t) * 86400.0 == clock_s

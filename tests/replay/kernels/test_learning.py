@@ -43,7 +43,7 @@ def updates_learnt(truth: Truth, learnt: LearntColumns, object_: int) -> list[fl
 def in_window(learnt: LearntColumns, truth: Truth, group: int, t: float) -> list[int]:
     """The updates of a group by hour bin."""
     keep_after(learnt.group_window, learnt.hours, group, t - WINDOW_S)
-    return list(learnt.group_window.by_bin[group * 24 : (group + 1) * 24].tolist())
+    return list(learnt.group_window.by_bin[group].tolist())
 
 
 def check(truth: Truth, learnt: LearntColumns, object_: int, t: float, history: History, group: Group) -> None:
