@@ -1,7 +1,7 @@
 """Migrates a store of an earlier schema when it is opened."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from bestbefore.addon.store.backend.connection import script
 from bestbefore.addon.store.backend.interface import Commit, Versioned
@@ -21,13 +21,6 @@ return 1""",
 type Command = list[Any]
 
 
-class Migrated(NamedTuple):
-    """The numbers of migrated keys."""
-
-    records: int
-    copies: int
-
-
 async def migrate(
     commands: RepairingCommands,
     names: Keys,
@@ -35,8 +28,8 @@ async def migrate(
     commit: Callable[[Commit, bytes, int], Command],
     *,
     is_cluster: bool,
-) -> Migrated:
-    """Migrate the keys that have the hash tag of the whole domain.
+) -> tuple[int, int]:
+    """Migrate the keys that have the hash tag of the whole domain; return how many of records and of copies there were.
 
     A record is written by `commit` under its new key, with its version and lifetime, together with its share of the
     counts; the earlier counts are removed. So each part of a domain counts its own records, in a cluster too. Copies
@@ -44,7 +37,7 @@ async def migrate(
 
     The migration may be interrupted, and run by several processes at once: a record under its new key is not replaced.
     """
-    done = [0, 0]
+    n_records = n_copies = 0
     async for part in commands.scan("bb1:{*}:*"):
         found = [(key, *named) for key in part if (named := earlier(key)) is not None]
         records = [(key, url) for key, kind, url in found if kind == "record"]
@@ -55,8 +48,8 @@ async def migrate(
             for key, kind, url in copies
         ])
         await commands.ask_all([("DEL", key) for key, kind, _ in found if kind not in OBJECT_KINDS])
-        done = [done[0] + len(records), done[1] + len(copies)]
-    return Migrated(*done)
+        n_records, n_copies = n_records + len(records), n_copies + len(copies)
+    return n_records, n_copies
 
 
 async def _move_records(
