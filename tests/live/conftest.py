@@ -42,7 +42,7 @@ class Proxy:
     lines: "queue.SimpleQueue[str]"
     reader: threading.Thread
     """Takes the lines from the process as they come."""
-    said: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
     """What was taken of the lines."""
 
     def get(self, url: str, fields: Mapping[str, str] | None = None, *, method: str = "GET") -> "Got":
@@ -68,19 +68,19 @@ class Proxy:
     def output(self) -> str:
         """What it has printed since the greeting; complete once it has been stopped."""
         while not self.lines.empty():
-            self.said.append(self.lines.get())
-        return "".join(self.said)
+            self.printed.append(self.lines.get())
+        return "".join(self.printed)
 
-    def hears(self, words: str, patience_s: float = PATIENCE_S) -> str:
-        """Wait for a line that has these words, among those that came since the last that was waited for."""
+    def wait_for_log(self, words: str, patience_s: float = PATIENCE_S) -> str:
+        """Wait for a line with these words, among those printed since the last such wait; return it."""
         end = time.monotonic() + patience_s
         while True:
             try:
-                self.said.append(self.lines.get(timeout=max(0.0, end - time.monotonic())))
+                self.printed.append(self.lines.get(timeout=max(0.0, end - time.monotonic())))
             except queue.Empty:
-                pytest.fail(f"the proxy did not say {words!r}: {''.join(self.said)}")
-            if words in self.said[-1]:
-                return self.said[-1]
+                pytest.fail(f"the proxy did not print {words!r}: {''.join(self.printed)}")
+            if words in self.printed[-1]:
+                return self.printed[-1]
 
     def has_written(self) -> None:
         """Wait until all that it has learnt and fetched is in its store."""
@@ -146,9 +146,9 @@ def bestbefore(preloaded: Preloaded) -> Callable[..., str]:
     """Runs a command that must succeed; what it says."""
 
     def run(*arguments: object) -> str:
-        status, said = preloaded.run(*arguments)
-        assert status == 0, said
-        return said
+        status, output = preloaded.run(*arguments)
+        assert status == 0, output
+        return output
 
     return run
 
@@ -191,7 +191,7 @@ def _starting(folder: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
         for process, reader in started:
             process.kill()
             process.wait()
-            reader.join(PATIENCE_S)  # what it started ends with it, and then what it said is at its end
+            reader.join(PATIENCE_S)  # its children end with it, and so does its output
             if process.stdout is not None and not reader.is_alive():
                 process.stdout.close()
 

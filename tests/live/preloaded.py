@@ -35,11 +35,11 @@ NEEDED = (
 class Forked:
     """A process that was forked; it is used as a `subprocess.Popen`."""
 
-    def __init__(self, told: int, stdout: IO[str]) -> None:
-        """`told`: a pipe from which its number comes, and when it has ended its status."""
-        self._told = os.fdopen(told)
+    def __init__(self, replies: int, stdout: IO[str]) -> None:
+        """`replies`: the pipe on which its process id comes and, after its end, its exit status."""
+        self._replies = os.fdopen(replies)
         self.stdout = stdout
-        self.pid = int(self._told.readline())
+        self.pid = int(self._replies.readline())
         self.returncode: int | None = None
 
     def poll(self) -> int | None:
@@ -49,10 +49,10 @@ class Forked:
 
     def wait(self, timeout: float | None = None) -> int:
         if self.returncode is None:
-            if not select.select([self._told], [], [], timeout)[0]:
+            if not select.select([self._replies], [], [], timeout)[0]:
                 raise subprocess.TimeoutExpired(str(self.pid), timeout or 0)
-            self.returncode = int(self._told.readline())
-            self._told.close()
+            self.returncode = int(self._replies.readline())
+            self._replies.close()
         return self.returncode
 
     def send_signal(self, number: int) -> None:

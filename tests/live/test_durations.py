@@ -66,7 +66,7 @@ def test_a_request_took_as_long_as_its_origin(
     proxy, url = shared_proxy, f"{slow_origin}/{method}"
     before_s, began_s = metered_s(proxy, "yes"), time.monotonic()
     assert proxy.get(url, lines, method=method).body == b"abcd"
-    logged = logged_s(proxy.hears(url))
+    logged = logged_s(proxy.wait_for_log(url))
     took_s = metered_s(proxy, "yes") - before_s
     passed_s = time.monotonic() - began_s
     assert DELAY_S / ROUNDING <= logged <= passed_s * ROUNDING
@@ -80,7 +80,7 @@ def test_a_miss_took_as_long_as_its_origin_and_the_hit_after_it_as_little_as_it_
     for contact, least_s in (("yes", DELAY_S), ("no", 0.0)):
         before_s, began_s = {label: metered_s(proxy, label) for label in ("yes", "no")}, time.monotonic()
         assert proxy.get(url).is_hit is (contact == "no")
-        logged = logged_s(proxy.hears(url))
+        logged = logged_s(proxy.wait_for_log(url))
         took_s = {label: metered_s(proxy, label) - before_s[label] for label in ("yes", "no")}
         passed_s = time.monotonic() - began_s
         assert least_s / ROUNDING <= logged <= passed_s * ROUNDING

@@ -80,7 +80,7 @@ def test_kills_cost_at_most_the_last_moments_and_leave_no_orphan(
         if is_valkeys:
             os.kill(server, signal.SIGKILL)
             kills.append(Kill("Valkey", at_s, at_s - VALKEY_KILL_S - STILL_S, at_s))
-            proxy.hears("the store is up again")
+            proxy.wait_for_log("the store is up again")
         else:
             proxy.stop(signal.SIGKILL)
             if load.round % 4 == 1:

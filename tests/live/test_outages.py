@@ -80,10 +80,10 @@ def test_a_killed_embedded_store_is_started_again_and_gets_what_was_learnt_meanw
     (server,) = proxy.servers()
     killed_s = time.time()
     os.kill(server, signal.SIGKILL)
-    proxy.hears(AWAY)
+    proxy.wait_for_log(AWAY)
     load.round = 1
     load.goes_on()
-    proxy.hears(BACK)
+    proxy.wait_for_log(BACK)
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)
@@ -104,22 +104,22 @@ def test_a_redis_that_falls_silent_or_dies_and_comes_back_has_lost_nothing(
 
     load.goes_on()
     redis.process.send_signal(signal.SIGSTOP)
-    proxy.hears(AWAY)
+    proxy.wait_for_log(AWAY)
     assert proxy.metric("bestbefore_store_down") == 1
     load.round = 1  # objects of which the store knows nothing yet
     load.goes_on()
     assert proxy.metric("bestbefore_pending_observations") > 0
     redis.process.send_signal(signal.SIGCONT)
-    proxy.hears(BACK)
+    proxy.wait_for_log(BACK)
 
     load.round = 2
     load.goes_on()
     redis.kill()
-    proxy.hears(AWAY)
+    proxy.wait_for_log(AWAY)
     load.round = 3
     load.goes_on()
     redis.start()
-    proxy.hears(BACK)
+    proxy.wait_for_log(BACK)
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)
@@ -144,7 +144,7 @@ def test_a_redis_that_is_away_at_the_start_gets_what_was_learnt_before_it_came(
     load = start_load(origin.url, proxy.port)
     load.goes_on()
     redis.start()
-    proxy.hears(BACK)
+    proxy.wait_for_log(BACK)
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)
@@ -195,12 +195,12 @@ def test_a_full_disk_is_said_once_and_what_was_learnt_meanwhile_is_written_later
     with suppress(OSError):
         while True:
             os.write(ballast, bytes(4096))
-    proxy.hears("it cannot write to its disk")
+    proxy.wait_for_log("it cannot write to its disk")
     load.round = 1
     load.goes_on()
     assert proxy.metric("bestbefore_pending_observations") > 0
     os.ftruncate(ballast, 0)
-    proxy.hears("the store accepts writes again")
+    proxy.wait_for_log("the store accepts writes again")
     load.goes_on()
     load.stop()
     assert (load.refused, load.broken) == ([], 0)

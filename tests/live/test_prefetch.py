@@ -69,7 +69,7 @@ def test_once_it_is_enabled_clients_hit_what_was_refreshed_before_they_asked(
     synchronise(origin, proxy)
     assert proxy.metric("bestbefore_prefetch_budget_per_day") == 0.0
     config.write_text(CONFIG)
-    proxy.hears("the configuration has changed")
+    proxy.wait_for_log("the configuration has changed")
     for _ in range(3):
         for path in (*WANTED, "/page/2?token=x", "/logout"):
             assert proxy.get(origin.url + path).status == 200
@@ -117,12 +117,12 @@ def test_it_goes_on_from_memory_while_the_store_is_away(
     wait_for(lambda: len(prefetches(origin)) > 3)
     valkey.kill()
     try:
-        proxy.hears("the store is down")
+        proxy.wait_for_log("the store is down")
         fetched = len(prefetches(origin))
         wait_for(lambda: len(prefetches(origin)) > fetched + 4)
     finally:
         valkey.start()
-    proxy.hears("the store is up again")
+    proxy.wait_for_log("the store is up again")
 
 
 def told(*command: str, at_s: float) -> Any:

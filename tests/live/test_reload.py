@@ -42,7 +42,7 @@ def test_a_changed_rule_gives_an_existing_copy_another_expiry_at_its_next_use(
     assert 86_000 < ttl_s(proxy.get(url)) <= 86_400, "a tenth of many years, clipped to max_ttl"
 
     replace(config, '[default]\npolicy = "ttl"\nalpha = 0\n')
-    proxy.hears(CHANGED)
+    proxy.wait_for_log(CHANGED)
     asked_at = time.monotonic()
     assert "fwd-status=304" in proxy.get(url).cache_status
     assert not proxy.get(url).is_hit
@@ -51,7 +51,7 @@ def test_a_changed_rule_gives_an_existing_copy_another_expiry_at_its_next_use(
 
     # The expiry counts from the last validation, and not from the change.
     replace(config, '[default]\nalpha = 0\n[[domain]]\nmatch = "127.0.0.1/page"\npolicy = "ttl"\nmax_ttl = "1h"\n')
-    proxy.hears(CHANGED)
+    proxy.wait_for_log(CHANGED)
     got, now = proxy.get(url), time.monotonic()
     assert got.is_hit
     assert 3600 - (now - asked_at) - 2 <= ttl_s(got) <= 3600 - (now - validated_at) + 2, "to the second of its Date"
@@ -75,13 +75,13 @@ def test_a_file_that_cannot_be_used_is_refused_once_and_the_old_one_stays(
     ]
     for change, words in changes:
         change()
-        assert str(config) in proxy.hears(words)
-        proxy.hears(KEPT)
+        assert str(config) in proxy.wait_for_log(words)
+        proxy.wait_for_log(KEPT)
         assert proxy.get(url).is_hit, "by the rule of the file before"
     assert proxy.metric("bestbefore_config_reload_failures_total") == len(changes)
 
     config.write_text(good + '[proxy]\nkeep = "1d"\noffline = true\n')
-    assert proxy.hears("need a restart:").rstrip().endswith("need a restart: keep")
+    assert proxy.wait_for_log("need a restart:").rstrip().endswith("need a restart: keep")
     assert proxy.get(origin.url + "/other").status == 504, "it is offline now"
     assert proxy.get(url).is_hit
     assert len(origin.contacts) == 1
@@ -106,7 +106,7 @@ def test_a_host_newly_passed_through_loses_its_copies_and_histories(
     wait_until_known(proxy, dropped, known=True)
 
     replace(config, '[default]\npolicy = "ttl"\n[proxy]\npassthrough = ["127.0.0.1"]\n')
-    proxy.hears(CHANGED)
+    proxy.wait_for_log(CHANGED)
     wait_until_known(proxy, dropped, known=False)
     wait_until_known(proxy, kept, known=True)
     assert proxy.get(kept).is_hit
@@ -116,7 +116,7 @@ def test_a_host_newly_passed_through_loses_its_copies_and_histories(
     wait_until_known(proxy, dropped, known=False)
 
     replace(config, '[default]\npolicy = "ttl"\n')
-    proxy.hears(CHANGED)
+    proxy.wait_for_log(CHANGED)
     assert "fwd=uri-miss" in proxy.get(dropped).cache_status, "what it had before is gone"
 
 
@@ -133,7 +133,7 @@ def test_a_host_that_comes_under_passthrough_while_no_proxy_runs_is_forgotten_at
 
     config.write_text('[proxy]\npassthrough = ["127.0.0.1"]\n')
     proxy = start_proxy("--config", str(config), state=state)
-    proxy.hears("127.0.0.1 is under passthrough: forgot 1 object")
+    proxy.wait_for_log("127.0.0.1 is under passthrough: forgot 1 object")
     wait_until_known(proxy, url, known=False)
 
 

@@ -103,7 +103,7 @@ async def test_what_one_writes_that_has_not_heard_yet_does_not_come_back(proxies
     right, wrong = proxies
     for url, pattern in ((URL, URL), ("http://b.example.org/", PATTERN)):
         # As if the message were still on its way: the other writes what it fetched before.
-        waiting, heard = fetched(wrong, copy_of, b"old", url), wrong._tombstones.applied_number
+        waiting, applied = fetched(wrong, copy_of, b"old", url), wrong._tombstones.applied_number
         delayed = wrong._published = []
         await right.purge(pattern)
         wrong.put(waiting, b"old")
@@ -113,7 +113,7 @@ async def test_what_one_writes_that_has_not_heard_yet_does_not_come_back(proxies
         wrong._published = None
         for tombstone in delayed:
             wrong._receive(tombstone)
-        assert wrong._tombstones.applied_number > heard
+        assert wrong._tombstones.applied_number > applied
         assert [await served(proxy, url) for proxy in proxies] == [[], []]
         assert not wrong.status().down
 
@@ -122,7 +122,7 @@ async def test_a_purge_while_one_is_cut_off_holds_when_it_is_back(proxies, copy_
     for purger, cut in (proxies, proxies[::-1]):
         cut.put(fetched(cut, copy_of, b"old"), b"old")
         await cut.flush()
-        await cut._link.backend.close()  # it hears nothing from here on
+        await cut._link.backend.close()  # it receives nothing from here on
         await purger.purge(URL)
         assert cut.hot(URL) is not None
         cut.put(fetched(cut, copy_of, b"old", before_s=1.0), b"old")

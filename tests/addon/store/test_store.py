@@ -227,14 +227,14 @@ async def test_forgetting_removes_all_that_was_known(store, observe, copy_of):
 
 
 async def test_other_processes_hear_what_is_forgotten_and_those_that_come_later_too(open_a_store, valkey):
-    heard, later = [], []
-    await open_a_store(valkey.url, forgotten=heard.append)
+    seen, later = [], []
+    await open_a_store(valkey.url, forgotten=seen.append)
     forgetting = await open_a_store(valkey.url)
     await forgetting.purge("example.net")
     await forgetting.forget("*.example.org")
-    await until(lambda: heard)
+    await until(lambda: seen)
     await open_a_store(valkey.url, forgotten=later.append)
-    assert {(t.pattern, t.histories) for t in heard} == {("*.example.org", True)} == {(t.pattern, True) for t in later}
+    assert {(t.pattern, t.histories) for t in seen} == {("*.example.org", True)} == {(t.pattern, True) for t in later}
 
 
 async def test_what_is_learnt_after_forgetting_begins_anew(store, observe):

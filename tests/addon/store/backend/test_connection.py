@@ -180,14 +180,14 @@ async def test_a_user_that_may_not_ask_for_the_settings_is_served(valkey):
 
 async def test_what_is_published_is_heard_until_the_server_goes(start_valkey):
     server = start_valkey()
-    heard, gone = asyncio.Queue(), asyncio.Queue()
+    received, gone = asyncio.Queue(), asyncio.Queue()
     connection = Connection(server.url)
     await connection.open()
-    await connection.listen("here", heard.put_nowait, gone.put_nowait)
+    await connection.listen("here", received.put_nowait, gone.put_nowait)
     with server.client as client:
         client.publish("elsewhere", "no")
         client.publish("here", "yes")
-    assert await asyncio.wait_for(heard.get(), 5) == b"yes"
+    assert await asyncio.wait_for(received.get(), 5) == b"yes"
     server.kill()
     assert isinstance(await asyncio.wait_for(gone.get(), 5), UnavailableError)
     await connection.close()

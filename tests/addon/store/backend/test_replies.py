@@ -27,7 +27,7 @@ def test_counts_leave_out_what_is_none():
 
 
 def test_only_what_can_be_read_is_heard():
-    heard, tombstone = [], Tombstone(1.0, "http://a/", exact=True)
-    pass_on_tombstone(heard.append, {b"good": tombstone}.get, b"bad")
-    pass_on_tombstone(heard.append, {b"good": tombstone}.get, b"good")
-    assert heard == [tombstone]
+    received, tombstone = [], Tombstone(1.0, "http://a/", exact=True)
+    pass_on_tombstone(received.append, {b"good": tombstone}.get, b"bad")
+    pass_on_tombstone(received.append, {b"good": tombstone}.get, b"good")
+    assert received == [tombstone]

@@ -31,9 +31,9 @@ class SharedBackend(MemoryBackend):
         self._stores.append(on_tombstone)
 
     async def add_tombstones(self, tombstones, applied=0):
-        for heard in self._stores:
+        for store in self._stores:
             for tombstone in tombstones:
-                heard(tombstone)
+                store(tombstone)
         return await super().add_tombstones(tombstones)
 
 
