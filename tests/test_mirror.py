@@ -33,8 +33,8 @@ TESTED_BY = {
         " replay/kernels/walk"
     ),
     "tests/live/test_proxy.py": (
-        "addon/commands/proxy addon/entry/bestbefore_addon addon/proxy/mitm/hooks addon/proxy/mitm/master"
-        " addon/proxy/mitm/transports addon/proxy/pages/greeting"
+        "addon/commands/proxy addon/entry/bestbefore_addon addon/proxy/mitm/master"
+        " addon/proxy/pages/greeting"
     ),
     "tests/replay/papers/adaptive/test_paper.py": (
         "replay/papers/adaptive/sections/bursty replay/papers/adaptive/sections/caches"

@@ -67,6 +67,11 @@ async def test_what_was_wanted_and_done_is_forgotten(known):
     assert await known.take(OTHER, 100.0, "a", LEASE_S, 0.0) == DONE
 
 
+async def test_the_first_that_asks_may_plan(keeper):
+    assert await keeper.lead("one", 60.0)
+    assert await keeper.lead("one", 60.0)
+
+
 async def test_a_plan_is_replaced_whole(keeper):
     assert (await keeper.plan_version(), await keeper.plan()) == ("", None)
     await keeper.put_plan("1", b"one")

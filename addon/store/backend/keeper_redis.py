@@ -8,7 +8,7 @@ from typing import Any
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import pairs, script
-from bestbefore.addon.store.backend.keeper import WANTS_KEPT, WANTS_KEPT_DAYS, Want
+from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT, WANTS_KEPT_DAYS, Want
 from bestbefore.addon.store.backend.keys import Keys, host_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
@@ -114,7 +114,7 @@ class RedisKeeper:
         answer = await self._connection.ask(
             *_take([self._fetch(url), self._pace(host_of(url))], [holder, repr(due_s), _ms(lease_s), _ms(interval_s)])
         )
-        return float(answer) / 1000.0 if answer > 0 else float(answer)
+        return DONE if answer < 0 else answer / 1000.0
 
     async def renew(self, url: str, holder: str, lease_s: float) -> bool:
         return bool(await self._connection.ask(*_renew([self._fetch(url)], [holder, _ms(lease_s)])))

@@ -307,3 +307,21 @@ async def test_a_validation_is_unnecessary_also_where_the_origin_sends_the_same_
     told, _, _ = await played((200, [], b"content"), *[(*PAGE[:2], b"content")] * 2, (200, [("ETag", '"b"')], content))
     assert [one.validation for one in told] == [False, False, True, True]
     assert [one.unnecessary for one in told] == [False, False, True, content == b"content"]
+
+
+async def test_the_coding_of_a_copy_is_recorded_as_that_of_the_answer() -> None:
+    coded = (200, [*PAGE[1], ("Content-Encoding", "gzip")], b"content")
+    answered, _, _ = await played(coded, (304, [PAGE[1][0]], b""))
+    assert [(one.outcome, one.encoding) for one in answered] == [(Outcome.MISS, "gzip"), (Outcome.VALIDATED, "gzip")]
+
+
+async def test_an_answer_that_may_not_be_kept_takes_the_copy_with_it(store: Store) -> None:
+    clock = ManualClock(NOW_S)
+    origin = Played(clock, PAGE, (200, [("Cache-Control", "no-store")], b"other"))
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(clock, store, origin, load_config(None).rules, site, lambda _: None)
+    for copies in (1, 0):
+        await content_of(await answer_to(request(), client(), asking))
+        assert len((await store.copies(URL)).copies) == copies
+        clock.advance(600.0)
+    await asking.close()

@@ -178,3 +178,20 @@ async def test_as_much_is_read_as_tells_what_it_is_and_nothing_is_lost(
     start, found = await read_start(chunks, Head(200))
     assert (start, found) == (b"".join(parts[:read]), is_feed)
     assert b"".join([chunk async for chunk in resumed(start, chunks)]) == b"".join(parts)
+
+
+async def test_content_that_is_resumed_and_left_is_closed() -> None:
+    closed = asyncio.Event()
+
+    async def pieces() -> AsyncGenerator[bytes]:
+        try:
+            yield b"1"
+            yield b"2"
+        finally:
+            closed.set()
+
+    chunks = pieces()
+    content = resumed(await anext(chunks), chunks)
+    assert [await anext(content), await anext(content)] == [b"1", b"2"]
+    await content.aclose()
+    assert closed.is_set()

@@ -17,6 +17,7 @@ from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.stream import _names
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -190,3 +191,30 @@ def test_a_request_over_http_2_without_a_target_is_refused_as_it_came(
     heads = [dict(event.headers) for event in came if isinstance(event, h2.events.ResponseReceived)]
     assert (heads, gateway.refused, closed) == ([{":status": "400"}], [(path, 400, "malformed-request")], False)
     assert gateway.asked == []
+
+
+@pytest.mark.parametrize("body", [b"", b"content"])
+def test_an_answer_that_is_whole_goes_to_its_end_over_http_2(context: Context, body: bytes) -> None:
+    client = h2.connection.H2Connection(h2.config.H2Configuration(header_encoding="utf-8"))
+    client.initiate_connection()
+    client.send_headers(
+        1, [(":method", "GET"), (":scheme", "http"), (":authority", "a"), (":path", "/")], end_stream=True
+    )
+    gateway = Gateway(None)
+    gateway.given = Answer(Head(200, Fields()), body, sent=lambda size, complete: gateway.ends.append((size, complete)))
+    came = client.receive_data(asked(context, gateway, client.data_to_send(), alpn=b"h2")[0])
+    data = b"".join(event.data for event in came if isinstance(event, h2.events.DataReceived))
+    assert (data, gateway.ends) == (body, [(len(body), True)])
+    assert any(isinstance(event, h2.events.StreamEnded) for event in came)
+
+
+@pytest.mark.parametrize(
+    ("authority", "tls", "named"),
+    [
+        ("example.org", False, True), ("EXAMPLE.org.:80", False, True), ("example.org:443", True, False),
+        ("example.org", True, False), ("example.com", False, False), ("example.org:8080", False, False),
+        ("example.org:x", False, False),
+    ],
+)
+def test_an_authority_without_a_port_names_that_of_its_scheme(authority: str, tls: bool, named: bool) -> None:
+    assert _names(authority, ("example.org", 80), tls=tls) is named

@@ -222,3 +222,13 @@ async def test_the_size_of_a_server_of_our_own_is_its_memory(valkey, tmp_path):
         assert 0 < sizes[0] < sizes[1] - 2_500_000
     finally:
         await backend.close()
+
+
+@pytest.mark.parametrize("lost", ["schema", "clock"])
+async def test_a_lost_mark_is_written_again(connect, client, lost):
+    await connect()
+    marks = client.hgetall("bb:store")
+    assert set(marks) == {b"schema", b"clock"}
+    client.hdel("bb:store", lost)
+    await connect()
+    assert client.hgetall("bb:store") == marks

@@ -152,3 +152,10 @@ async def test_what_is_measured_and_written_since_is_bounded(copy_of):
     copies.put(copy_of(URL), b"hello")
     await copies.write(backend)
     assert len(backend.puts) == 4
+
+
+async def test_content_that_waits_is_there_before_it_is_written_also_where_none_is_held_for_hits(copy_of):
+    copies, _ = made(hot_max=0)
+    copy = copy_of(URL, b"hello")
+    copies.put(copy, b"hello")
+    assert await copies.body(copy) == b"hello"

@@ -1,6 +1,7 @@
 """Whatever proxies learn, and in whatever order they write: the counts are those of the records."""
 
 import asyncio
+import time
 from collections import Counter
 
 from hypothesis import given, settings
@@ -11,6 +12,12 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import hour_of
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.store.backend.memory import MemoryBackend
+from bestbefore.addon.store.cache import histories as module
+from bestbefore.addon.store.cache.faults import Faults
+from bestbefore.addon.store.cache.histories import Histories
+from bestbefore.addon.store.cache.link import Link
+from bestbefore.addon.store.cache.notices import Notices
+from bestbefore.addon.store.cache.tombstones import Tombstones
 from bestbefore.addon.store.store import Store
 
 URLS = ["http://a.example.org/1", "http://a.example.org/2", "http://b.example.org/1"]
@@ -115,3 +122,31 @@ def test_for_one_proxy_they_are_so_at_every_moment(steps):
             assert await counts_of_group(store) == await counts_of_records(store)
 
     asyncio.run(run())
+
+
+def histories():
+    clock, notices, faults = ManualClock(1e9), Notices(), Faults(time.monotonic)
+    backend = MemoryBackend(clock, registrable_domain, max_bytes=10_000)
+    link = Link(backend, clock, notices)
+    link.mark_up()
+    return Histories(link, Tombstones(faults), notices, faults, lambda host, gain: None), backend
+
+
+def seen(n, **known):
+    return Observation(f"http://a.example.org/{n}", 1e9, "", Fingerprint(body="a"), **known)
+
+
+async def test_too_many_observations_are_dropped_until_some_were_written(monkeypatch, caplog):
+    caplog.set_level("INFO")
+    monkeypatch.setattr(module, "WAITING_OBSERVATIONS", 2)
+    kept, backend = histories()
+    for n in range(3):
+        await kept.learn(seen(n), 1e9)
+    assert (kept.waiting, kept.lost) == (2, 1)
+    assert [record.message for record in caplog.records] == [
+        "too many observations wait for the store: new ones are dropped"
+    ]
+    await kept.write(backend)
+    assert caplog.records[-1].message == "new observations are kept again"
+    await kept.learn(seen(3), 1e9)
+    assert (kept.waiting, kept.lost) == (1, 1)

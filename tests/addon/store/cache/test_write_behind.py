@@ -198,3 +198,22 @@ def test_items_are_asked_about_until_they_wait_no_more():
     left.remove(1)
     assert not still()
     assert asked == [3, 2, 2, 1, 1]
+
+
+async def test_a_fault_in_reading_what_is_due_is_logged_and_writing_goes_on(logged):
+    part = Part()
+    part.waiting = 1
+
+    async def reach():
+        """It is there."""
+
+    async def read_due():
+        raise ZeroDivisionError
+
+    link = Link(None, RealClock(), Notices())
+    made = WriteBehind(link, Notices(), Faults(time.monotonic), time.monotonic, [part], reach, read_due)
+    await made.start()
+    await made.close()
+    assert part.waiting == 0
+    assert "this is a bug in bestbefore" in logged()[0]
+    assert made._task.done()

@@ -276,10 +276,26 @@ async def test_a_stopped_server_leaves_neither_process_nor_socket(tmp_path):
     state = StateDir(tmp_path)
     assert state.take()
     server = EmbeddedServer(state, RealClock(), 50 * MIB)
+    await server.stop()
+    before = asyncio.all_tasks()
     await server.start()
     pid = server.pid
     assert await answers(server.socket)
+    assert len(asyncio.all_tasks() - before) == 1, "what starts it again when it ends"
     await server.stop()
+    await server.stop()
+    assert asyncio.all_tasks() == before
     state.close()
     assert not is_running(pid)
     assert files(tmp_path, "*sock*") == []
+
+
+def test_what_is_set_aside_is_numbered(tmp_path):
+    state = StateDir(tmp_path)
+    server = EmbeddedServer(state, RealClock(), 50 * MIB)
+    for n in (1, 2, 3):
+        (state.valkey / "appendonlydir").mkdir(parents=True)
+        (state.valkey / "valkey.log").write_text("Bad file format reading the append only file")
+        assert server._set_aside()
+        assert (state.valkey / f"unreadable-{n}").is_dir()
+    assert not server._set_aside()
