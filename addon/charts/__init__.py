@@ -1,1 +1,1 @@
-"""Charts as SVG, drawn by hand and needing nothing else: what reports, papers and pages of the proxy share."""
+"""SVG charts without dependencies, shared by reports, papers and pages of the proxy."""

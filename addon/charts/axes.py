@@ -1,15 +1,15 @@
-"""The axes of a chart: where a value lies, and which values are written beside."""
+"""The axes of a chart: the mapping from values to pixels, and the values of ticks."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 LOGARITHMIC_FROM = 10.0
-"""The ratio of the largest to the least value from which on equal distances are equal ratios."""
+"""The ratio of the largest to the least value from which on an axis is logarithmic."""
 MARGIN = 0.06
 """The share of an axis left free at an open end."""
 ZERO = 0.07
-"""The share of a logarithmic axis that is set apart for 0, if 0 occurs."""
+"""The share of a logarithmic axis reserved for 0, if 0 occurs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class Axis:
     start_px: float
     end_px: float
     low: float
-    """The value at the beginning of the scale; of a logarithmic one that has 0, after the place of 0."""
+    """The value at the start of the scale; on a logarithmic axis with 0, after the place of 0."""
     high: float
     logarithmic: bool
     has_zero: bool
 
     @classmethod
     def of(cls, values: Iterable[float], start_px: float, end_px: float) -> "Axis":
-        """Make an axis on which all these values, of 0 or more, have a place."""
+        """Create an axis for all these values, which are 0 or more."""
         given = list(values)
         positive = [value for value in given if value > 0.0]
         least, largest = min(positive, default=1.0), max(positive, default=1.0)
@@ -39,7 +39,7 @@ class Axis:
         return cls(start_px, end_px, least / margin, largest * margin, logarithmic=True, has_zero=0.0 in given)
 
     def at(self, value: float) -> float:
-        """The pixel of a value that lies on the axis."""
+        """Return the pixel of a value on the axis."""
         length = self.end_px - self.start_px
         if not self.logarithmic:
             return self.start_px + length * (value - self.low) / (self.high - self.low)
@@ -90,7 +90,7 @@ def _inside(low: float, high: float, exponents: Iterable[int], factors: Sequence
 
 
 def number_shown(value: float) -> str:
-    """A value as it is written beside an axis.
+    """Format a value for a tick.
 
     >>> [number_shown(value) for value in (0, 0.05, 750, 20000, 3e6)]
     ['0', '0.05', '750', '20,000', '3M']

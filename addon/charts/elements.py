@@ -1,4 +1,4 @@
-"""The SVG elements of charts. Colours are the classes `c0` to `c7`, which a page gives a colour each."""
+"""The SVG elements of charts. Colours are the CSS classes `c0` to `c7`."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -20,17 +20,17 @@ MARKERS = (
 
 
 def colour(place: int) -> str:
-    """The class that gives the series at this place its colour."""
+    """Return the CSS class of the colour of the series with this number."""
     return f"c{place % COLOURS}"
 
 
 def marker(place: int) -> str:
-    """The path of the marker of the series at this place, around (0, 0)."""
+    """Return the path of the marker of the series with this number, around (0, 0)."""
     return MARKERS[place % len(MARKERS)]
 
 
 def legend_key(marker_path: str, *, joined: bool) -> str:
-    """A series as a legend shows it, around (0, 0): a line, if its points are joined, and its marker, if it has one."""
+    """Return a series' key in the legend, around (0, 0): a line if its points are joined, and its marker if any."""
     line = '<path class="line" d="M-11,0H11"/>' if joined else ""
     return line + (f'<path d="{marker_path}"/>' if marker_path else "")
 
@@ -41,14 +41,14 @@ def text_at(x: float, y: float, content: str, anchor: str) -> str:
 
 
 def line_through(points: Sequence[tuple[float, float]]) -> str:
-    """The line that joins two points or more; nothing for fewer."""
+    """Return the line through two or more points; empty for fewer."""
     if len(points) < 2:
         return ""
     return f'<path class="line" fill="none" d="M{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>'
 
 
 def grid(x_axis: Axis, y_axis: Axis, font: float, most_x: int, most_y: int) -> Iterator[str]:
-    """Yield both axes with at most so many values each; where two would overlap the second is left out."""
+    """Yield both axes with at most so many ticks each; a tick that would overlap another is left out."""
     left, right, top, bottom = x_axis.start_px, x_axis.end_px, y_axis.end_px, y_axis.start_px
     yield '<g class="grid">'
     last_end = float("-inf")

@@ -1,4 +1,4 @@
-"""A chart as an SVG file of its own, with its legend beneath."""
+"""A chart as a standalone SVG file, with its legend below."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ text { fill: currentColor; }
 .series .line { fill: none; stroke: currentColor; stroke-width: 2; stroke-linejoin: round; }
 .series text { font-size: 0.85em; stroke: #fff; stroke-width: 3; paint-order: stroke; stroke-linejoin: round; }
 """
-"""On white paper also where the page around it is dark, since a file of its own does not know."""
+"""The style, on a white background, since a standalone file does not know the colours of the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Entry:
 
     text: str
     colour: str
-    """The class of the series."""
+    """The CSS class of the series."""
     marker: str
     """The path of its marker, around (0, 0); empty if it has none."""
     joined: bool = True
@@ -40,7 +40,7 @@ class Entry:
 
 
 def framed(chart: str, legend: Sequence[Entry]) -> str:
-    """A chart of WIDTH x HEIGHT as an SVG file of its own."""
+    """Return a chart of WIDTH x HEIGHT as a standalone SVG file."""
     rows = -(-len(legend) // LEGEND_COLUMNS)
     height = HEIGHT + LEGEND_ROW * (rows + 0.5)
     return "\n".join((

@@ -7,11 +7,11 @@ from math import ceil, hypot
 WIDTH = 0.6
 """The mean width of a letter, in heights of the font."""
 STEP = 6.0
-"""How far apart, at most, the points are that stand for a line."""
+"""The largest distance between the points that represent a line."""
 
 
 class Labels:
-    """Places beside points, so that no label lies over another, over a point or outside."""
+    """Places labels beside points, so that none overlaps another or a point, or is outside the chart."""
 
     def __init__(self, left: float, top: float, right: float, bottom: float, font: float) -> None:
         self._inside = (left, top, right, bottom)
@@ -19,11 +19,11 @@ class Labels:
         self._taken: list[tuple[float, float, float, float]] = []
 
     def block(self, x: float, y: float) -> None:
-        """Nothing may lie over this point."""
+        """Reserve a point, which no label may overlap."""
         self._taken.append((x - 4, y - 4, x + 4, y + 4))
 
     def block_line(self, points: Sequence[tuple[float, float]]) -> None:
-        """Nothing may lie over these points and the line through them."""
+        """Reserve points and the line through them, which no label may overlap."""
         for x, y in points:
             self.block(x, y)
         for (x, y), (next_x, next_y) in pairwise(points):
@@ -32,7 +32,7 @@ class Labels:
                 self.block(x + (next_x - x) * i / steps, y + (next_y - y) * i / steps)
 
     def place(self, x: float, y: float, text: str) -> tuple[float, float] | None:
-        """Return where the text of a point begins (left end, baseline); None if there is no room."""
+        """Return the position of a point's label (left end, baseline); None if there is no room."""
         width, height, gap = WIDTH * self._font * len(text), self._font, 0.6 * self._font
         for left, base in (
             (x + gap, y - gap),

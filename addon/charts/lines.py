@@ -1,4 +1,4 @@
-"""A chart of numbers against numbers, a line or points for each of several cases, as an SVG file."""
+"""A line chart as an SVG file, with a line or points for each of several cases."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ X_TICKS, Y_TICKS = 12, 9
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a chart, under the name that the legend gives it."""
+    """A line of a chart, with its name in the legend."""
 
     name: str
     points: Sequence[tuple[float, float]]
@@ -22,7 +22,7 @@ class Line:
     joined: bool = True
     marked: bool = False
     of: int | None = None
-    """The number of the line whose colour it has, since they are compared; None: a colour of its own."""
+    """The number of the line whose colour it shares, for comparison; None: it has its own colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +33,10 @@ class Scale:
     logarithmic: bool = False
     """Whether equal distances are equal ratios; then all values are positive."""
     with_zero: bool = True
-    """Whether a linear one has 0 too, where there are no values."""
+    """Whether a linear axis includes 0 even if no value is near it."""
 
     def axis(self, values: Iterable[float], start_px: float, end_px: float) -> Axis:
-        """Make an axis on which all these values have a place."""
+        """Create an axis for all these values."""
         given = list(values)
         least, most = min(given), max(given)
         if self.logarithmic:
@@ -50,7 +50,7 @@ class Scale:
 
 
 def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
-    """The drawing of all lines, which have at least one point together, with its legend beneath."""
+    """Return the chart of all lines, of which at least one has a point, with its legend below."""
     points = [point for line in lines for point in line.points]
     x_axis = x.axis((point[0] for point in points), LEFT, RIGHT)
     y_axis = y.axis((point[1] for point in points), BOTTOM, TOP)
