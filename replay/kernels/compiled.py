@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
 from bestbefore.policies.models.intensity import HOURLY_S
@@ -111,7 +111,7 @@ def _tried(rule: AnyRule, replay: Any, arguments: Callable[[AnyRule], tuple[Any,
     if key not in _obstacles:
         try:
             replay(*arguments(prepared(rule)))
-        except (NumbaError, TypeError) as error:
+        except (NumbaError, UnsupportedBytecodeError, TypeError) as error:
             _obstacles[key] = f"numba cannot compile {rule.own.name}: {_in_a_line(str(error))}"
         else:
             _obstacles[key] = None

@@ -89,8 +89,10 @@ def _recognised(source: OpenTrace) -> str:
     if not head:
         raise TraceError(f"{source.path}: empty")
     names = [name for name, format_ in FORMATS.items() if format_.looks_like(head)]
-    if len(names) != 1:
-        raise TraceError(f"{source.path}: the format is not certain, name one with --format: {', '.join(FORMATS)}")
+    if not names:
+        raise TraceError(f"{source.path}: looks like none of the formats; name one with --format: {', '.join(FORMATS)}")
+    if len(names) > 1:
+        raise TraceError(f"{source.path}: looks like {' and '.join(names)}; name one with --format")
     return names[0]
 
 

@@ -101,6 +101,16 @@ class Wordy(Formula):
         return expires(features.t + float(json.loads("15.0")))
 
 
+@dataclass(frozen=True, slots=True)
+class Formatting(Formula):
+    """A policy whose bytecode numba refuses before it compiles anything."""
+
+    name: ClassVar[str] = "formatting"
+
+    def decide(self, features: Features) -> Decision:
+        return expires(features.t + float(f"{15.0:.1f}"))
+
+
 def test_what_cannot_be_compiled_runs_as_it_stands_where_that_is_fast_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = scenario_of(60, 500)
     assert fast_engine.obstacle(scenario, Wordy()) is None
@@ -116,3 +126,10 @@ def test_what_cannot_be_compiled_runs_as_it_stands_where_that_is_fast_enough(mon
     engines = Engines(scenario)
     assert engines.through(Wordy()) is Through.PLAIN
     assert engines.replay(Wordy()) == plain_engine.replay(scenario, Wordy())
+
+
+def test_bytecode_that_cannot_be_compiled_is_an_obstacle_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = scenario_of(60, 500)
+    monkeypatch.setattr(fast_engine, "COMPILED_FROM", 1)
+    assert str(fast_engine.obstacle(scenario, Formatting())).startswith("numba cannot compile formatting: Use of unsup")
+    assert Engines(scenario).replay(Formatting()) == plain_engine.replay(scenario, Formatting())

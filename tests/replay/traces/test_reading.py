@@ -7,14 +7,23 @@ from bestbefore.replay.traces.formats.table import FORMATS
 from bestbefore.replay.traces.reading import format_named, read_trace
 
 
-def test_if_no_format_is_certain_all_are_named(tmp_path: Path) -> None:
+def test_if_no_format_is_recognised_all_are_named(tmp_path: Path) -> None:
     path = tmp_path / "t"
     path.write_bytes(b"hello\n")
     with pytest.raises(TraceError) as error:
         read_trace(path, None)
     assert str(error.value) == (
-        f"{path}: the format is not certain, name one with --format: {', '.join(FORMATS)}"
+        f"{path}: looks like none of the formats; name one with --format: {', '.join(FORMATS)}"
     )
+
+
+def test_if_two_formats_are_recognised_both_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    path.write_bytes(b'192.0.2.1 - - [10/Oct/2000:20:55:36 +0000] "GET /a HTTP/1.1" 200 5\n'
+                     b"1286536309.450 921 192.168.0.1 TCP_MISS/200 507 GET http://a/ - DIRECT/192.0.2.1 text/plain\n")
+    with pytest.raises(TraceError) as error:
+        read_trace(path, None)
+    assert str(error.value) == f"{path}: looks like common and squid; name one with --format"
 
 
 def test_an_empty_file_is_told(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from bestbefore.policies.validation.table import POLICIES
 DAY = 86400
 T = 20 * DAY
 many = settings(max_examples=60, derandomize=True, deadline=None)
+some = settings(max_examples=10, derandomize=True, deadline=None)
 every_policy = [make_policy(name, {}) for name in sorted(POLICIES)]
-policies = st.sampled_from(every_policy)
+each_policy = pytest.mark.parametrize("policy", every_policy, ids=lambda policy: policy.name)
 outcomes = st.none() | st.builds(ContactOutcome, st.floats(0, 400 * DAY), st.booleans())
 update_times = st.lists(st.integers(0, 25 * DAY).map(float), max_size=25)
 moments = st.integers(0, T)
@@ -42,15 +43,16 @@ def expiry(
     return policy.verdict(history, group_of(history, History.of(others, 0.0)), t, outcome).expiry_s
 
 
-@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T), outcomes)
-@many
+@each_policy
+@given(update_times, update_times, starts, st.integers(3 * DAY, T), outcomes)
+@some
 def test_a_copy_never_expires_before_it_was_current(
     policy: Policy, times: list[float], others: list[float], since_s: float, t: int, outcome: ContactOutcome | None
 ) -> None:
     assert expiry(policy, times, others, since_s, t, outcome) >= t
 
 
-@pytest.mark.parametrize("policy", every_policy, ids=sorted(POLICIES))
+@each_policy
 def test_only_a_policy_that_needs_outcomes_keeps_a_state_and_looks_at_it(policy: Policy) -> None:
     history, t = History.of([1.0 * DAY, 2.5 * DAY], 0.0), 3.0 * DAY
     first = policy.verdict(history, group_of(history), t)
@@ -60,14 +62,13 @@ def test_only_a_policy_that_needs_outcomes_keeps_a_state_and_looks_at_it(policy:
     assert len(later) == (2 if Needs.OUTCOME in policy.needs else 1)
 
 
-@given(
-    st.sampled_from([policy for policy in every_policy if Needs.FUTURE not in policy.needs]),
-    update_times,
-    update_times,
-    starts,
-    st.integers(3 * DAY, T),
+@pytest.mark.parametrize(
+    "policy",
+    [policy for policy in every_policy if Needs.FUTURE not in policy.needs],
+    ids=lambda policy: policy.name,
 )
-@many
+@given(update_times, update_times, starts, st.integers(3 * DAY, T))
+@some
 def test_updates_that_are_yet_to_come_decide_nothing(
     policy: Policy, times: list[float], others: list[float], since_s: float, t: int
 ) -> None:
@@ -75,8 +76,9 @@ def test_updates_that_are_yet_to_come_decide_nothing(
     assert expiry(policy, times, others, since_s, t) == expiry(policy, past[0], past[1], since_s, t)
 
 
-@given(policies, update_times.flatmap(lambda t: st.tuples(st.just(t), st.permutations(t + t[:5]))), update_times)
-@many
+@each_policy
+@given(update_times.flatmap(lambda t: st.tuples(st.just(t), st.permutations(t + t[:5]))), update_times)
+@some
 def test_updates_in_any_order_or_given_twice_decide_the_same(
     policy: Policy, times: tuple[list[float], list[float]], others: list[float]
 ) -> None:
@@ -105,8 +107,9 @@ class Guarded:
         return getattr(self._known, name)
 
 
-@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T))
-@many
+@each_policy
+@given(update_times, update_times, starts, st.integers(3 * DAY, T))
+@some
 def test_it_asks_for_no_feature_that_it_does_not_name(
     policy: Formula, times: list[float], others: list[float], since_s: float, t: int
 ) -> None:
@@ -115,8 +118,9 @@ def test_it_asks_for_no_feature_that_it_does_not_name(
     assert str(policy.decide(Guarded(known, policy.needs))) == str(policy.decide(known))  # type: ignore[arg-type]
 
 
-@given(policies, update_times, update_times, starts, st.integers(3 * DAY, T), st.integers(1, 20_000))
-@many
+@each_policy
+@given(update_times, update_times, starts, st.integers(3 * DAY, T), st.integers(1, 20_000))
+@some
 def test_a_shift_of_everything_by_whole_days_shifts_the_expiry(
     policy: Policy, times: list[float], others: list[float], since_s: float, t: int, days: int
 ) -> None:
@@ -146,16 +150,18 @@ def test_the_expiry_grows_with_what_is_tolerated(
     assert expiry(less, times, others, 0.0, T) <= expiry(more, times, others, 0.0, T)
 
 
-@given(policies, update_times, starts)
-@many
+@each_policy
+@given(update_times, starts)
+@some
 def test_an_unknown_group_is_one_without_updates(policy: Policy, times: list[float], since_s: float) -> None:
     history = History.of(times, since_s)
     nobody = Group.of_hours({}, {})
     assert policy.verdict(history, None, T) == policy.verdict(history, nobody, T)
 
 
-@given(policies, st.lists(st.integers(0, 15 * DAY).map(float), max_size=25))
-@many
+@each_policy
+@given(st.lists(st.integers(0, 15 * DAY).map(float), max_size=25))
+@some
 def test_folded_updates_count_as_those_at_the_start_of_their_hour(policy: Policy, times: list[float]) -> None:
     """Except that they may be several at one instant, which makes no difference to rates."""
     old = sorted({math.floor(u / 3600) for u in times if u < 10 * DAY})

@@ -4,6 +4,7 @@ import gzip
 import importlib.util
 import json
 import random
+import re
 import struct
 from io import BytesIO
 from pathlib import Path
@@ -161,6 +162,17 @@ def test_a_damaged_trace_is_read_or_refused_in_one_line(
     (tmp_path / "t").write_bytes(mutated(samples[name], seed, list(samples.values())))
     attempt(tmp_path / "t", name)
     attempt(tmp_path / "t", None)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMATS if name != "parquet"])
+def test_without_the_expected_number_in_any_one_place_it_is_read_or_refused_in_one_line(
+    tmp_path: Path, samples: dict[str, bytes], name: str
+) -> None:
+    content = samples[name]
+    for word in list(re.finditer(rb"[\w.:+-]+", content))[:100]:
+        for instead in (b"9" * 30, b"-1", b"nan", b"1e400", b""):
+            (tmp_path / "t").write_bytes(content[: word.start()] + instead + content[word.end() :])
+            attempt(tmp_path / "t", name)
 
 
 @settings(max_examples=200, **SETTINGS)
