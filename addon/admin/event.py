@@ -5,21 +5,21 @@ from dataclasses import dataclass
 from bestbefore.addon.engine.outcome import Outcome
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Answered:
     """A request and how it was answered."""
 
     time_s: float
     """Policy time at which the request came."""
-    duration_s: float
-    """Real seconds from the request to the end of the response."""
     client: str
     """The client's address."""
     method: str
     url: str
-    status: int
-    outcome: Outcome
-    reason: str
+    duration_s: float = 0.0
+    """Real seconds from the request to the end of the response."""
+    status: int = 0
+    outcome: Outcome = Outcome.MISS
+    reason: str = ""
     """The detail of Cache-Status: the policy or rule that decided."""
     ttl_s: float | None = None
     """The remaining lifetime of the copy, s; negative: how long it has been stale."""

@@ -35,8 +35,8 @@ def note_feed(context: RequestContext, head: Head, size: int) -> None:
     """Record in the context how a feed whose content has `size` bytes is answered."""
     if context.request.method == "GET":
         not_modified = head.status == 304
-        context.feed = "not-modified" if not_modified else "full"
-        context.spared_bytes = size if not_modified else 0
+        context.record.feed = "not-modified" if not_modified else "full"
+        context.record.spared_bytes = size if not_modified else 0
 
 
 class AnswerBuilder:
@@ -56,7 +56,7 @@ class AnswerBuilder:
         is_refusal: bool = False,
     ) -> Answer:
         """Return an answer with this head and content."""
-        context.status = head.status
+        context.record.status = head.status
 
         def sent(size: int, complete: bool) -> None:
             self._on_answered(context.answered(self._clock.monotonic(), size, complete=complete))
@@ -66,7 +66,7 @@ class AnswerBuilder:
 
     def from_copy(self, context: RequestContext, copy: Copy, body: Body | Spool, status_member: str) -> Answer:
         """Return a copy, or the requested range of it, as the answer. Its content may still be arriving."""
-        context.encoding = copy.head.fields.get("content-encoding") or ""
+        context.record.encoding = copy.head.fields.get("content-encoding") or ""
         head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._active.site)
         if copy.is_feed:
             note_feed(context, head, copy.body.size)
@@ -92,7 +92,7 @@ class AnswerBuilder:
 
     def refused(self, context: RequestContext, status: int, detail: str, message: str = "") -> Answer:
         """Return an error response of the proxy's own."""
-        context.outcome, context.reason, context.ttl_s = Outcome.REFUSED, detail, None
+        context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.REFUSED, detail, None
         body = f"bestbefore: {message or detail}\n".encode()
-        head = heads.generated(status, context.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
+        head = heads.generated(status, context.record.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
         return self.answer(context, head, b"" if context.request.method == "HEAD" else body, is_refusal=True)

@@ -80,10 +80,10 @@ class AnswerCollector:
         received, completed, is_complete = _Received(relay), None, False
         try:
             async for chunk in chunks:
-                size = contact.context.received_bytes = received.add(chunk)
+                size = contact.context.record.received_bytes = received.add(chunk)
                 await spool.add(chunk)
                 if spool.is_too_large:
-                    contact.context.stored = False
+                    contact.context.record.stored = False
                 if size == fetched.length:
                     # Store before the last piece is sent: the client's next request may follow at once.
                     is_complete, completed = True, await self._complete(contact, relay, received, spool.body)
@@ -108,7 +108,7 @@ class AnswerCollector:
         received, pieces = _Received(relay), list[bytes]()
         try:
             async for chunk in chunks:
-                contact.context.received_bytes = received.add(chunk)
+                contact.context.record.received_bytes = received.add(chunk)
                 pieces.append(chunk)
             content = b"".join(pieces)
             fits = len(content) <= self.active.site.max_cached_body
@@ -126,7 +126,7 @@ class AnswerCollector:
         is_complete = False
         try:
             async for chunk in chunks:
-                size = contact.context.received_bytes = received.add(chunk)
+                size = contact.context.record.received_bytes = received.add(chunk)
                 if content is not None:
                     is_first = size == len(chunk)
                     too_large = size > self.active.site.max_cached_body
@@ -160,20 +160,20 @@ class AnswerCollector:
         listing = None if document is None else listing_of(copy, document)
         observation = observed(request, copy, digest, rule, relay.reported, listing)
         learnt = await self.learn(observation, context) if shows_object(copy.head.status) else None
-        context.stored = stored is not None
+        context.record.stored = stored is not None
         if stored is None or collected is None:
             return Completed(copy, stored=False)
         record = await self.store.record(copy.url) if learnt is None else learnt.record
         evaluated = await self.evaluator.evaluated(copy, record, rule)
         self.store.put(evaluated, await _for_store(collected))
-        _, context.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
+        _, context.record.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
         return Completed(evaluated, stored=True)
 
     async def learn(self, observation: Observation, context: RequestContext) -> RecordChange:
         """Record what a contact has shown of the object."""
         learnt = context.learnt = await self.store.learn(observation)
-        context.update = bool(learnt.new_updates_s) and learnt.changed is True
-        context.unnecessary = context.validation and learnt.changed is False
+        context.record.update = bool(learnt.new_updates_s) and learnt.changed is True
+        context.record.unnecessary = context.record.validation and learnt.changed is False
         return learnt
 
 

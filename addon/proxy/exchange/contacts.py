@@ -65,9 +65,9 @@ class Contacts:
     async def answer(self, contact: Contact, flight: Flight) -> Answer:
         """Return the answer, after one contact or two. The flight shares the answer with joined requests."""
         context, ask, rule = contact.context, contact.ask, contact.rule
-        context.contact, context.validation = True, ask.chosen is not None
+        context.record.contact, context.record.validation = True, ask.chosen is not None
         if ask.bypass:
-            context.outcome = Outcome.BYPASS
+            context.record.outcome = Outcome.BYPASS
         try:
             fetched = await self._origin.fetch(
                 ask.sent, reach=context.reach, interim=contact.interim, upload=contact.upload
@@ -76,7 +76,7 @@ class Contacts:
             flight.set_result(FailedResult(error))
             return await self.failed(contact, error)
         context.origin_status = fetched.head.status
-        context.encoding = fetched.head.fields.get("content-encoding") or ""
+        context.record.encoding = fetched.head.fields.get("content-encoding") or ""
         for url in invalidated(ask.request, fetched.head):
             self._store.drop(url)
         times = Times(fetched.request_time_s, fetched.response_time_s)
@@ -120,7 +120,7 @@ class Contacts:
         if body is None:
             return None
         context, reuse = contact.context, fallback.reuse
-        context.outcome, context.reason, context.ttl_s = Outcome.STALE, reuse.reason, reuse.ttl_s
+        context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.STALE, reuse.reason, reuse.ttl_s
         member = cache_status.forwarded(contact.ask.fwd, fwd_status=status, ttl_s=reuse.ttl_s, detail=reuse.reason)
         return self._answers.from_copy(context, fallback.copy, body, member)
 
@@ -142,7 +142,7 @@ class Contacts:
         elif decision.keep is Keep.DROPPED:
             self._store.drop(copy.url)
         reason, ttl_s = next_decision(ask.request, copy, rule, self._clock.now())
-        context.outcome, context.reason, context.ttl_s = Outcome.VALIDATED, reason, ttl_s
-        context.unnecessary, context.stored = True, is_kept
+        context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.VALIDATED, reason, ttl_s
+        context.record.unnecessary, context.record.stored = True, is_kept
         member = cache_status.forwarded(ask.fwd, fwd_status=304, ttl_s=ttl_s, stored=is_kept, detail=ask.detail)
         return self._answers.from_copy(context, copy, body, member)

@@ -1,10 +1,10 @@
 """The context of one request while it is answered: its log record, and its request to the origin."""
 
 from dataclasses import dataclass, replace
+from typing import Self
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.engine.learning import RecordChange
-from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, unconditional
 from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
@@ -16,37 +16,32 @@ from bestbefore.addon.rules import DomainRule
 
 @dataclass(slots=True)
 class RequestContext:
-    """The context of one request, logged when it is over. Its fields have the meaning of those of `Answered`.
+    """The context of one request while it is answered.
 
-    It is only written to while the request is answered: no decision reads it.
+    Its log record is completed while the request is answered; decisions read nothing of it but the time.
     """
 
     request: Request
-    client: str
     reach: Reach
     """The addresses to which a contact for this request may connect."""
     started_s: float
     """When the request was received, by the monotonic clock."""
-    time_s: float
-    outcome: Outcome = Outcome.MISS
-    reason: str = ""
-    status: int = 0
-    ttl_s: float | None = None
-    received_bytes: int = 0
-    encoding: str = ""
-    contact: bool = False
-    validation: bool = False
-    unnecessary: bool = False
-    update: bool = False
-    stored: bool = False
-    background: bool = False
-    would_differ: str = ""
+    record: Answered
     origin_status: int | None = None
     """The status of the origin's response; None if there was none."""
     learnt: RecordChange | None = None
     """What was learnt from the contact; None if nothing."""
-    feed: str = ""
-    spared_bytes: int = 0
+
+    @classmethod
+    def of(
+        cls, request: Request, client: str, reach: Reach, started_s: float, time_s: float, *, background: bool = False
+    ) -> Self:
+        """Return the context of a request received at `time_s` (policy time), and at `started_s` (monotonic)."""
+        fields = request.fields
+        personal = "cookie" in fields or "authorization" in fields
+        url = request.target.url
+        record = Answered(time_s, client, request.method, url, personal=personal, background=background)
+        return cls(request, reach, started_s, record)
 
     @property
     def restricted(self) -> bool:
@@ -55,31 +50,9 @@ class RequestContext:
 
     def answered(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
         """Return the log record of the request, which ended at `now_s` (monotonic)."""
-        return Answered(
-            time_s=self.time_s,
-            duration_s=now_s - self.started_s,
-            client=self.client,
-            method=self.request.method,
-            url=self.request.target.url,
-            status=self.status,
-            outcome=self.outcome,
-            reason=self.reason,
-            ttl_s=self.ttl_s,
-            sent_bytes=sent_bytes,
-            received_bytes=self.received_bytes,
-            encoding=self.encoding,
-            complete=complete,
-            personal="cookie" in self.request.fields or "authorization" in self.request.fields,
-            would_differ=self.would_differ,
-            contact=self.contact,
-            validation=self.validation,
-            unnecessary=self.unnecessary,
-            update=self.update,
-            stored=self.stored,
-            background=self.background,
-            feed=self.feed,
-            spared_bytes=self.spared_bytes,
-        )
+        self.record.duration_s = now_s - self.started_s
+        self.record.sent_bytes, self.record.complete = sent_bytes, complete
+        return self.record
 
 
 @dataclass(frozen=True, slots=True)

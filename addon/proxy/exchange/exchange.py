@@ -169,19 +169,19 @@ class Exchanges:
         request, copies = context.request, pending.copies
         if isinstance(decision, Load) or self._is_outdated(pending):
             copies = await self._copies(request, client, rule)
-            decision = on_request(request, copies, rule, self.site, context.time_s)
+            decision = on_request(request, copies, rule, self.site, context.record.time_s)
         while isinstance(decision, Serve):
             body = await self._stored.of(decision.copy)
             if body is not None:
                 if decision.refresh is not None:
-                    background = self._context(request, client, context.time_s, background=True)
+                    background = self._context(request, client, context.record.time_s, background=True)
                     self._joiner.refresh(Contact(background, decision.refresh, rule, self._background))
                 answer = self._served(context, decision, body)
                 break
             # Its content is gone (evicted, for example): decide without this copy.
             missing = decision.copy
             copies = tuple(copy for copy in copies if copy is not missing)
-            decision = on_request(request, copies, rule, self.site, context.time_s)
+            decision = on_request(request, copies, rule, self.site, context.record.time_s)
         if isinstance(decision, Refuse):
             return self._answers.refused(context, decision.status, decision.detail)
         if isinstance(decision, Ask):
@@ -213,10 +213,10 @@ class Exchanges:
         ask = ask_again(request, copy_set.copies, rule, self.site)
         if ask is None:
             return None
-        context = RequestContext(request, "", reach, self._clock.monotonic(), self._clock.now(), background=True)
+        context = RequestContext.of(request, "", reach, self._clock.monotonic(), self._clock.now(), background=True)
         if not await self._joiner.prefetch(Contact(context, ask, rule, self._background)):
             return None
-        return Prefetched(context.outcome, context.origin_status, context.received_bytes, context.learnt)
+        return Prefetched(context.record.outcome, context.origin_status, context.record.received_bytes, context.learnt)
 
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """Return an error response of the proxy's own."""
@@ -234,12 +234,12 @@ class Exchanges:
         url = context.request.target.url
         self._store.requested(url)
         if self._counts_demand() and _is_anonymous(context.request):
-            self._store.planning.want(url, range_of(context.client))
+            self._store.planning.want(url, range_of(context.record.client))
 
     def _context(self, request: Request, client: Client, now_s: float, *, background: bool = False) -> RequestContext:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
         started_s = self._clock.monotonic()
-        return RequestContext(request, peer_of(client), reach, started_s, now_s, background=background)
+        return RequestContext.of(request, peer_of(client), reach, started_s, now_s, background=background)
 
     async def _evaluated(self, copy: Copy, rule: DomainRule) -> Copy:
         """Return the copy with the verdict of the current rule: a new configuration applies at a copy's next use."""
@@ -252,9 +252,9 @@ class Exchanges:
 
     def _served(self, context: RequestContext, serve: Serve, body: Body) -> Answer:
         reuse = serve.reuse
-        context.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
-        context.reason, context.ttl_s = reuse.reason, reuse.ttl_s
-        context.would_differ = "validated" if serve.shorten_would_validate else ""
+        context.record.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
+        context.record.reason, context.record.ttl_s = reuse.reason, reuse.ttl_s
+        context.record.would_differ = "validated" if serve.shorten_would_validate else ""
         member = cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
         return self._answers.from_copy(context, serve.copy, body, member)
 

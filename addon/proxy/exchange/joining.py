@@ -39,7 +39,7 @@ class RequestJoiner:
     async def ask(self, contact: Contact) -> Answer:
         """Return the answer of a contact with the origin: the request's own, or one that it joins."""
         ask = contact.ask
-        contact.context.would_differ = "hit" if ask.override_would_serve else ""
+        contact.context.record.would_differ = "hit" if ask.override_would_serve else ""
         if ask.bypass or not may_join(ask.request, contact.rule):
             return await self._contacts.answer(contact, Flight())
         flight = self._flights.of(ask.request)
@@ -96,7 +96,7 @@ class RequestJoiner:
             result.copy,
             contact.rule,
             self._active.site,
-            arrived_s=context.time_s,
+            arrived_s=context.record.time_s,
             now_s=self._clock.now(),
         )
         if use is None or (result.copy.local and context.restricted):
@@ -104,7 +104,7 @@ class RequestJoiner:
         unfit = isinstance(result, StreamingResult) and not await result.can_be_joined()
         if unfit or self._store.is_dead(result.copy):
             return None
-        context.outcome, context.reason, context.ttl_s = Outcome.HIT, use.reason, use.ttl_s
+        context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
         body = result.spool if isinstance(result, StreamingResult) else result.body
         return self._answers.from_copy(context, result.copy, body, member)

@@ -72,9 +72,9 @@ class AnswerRelayer:
         for renewed in relay.replaces:
             self._store.put(renewed, None)
         stores = not relay.why_not_stored
-        context.outcome = outcome = outcome_of(ask, relay)
-        context.reason = ask.detail or relay.why_not_stored or ask.fwd
-        context.stored, context.unnecessary = stores, outcome is Outcome.VALIDATED
+        context.record.outcome = outcome = outcome_of(ask, relay)
+        context.record.reason = ask.detail or relay.why_not_stored or ask.fwd
+        context.record.stored, context.record.unnecessary = stores, outcome is Outcome.VALIDATED
         detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.why_not_stored
         member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
         head = heads.forwarded(relay.head, self._clock.now(), member, self._active.site)

@@ -44,8 +44,8 @@ class Deltas:
         delta = gzip.compress(delta) if coding else delta
         if len(delta) >= len(answer.body):
             return
-        context.status, context.encoding, context.feed = 226, coding, "delta"
-        context.spared_bytes = len(answer.body) - len(delta)
+        context.record.status, context.record.encoding, context.record.feed = 226, coding, "delta"
+        context.record.spared_bytes = len(answer.body) - len(delta)
         answer.head, answer.body = feed_delta.head_of(answer.head, base, len(delta), coding), delta
 
     async def _cut(self, head: Head, content: bytes, feed: Feed, base: Base) -> bytes | None:

@@ -20,7 +20,7 @@ async def test_what_is_forgotten_leaves_the_traffic_log(tmp_path: Path) -> None:
     config.write_text('[proxy]\ntraffic_log = true\nadmin = "off"\n')
     service = Service(ConfigWatch(config, {"state": str(tmp_path / "state")}), RealClock())
     await service.start()
-    hit = Answered(RealClock().now(), 0.001, "127.0.0.1", "GET", "http://example.org/a", 200, Outcome.HIT, "indttl")
+    hit = Answered(RealClock().now(), "127.0.0.1", "GET", "http://example.org/a", 0.001, 200, Outcome.HIT, "indttl")
     for host in ("example.org", "example.net"):
         service._answered(replace(hit, url=f"http://{host}/"))
     await service._traffic.turn()

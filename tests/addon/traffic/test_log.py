@@ -17,7 +17,7 @@ from bestbefore.addon.traffic.files import DAY_S, TrafficFiles
 from bestbefore.addon.traffic.log import TIDY_EVERY_S, TrafficLog, client_names, is_traffic
 
 NOON_S = 1_706_270_400.0
-HIT = Answered(NOON_S, 0.001, "192.0.2.1", "GET", "http://example.org/a", 200, Outcome.HIT, "indttl", sent_bytes=7)
+HIT = Answered(NOON_S, "192.0.2.1", "GET", "http://example.org/a", 0.001, 200, Outcome.HIT, "indttl", sent_bytes=7)
 MISS = replace(HIT, outcome=Outcome.MISS, reason="uri-miss", contact=True, stored=True)
 
 
