@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from compared.contact_evidence import evidence_at_contacts
 from compared.corrected_rates import corrected_from_flags, corrected_from_latest
 from compared.online_rates import Polls, after_contact
 from results_page import write_page
@@ -82,7 +83,7 @@ class Object:
 
     @property
     def flags(self) -> Evidence:
-        return Evidence.at_contacts(self.lengths_s, self.changed)
+        return evidence_at_contacts(self.lengths_s, self.changed)
 
     @property
     def latest_s(self) -> FloatArray:
@@ -90,7 +91,7 @@ class Object:
 
     @property
     def latest(self) -> Evidence:
-        return Evidence.at_contacts(self.lengths_s, self.changed, self.latest_s)
+        return evidence_at_contacts(self.lengths_s, self.changed, self.latest_s)
 
 
 INTERVALS: dict[str, Callable[[np.random.Generator], FloatArray]] = {

@@ -66,18 +66,6 @@ def optimal_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) -
     return circle_cuts(_stale_shares(updates, boundary), crawls) if crawls else np.empty(0, dtype=np.intp)
 
 
-def greedy_crawls(updates: PotentialUpdates, crawls: int, boundary: Boundary) -> IntArray:
-    """Return crawls by the paper's greedy algorithm: always add the crawl that lowers the staleness most."""
-    _check(updates, crawls)
-    shares = _stale_shares(updates, boundary)
-    chosen = np.empty(0, dtype=np.intp)
-    for _ in range(crawls):
-        others = np.setdiff1d(np.arange(updates.times.size), chosen)
-        plans = [np.sort(np.append(chosen, j)) for j in others]
-        chosen = plans[int(np.argmin([_staleness(shares, plan, boundary) for plan in plans]))]
-    return chosen
-
-
 def least_staleness(updates: PotentialUpdates, boundary: Boundary) -> FloatArray:
     """(Q+1,) A(x), the least staleness with x = 0 ... Q crawls: non-increasing, convex, and 0 at Q."""
     shares = _stale_shares(updates, boundary)

@@ -26,9 +26,10 @@ last-modified; Firth, "Bias reduction of maximum likelihood estimates" (Biometri
 import math
 
 import numpy as np
+from compared.contact_evidence import evidence_at_contacts
 from numpy.typing import NDArray
 
-from bestbefore.policies.models.rates.evidence import Estimate, Evidence
+from bestbefore.policies.models.rates.evidence import Estimate
 from bestbefore.policies.models.rates.likelihood import FARTHEST, STEPS, LogLikelihood, most_likely
 from bestbefore.policies.units import HOUR_S, FloatArray
 
@@ -39,11 +40,11 @@ CLOSE = 1e-8
 def corrected_from_flags(lengths_s: FloatArray, changed: NDArray[np.bool_], confidence: float = 0.95) -> Estimate:
     """The bias-reduced rate where contacts tell only "changed or not"; finite also if all of them found a change.
 
-    Arguments as for `Evidence.at_contacts`. The equation may have several roots where lengths differ by orders of
+    Arguments as for `evidence_at_contacts`. The equation may have several roots where lengths differ by orders of
     magnitude; this is the largest, next to the most likely rate that is being corrected: L* at that rate gives a lower
     one, which has a longer L*, and so on downwards. The interval is that of `most_likely`.
     """
-    seen = Evidence.at_contacts(lengths_s, changed)
+    seen = evidence_at_contacts(lengths_s, changed)
     interval = most_likely(seen, confidence=confidence)
     if not seen.changes:
         return interval
@@ -62,10 +63,10 @@ def corrected_from_latest(
 ) -> Estimate:
     """The bias-reduced rate where each contact that found a change also tells when the latest update was.
 
-    Arguments as for `Evidence.at_contacts`, with no NaN where the object changed. C is taken at the most likely rate
+    Arguments as for `evidence_at_contacts`, with no NaN where the object changed. C is taken at the most likely rate
     X / E, which the first order allows. The interval is that of `most_likely`.
     """
-    seen = Evidence.at_contacts(lengths_s, changed, since_update_s)
+    seen = evidence_at_contacts(lengths_s, changed, since_update_s)
     if seen.changed_h.size:
         raise ValueError(f"{seen.changed_h.size} of the changes have no known time")
     interval = most_likely(seen, confidence=confidence)

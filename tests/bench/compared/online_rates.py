@@ -19,7 +19,8 @@ Evaluation 153, 2022), with alpha_k = 1, and p taken from the polls themselves. 
 import math
 from dataclasses import dataclass
 
-from bestbefore.policies.models.rates.evidence import LEAST_QUIET_S
+from compared.contact_evidence import LEAST_QUIET_S
+
 from bestbefore.policies.models.rates.prior import GammaRate
 from bestbefore.policies.units import HOUR_S
 

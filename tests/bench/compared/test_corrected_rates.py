@@ -2,9 +2,9 @@ import math
 
 import numpy as np
 import pytest
+from compared.contact_evidence import evidence_at_contacts
 from compared.corrected_rates import corrected_from_flags, corrected_from_latest
 
-from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.likelihood import most_likely
 
 HOUR = 3600.0
@@ -27,7 +27,7 @@ def test_always_found_changed_at_any_distances_the_rate_is_finite_and_the_interv
     lengths_s, changed = np.array([0.5, 1.0, 9.0]) * HOUR, np.ones(3, dtype=bool)
     estimate = corrected_from_flags(lengths_s, changed)
     assert math.isfinite(estimate.rate_per_hour)
-    assert estimate.low_per_hour == most_likely(Evidence.at_contacts(lengths_s, changed)).low_per_hour
+    assert estimate.low_per_hour == most_likely(evidence_at_contacts(lengths_s, changed)).low_per_hour
     assert estimate.low_per_hour < estimate.rate_per_hour < estimate.high_per_hour == math.inf
 
 
@@ -77,7 +77,7 @@ def test_the_mean_is_right_to_three_percent_where_that_of_the_likelihood_is_not(
         hours = np.append(random.lognormal(-0.5, 1.0, 39), 0.001)  # the last one, as good as never changed
         quiet_h = random.exponential(1 / rate, 40)
         changed = quiet_h < hours
-        likely.append(most_likely(Evidence.at_contacts(hours * HOUR, changed)).rate_per_hour)
+        likely.append(most_likely(evidence_at_contacts(hours * HOUR, changed)).rate_per_hour)
         from_flags.append(corrected_from_flags(hours * HOUR, changed).rate_per_hour)
         latest_s = np.where(changed, quiet_h, math.nan) * HOUR
         from_latest.append(corrected_from_latest(hours * HOUR, changed, latest_s).rate_per_hour)

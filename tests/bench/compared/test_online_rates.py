@@ -2,11 +2,11 @@ import math
 
 import numpy as np
 import pytest
+from compared.contact_evidence import evidence_at_contacts
 from compared.online_rates import Polls, after_contact
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.posterior import posterior
 from bestbefore.policies.models.rates.prior import GammaRate
 
@@ -54,7 +54,7 @@ def test_after_many_contacts_it_agrees_with_the_posterior_that_keeps_them_all() 
         belief = prior
         for length_h, found in zip(hours, changed, strict=True):
             belief = after_contact(belief, length_h * HOUR, bool(found))
-        exact = posterior(Evidence.at_contacts(hours * HOUR, changed), prior)
+        exact = posterior(evidence_at_contacts(hours * HOUR, changed), prior)
         assert belief.mean_per_hour == pytest.approx(exact.rate_per_hour, rel=0.1)
 
 

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from compared.contact_evidence import evidence_at_contacts
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,7 +14,7 @@ few = settings(max_examples=100, derandomize=True, deadline=None)
 
 
 def flags(hours: list[float], changed: list[bool]) -> Evidence:
-    return Evidence.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
+    return evidence_at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
 
 
 seen_anyhow = st.builds(
@@ -28,7 +29,7 @@ def test_of_a_complete_history_it_is_the_number_over_the_time() -> None:
 
 def test_where_the_latest_updates_are_known_it_is_their_number_over_the_hours_since() -> None:
     quiet_s = np.array([0.5, math.nan, 1.5]) * HOUR
-    seen = Evidence.at_contacts(np.full(3, 2 * HOUR), np.array([True, False, True]), quiet_s)
+    seen = evidence_at_contacts(np.full(3, 2 * HOUR), np.array([True, False, True]), quiet_s)
     assert most_likely(seen).rate_per_hour == pytest.approx(2 / 4)
 
 
@@ -121,6 +122,6 @@ def test_the_95_percent_interval_holds_the_rate_95_times_in_a_hundred_at_irregul
     held = 0
     for _ in range(600):
         hours = random.exponential(1.0, 50)
-        estimate = most_likely(Evidence.at_contacts(hours * HOUR, random.random(50) < -np.expm1(-0.7 * hours)))
+        estimate = most_likely(evidence_at_contacts(hours * HOUR, random.random(50) < -np.expm1(-0.7 * hours)))
         held += estimate.low_per_hour <= 0.7 <= estimate.high_per_hour
     assert 0.925 < held / 600 < 0.975

@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from compared.contact_evidence import evidence_at_contacts
 
 from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.posterior import posterior
@@ -11,7 +12,7 @@ HOUR = 3600.0
 
 
 def flags(hours: list[float], changed: list[bool]) -> Evidence:
-    return Evidence.at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
+    return evidence_at_contacts(np.array(hours) * HOUR, np.array(changed, dtype=bool))
 
 
 def test_of_nothing_seen_the_prior_is_believed() -> None:
@@ -55,7 +56,7 @@ def test_the_90_percent_interval_holds_rates_of_the_group_90_times_in_a_hundred(
     held = 0
     for rate in random.gamma(1.5, 0.5, 500):
         hours = random.exponential(1.0, 12)
-        seen = Evidence.at_contacts(hours * HOUR, random.random(12) < -np.expm1(-rate * hours))
+        seen = evidence_at_contacts(hours * HOUR, random.random(12) < -np.expm1(-rate * hours))
         estimate = posterior(seen, GammaRate(1.5, 2.0), confidence=0.9)
         held += estimate.low_per_hour <= rate <= estimate.high_per_hour
     assert 0.87 < held / 500 < 0.93

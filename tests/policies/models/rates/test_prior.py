@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from compared.contact_evidence import evidence_at_contacts
 
 from bestbefore.policies.models.rates.evidence import Evidence
 from bestbefore.policies.models.rates.prior import MOST_SHAPE, GammaRate, _digamma, fitted_prior
@@ -32,7 +33,7 @@ def test_it_finds_the_distribution_that_the_members_rates_were_drawn_from(shape:
     members = []
     for rate in random.gamma(shape, 1 / hours, 600):
         lengths_h = random.exponential(2.0, 20)
-        members.append(Evidence.at_contacts(lengths_h * HOUR, random.random(20) < -np.expm1(-rate * lengths_h)))
+        members.append(evidence_at_contacts(lengths_h * HOUR, random.random(20) < -np.expm1(-rate * lengths_h)))
     prior = fitted_prior(members)
     assert prior.mean_per_hour == pytest.approx(shape / hours, rel=0.1)
     assert prior.shape == pytest.approx(shape, rel=0.25)

@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
+from compared.greedy_crawls import greedy_crawls
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.policies.prefetch.timing.quasideterministic import (
     PotentialUpdates,
-    greedy_crawls,
     least_staleness,
     optimal_crawls,
     staleness,
