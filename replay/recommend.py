@@ -111,9 +111,7 @@ def recommend(
     # The oracle validates once for each change that a request finds.
     enough = {domain for domain, counted in sizes.items() if _is_enough(counted.cached, counted.validations)}
     own = set(filter(is_host, enough))
-    parts = Breakdown(
-        DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()}
-    )
+    parts = Breakdown(DOMAIN, {name: domain if domain in own else OTHERS for name, domain in by_domain.parts.items()})
     policies = [live(candidate) for candidate in candidates]
     first.prepare(policies)
     first_counts = evaluate(partial(_count_parts, first, parts), policies)

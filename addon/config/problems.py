@@ -61,9 +61,7 @@ class Problems:
         return _read(options, readers, self.add_option)
 
 
-def _read(
-    table: Mapping[str, object], readers: Readers, refuse: Callable[[str, object, str], None]
-) -> dict[str, Any]:
+def _read(table: Mapping[str, object], readers: Readers, refuse: Callable[[str, object, str], None]) -> dict[str, Any]:
     values = {}
     for key, value in table.items():
         if key not in readers:

@@ -101,7 +101,5 @@ def _effective(running: Config, new: Config) -> Config:
     hot = {key: getattr(new.settings, key) for key in HOT_KEYS}
     settings = replace(running.settings, **hot)
     # The rules bear one setting that is not hot.
-    rules = [
-        replace(rule, stale_if_down_s=settings.stale_if_down) for rule in (new.rules.default, *new.rules.domains)
-    ]
+    rules = [replace(rule, stale_if_down_s=settings.stale_if_down) for rule in (new.rules.default, *new.rules.domains)]
     return Config(settings, Rules(rules[0], tuple(rules[1:])), new.prefetch)

@@ -226,9 +226,7 @@ def _names_of(request: Request) -> tuple[str, ...]:
 def _others(copies: Sequence[Copy], chosen: Copy, request: Request, salt: bytes) -> tuple[Copy, ...]:
     """Return further copies whose entity tags may be sent: not those that are bound to the cookie of another user."""
     own = ("", cookie_hash(request.fields, salt)) if any(copy.personal for copy in copies) else ("",)
-    return tuple(
-        copy for copy in copies if copy is not chosen and copy.etag is not None and copy.personal in own
-    )
+    return tuple(copy for copy in copies if copy is not chosen and copy.etag is not None and copy.personal in own)
 
 
 def _part_or_whole(request: Request, candidates: Sequence[Copy]) -> Request:

@@ -197,9 +197,7 @@ def _on_not_modified(
         for copy in found
     ]
     serving = next((new for new, old in zip(renewed, found, strict=True) if old is ask.chosen), renewed[0])
-    why = why_not_store(
-        ask.request, serving.head, times.response_s, targeted=serving.targeted, without_validator=True
-    )
+    why = why_not_store(ask.request, serving.head, times.response_s, targeted=serving.targeted, without_validator=True)
     may_stay = (why is None or why.lies_in_the_request) and not protected_in_response(head.fields)
     keep = Keep.RENEWED if may_stay else Keep.DROPPED
     return Confirmed(serving, tuple(copy for copy in renewed if copy is not serving), keep, reported)

@@ -24,6 +24,4 @@ DEFAULT_LIMITS = TimeLimits()
 
 def limits_of(settings: Settings) -> TimeLimits:
     """Return the time limits that the settings give."""
-    return TimeLimits(
-        settings.connect_timeout, settings.head_timeout, settings.read_timeout, settings.idle_timeout
-    )
+    return TimeLimits(settings.connect_timeout, settings.head_timeout, settings.read_timeout, settings.idle_timeout)

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 
 import mitmproxy.http
 from mitmproxy.connection import Client, Connection
@@ -30,30 +31,20 @@ from bestbefore.addon.store.store import Store
 logger = logging.getLogger(__name__)
 
 
+@dataclass(slots=True)
 class LiveGateway:
     """The implementation of `gateway.Gateway` in a running proxy."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        gate: Gate,
-        admission: Admission,
-        budget: Budget,
-        store: Store,
-        exchanges: Exchanges,
-        settings: Callable[[], Settings],
-        *,
-        uses_hooks: bool,
-    ) -> None:
-        """`settings` returns the settings in force."""
-        self.uses_hooks = uses_hooks
-        self._clock = clock
-        self._gate = gate
-        self._admission = admission
-        self._budget = budget
-        self._store = store
-        self._exchanges = exchanges
-        self._settings = settings
+    clock: Clock
+    gate: Gate
+    admission: Admission
+    budget: Budget
+    store: Store
+    exchanges: Exchanges
+    settings: Callable[[], Settings]
+    """Returns the settings in force."""
+    _: KW_ONLY
+    uses_hooks: bool
 
     def handles(self, request: mitmproxy.http.Request, client: Client, *, has_content: bool) -> bool:
         """Whether the gateway answers this request. mitmproxy handles tunnels, upgrades and missing credentials."""
@@ -63,64 +54,64 @@ class LiveGateway:
         # As a reverse proxy, mitmproxy overwrites Host, so a malformed Host must be refused before that.
         if is_upgrade and is_one_host(request.headers.get_all("host")):
             return False
-        return self._gate.admitted(client, request.headers.get("Proxy-Authorization"))
+        return self.gate.admitted(client, request.headers.get("Proxy-Authorization"))
 
     def refusal(self, request: Request, client: Client) -> Answer | None:
         """Return the error response to an ambiguous request, given as received; None if it is not ambiguous."""
         why = misframed(request)
-        return self._exchanges.refused(request, client, 400, why) if why else None
+        return self.exchanges.refused(request, client, 400, why) if why else None
 
     def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
         """Return an error response to a request."""
-        return self._exchanges.refused(request, client, status, detail)
+        return self.exchanges.refused(request, client, status, detail)
 
     def decide(self, request: Request, client: Client) -> Answer | Pending:
         """Decide as `Exchanges.decide` does."""
-        settings = self._settings()
+        settings = self.settings()
         try:
             passes_through = bool(settings.passthrough) and settings.is_passthrough(request.target.host)
-            return self._exchanges.decide(request, client, passes_through=passes_through)
+            return self.exchanges.decide(request, client, passes_through=passes_through)
         except Exception:
             return self._fault(request, client)
 
     async def answer(self, pending: Pending, interim: Interim = no_interim, upload: Upload | None = None) -> Answer:
         """Answer as `Exchanges.answer` does; requests to the proxy itself get one of its pages or an error."""
         request, client = pending.context.request, pending.client
-        if self._gate.is_own(request.target.host, request.target.port):
+        if self.gate.is_own(request.target.host, request.target.port):
             hint = f"this is a proxy: use it as one, and open http://{pages.HOST}/ through it"
-            return self._exchanges.refused(request, client, 403, "own-address", hint)
+            return self.exchanges.refused(request, client, 403, "own-address", hint)
         if upload is not None or request.method not in ("GET", "HEAD", "PURGE"):
-            refusal = self._gate.refusal(request, client, self._exchanges.site)
+            refusal = self.gate.refusal(request, client, self.exchanges.site)
             if refusal is not None:
-                return self._exchanges.refused(request, client, refusal[0], "not-allowed", refusal[1])
-        if not self._admission.begin_request():
-            return self._exchanges.refused(request, client, 503, "too-many-requests")
-        return await self._admission.end_when_sent(self._answer(pending, interim, upload))
+                return self.exchanges.refused(request, client, refusal[0], "not-allowed", refusal[1])
+        if not self.admission.begin_request():
+            return self.exchanges.refused(request, client, 503, "too-many-requests")
+        return await self.admission.end_when_sent(self._answer(pending, interim, upload))
 
     async def _answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         request, client = pending.context.request, pending.client
         try:
             if request.method == "PURGE":
                 return await self._purge(request, client)
-            return await self._exchanges.answer(pending, interim, upload)
+            return await self.exchanges.answer(pending, interim, upload)
         except Exception:
             return self._fault(request, client)
 
     def _fault(self, request: Request, client: Client) -> Answer:
         """Return the answer after an exception, which mitmproxy would leave unanswered."""
         logger.exception("a request could not be answered: this is a bug in bestbefore")
-        return self._exchanges.refused(request, client, 500, "fault")
+        return self.exchanges.refused(request, client, 500, "fault")
 
     async def _purge(self, request: Request, client: Client) -> Answer:
         """Remove the copies of the request's target (the command `purge` also takes hosts and patterns)."""
         url = request.target.url
         address = peer_of(client)
-        if not self._gate.access.purges(address, request.fields):
+        if not self.gate.access.purges(address, request.fields):
             status, text = 403, "PURGE is for programs of this machine, and for no web page"
         else:
-            had_copies = bool((await self._store.copies(url)).copies)
-            self._store.drop(url)  # also without a copy: one may be being fetched
-            await self._store.flush()
+            had_copies = bool((await self.store.copies(url)).copies)
+            self.store.drop(url)  # also without a copy: one may be being fetched
+            await self.store.flush()
             status, text = (200, f"purged {url}") if had_copies else (404, f"there is no copy of {url}")
             logger.info("%s: %s", address, text)
         body = f"bestbefore: {text}\n".encode()
@@ -141,12 +132,12 @@ class LiveGateway:
     @property
     def limits(self) -> TimeLimits:
         """The time limits for clients and origins."""
-        return limits_of(self._settings())
+        return limits_of(self.settings())
 
     def share_bytes(self) -> int:
         """Return how many bytes may be buffered for one connection, given the number of connections."""
-        return self._budget.share_bytes(transports.client_count(), bounds.MIN_SHARE_BYTES, bounds.WAITING_BYTES)
+        return self.budget.share_bytes(transports.client_count(), bounds.MIN_SHARE_BYTES, bounds.WAITING_BYTES)
 
     def now(self) -> float:
         """Return the policy time, in seconds."""
-        return self._clock.now()
+        return self.clock.now()

@@ -90,9 +90,7 @@ class Service:
         self.gate, self.admission = self.state.gate, self.state.admission
 
     @classmethod
-    def from_options(
-        cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion]
-    ) -> Self:
+    def from_options(cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion]) -> Self:
         """Create a service for a stock mitmproxy from its options. Raises ValueError with a message for the user."""
         given = dict(options)
         file = given.pop("config", None)

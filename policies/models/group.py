@@ -60,9 +60,7 @@ class Group:
     """(n + 1,) the sum of t_0 - t_0 of the group over the members that start at one of the first i moments."""
 
     @classmethod
-    def of_updates(
-        cls, times_s: FloatArray, starts_s: Iterable[float], edges_s: Sequence[float] = HOURLY_S
-    ) -> Self:
+    def of_updates(cls, times_s: FloatArray, starts_s: Iterable[float], edges_s: Sequence[float] = HOURLY_S) -> Self:
         """Make a group from the times of all updates of all members, in any order, and the t_0 of each member."""
         times = np.sort(times_s)
         segments = np.searchsorted(np.asarray(edges_s), times % DAY_S, side="right") - 1

@@ -50,9 +50,7 @@ class Clusters:
     """(F,) the cluster of each feed."""
 
 
-def clusters(
-    feed_profiles: FloatArray, rng: np.random.Generator, number: int = CLUSTERS, starts: int = 4
-) -> Clusters:
+def clusters(feed_profiles: FloatArray, rng: np.random.Generator, number: int = CLUSTERS, starts: int = 4) -> Clusters:
     """K-means clusters of profiles (F, 24): the best, by squared distance, of `starts` random starts (k-means++).
 
     At most `number` distinct profiles are clusters as they are. Raises ValueError where `number` or the number of feeds

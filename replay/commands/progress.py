@@ -65,9 +65,7 @@ def spinner(description: str) -> Iterator[None]:
         yield
 
 
-def in_order[R](
-    work: AbstractContextManager[Iterator[tuple[int, R]]], total: int, description: str
-) -> list[R]:
+def in_order[R](work: AbstractContextManager[Iterator[tuple[int, R]]], total: int, description: str) -> list[R]:
     """Return the values of a `parallel_map`, ordered by index, with a progress bar."""
     from concurrent.futures.process import BrokenProcessPool
 

@@ -105,9 +105,7 @@ def _refuse_what_requests_need(requests_path: Path | None, cache: str) -> None:
         raise InputError(f"--cache {cache}: --refresh uses no cache: give one of them")
 
 
-def _runs(
-    options: RunOptions, updates: Updates, requests: Requests | None, scenario: ScenarioOptions
-) -> Sequence[Run]:
+def _runs(options: RunOptions, updates: Updates, requests: Requests | None, scenario: ScenarioOptions) -> Sequence[Run]:
     """Return the runs of a trace. Raises ValueError and InputError."""
     if options.refresh:
         if requests is not None:

@@ -7,13 +7,7 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bestbefore.policies.models.renewal.laws import (
-    Pareto,
-    RenewalLaw,
-    Weibull,
-    pareto_stale_time,
-    weibull_stale_time,
-)
+from bestbefore.policies.models.renewal.laws import Pareto, RenewalLaw, Weibull, pareto_stale_time, weibull_stale_time
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.allocation.cubics import chunks
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness

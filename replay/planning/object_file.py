@@ -185,9 +185,7 @@ def _read_row(row: Row, columns: dict[str, int]) -> tuple[str, dict[str, float],
     check_utf8("id", name)
     if not name or BETWEEN in name:
         raise ValueError(f"id {name!r}: expected text")
-    values = {
-        column: _number(column, row[at]) for column, at in columns.items() if column not in ("", "id", "model")
-    }
+    values = {column: _number(column, row[at]) for column, at in columns.items() if column not in ("", "id", "model")}
     if values.get("min", 0.0) > values.get("max", math.inf):
         raise ValueError(f"min {row[columns['min']]} above max {row[columns['max']]}: expected no more than max")
     return name, values, _law(row[columns["model"]].strip() if "model" in columns else "", values, row, columns)

@@ -51,9 +51,7 @@ def series_of(results: Iterable[Result], x: str, y: str) -> list[Series]:
         by_sweep: dict[str, list[Result]] = {}
         for result in same_name:
             by_sweep.setdefault(result.point.sweep, []).append(result)
-        series += [
-            _curve(group) if len(_differing(group)) <= 1 else _cloud(group, x, y) for group in by_sweep.values()
-        ]
+        series += [_curve(group) if len(_differing(group)) <= 1 else _cloud(group, x, y) for group in by_sweep.values()]
     return series
 
 

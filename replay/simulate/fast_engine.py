@@ -63,9 +63,7 @@ def compiling_obstacle(rule: AnyRule) -> str | None:
 class Compiling:
     """The choice of the policies that are compiled."""
 
-    def __init__(
-        self, requests: int, obstacle: Callable[[AnyRule], str | None], forced: bool | None = None
-    ) -> None:
+    def __init__(self, requests: int, obstacle: Callable[[AnyRule], str | None], forced: bool | None = None) -> None:
         """`obstacle` returns why a rule cannot be compiled; `forced` forces the choice for all policies."""
         self._requests = requests
         self._obstacle = obstacle

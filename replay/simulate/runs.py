@@ -147,9 +147,7 @@ def _known(warm: Warm | None) -> dict[str, str]:
     return {"history": _history(warm)} if warm is None else {"history": _history(warm), "warm": warm.value}
 
 
-def _rows[C: (Counts, RefreshCounts)](
-    kind: type[C], counts: Mapping[str, C], breakdowns: Iterable[Breakdown]
-) -> Rows:
+def _rows[C: (Counts, RefreshCounts)](kind: type[C], counts: Mapping[str, C], breakdowns: Iterable[Breakdown]) -> Rows:
     rows: list[Row] = [kind.total(counts.values()).by_name()]
     for breakdown in breakdowns:
         rows += [{breakdown.key: part, **counted.by_name()} for part, counted in breakdown.count(counts).items()]

@@ -18,9 +18,7 @@ from bestbefore.replay.simulate.refresh import RefreshScenario
 from bestbefore.replay.simulate.scenario import Scenario
 
 
-def identity(
-    scenario: Scenario, breakdowns: Iterable[Breakdown] = (), wanted: Through = Through.FAST
-) -> str:
+def identity(scenario: Scenario, breakdowns: Iterable[Breakdown] = (), wanted: Through = Through.FAST) -> str:
     """Return the identity of a replay of requests.
 
     It differs for other updates, requests, breakdowns or conditions. It also depends on the preferred engine, although
@@ -38,9 +36,7 @@ def identity(
     return digest.hexdigest()
 
 
-def refresh_identity(
-    scenario: RefreshScenario, min_interval_s: float, breakdowns: Iterable[Breakdown] = ()
-) -> str:
+def refresh_identity(scenario: RefreshScenario, min_interval_s: float, breakdowns: Iterable[Breakdown] = ()) -> str:
     """Return the identity of a replay of objects that are refreshed without requests."""
     digest = blake2b(digest_size=16)
     for name, history in sorted(scenario.known.histories.items()):

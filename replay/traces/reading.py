@@ -35,9 +35,7 @@ class Reading:
                 yield f"{self.skipped.path}: {remark}"
 
 
-def read_trace(
-    path: Path, format_: str | None, open_: Open = open_plainly, *, now_s: float = math.inf
-) -> Reading:
+def read_trace(path: Path, format_: str | None, open_: Open = open_plainly, *, now_s: float = math.inf) -> Reading:
     """Read the trace in a file or folder, in the given format or a recognised one.
 
     Updates dated later than `now_s` are left out, except in the native form: clocks may be wrong, and feeds announce

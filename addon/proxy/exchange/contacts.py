@@ -1,6 +1,6 @@
 """Contacts with the origin: a request is sent, and the engine interprets the response."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
@@ -35,32 +35,20 @@ from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.store.store import Store
 
 
+@dataclass(frozen=True, slots=True)
 class Contacts:
     """Sends requests to the origin, and makes answers of its responses."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        store: Store,
-        origin: Source,
-        evaluator: ExpiryEvaluator,
-        active: ActiveConfig,
-        answers: AnswerBuilder,
-        stored: StoredContent,
-        collector: AnswerCollector,
-        relayer: AnswerRelayer,
-        new_objects: NewObjects,
-    ) -> None:
-        self._clock = clock
-        self._store = store
-        self._origin = origin
-        self._evaluator = evaluator
-        self._active = active
-        self._answers = answers
-        self._stored = stored
-        self._collector = collector
-        self._relayer = relayer
-        self._new_objects = new_objects
+    clock: Clock
+    store: Store
+    origin: Source
+    evaluator: ExpiryEvaluator
+    active: ActiveConfig
+    answers: AnswerBuilder
+    stored: StoredContent
+    collector: AnswerCollector
+    relayer: AnswerRelayer
+    new_objects: NewObjects
 
     async def answer(self, contact: Contact, flight: Flight) -> Answer:
         """Return the answer, after one contact or two. The flight shares the answer with joined requests."""
@@ -69,7 +57,7 @@ class Contacts:
         if ask.bypass:
             context.record.outcome = Outcome.BYPASS
         try:
-            fetched = await self._origin.fetch(
+            fetched = await self.origin.fetch(
                 ask.sent, reach=context.reach, interim=contact.interim, upload=contact.upload
             )
         except OriginError as error:
@@ -78,13 +66,13 @@ class Contacts:
         context.origin_status = fetched.head.status
         context.record.encoding = fetched.head.fields.get("content-encoding") or ""
         for url in invalidated(ask.request, fetched.head):
-            self._store.drop(url)
+            self.store.drop(url)
         times = Times(fetched.request_time_s, fetched.response_time_s)
-        decision = on_response(ask, fetched.head, times, rule, self._active.site)
+        decision = on_response(ask, fetched.head, times, rule, self.active.site)
         if isinstance(decision, Relay):
             relay = await self._admitted(decision, contact, fetched)
             try:
-                return await self._relayer.answer(contact, fetched, relay, flight)
+                return await self.relayer.answer(contact, fetched, relay, flight)
             except OriginError as error:
                 return await self.failed(contact, error)
         fetched.close()
@@ -92,57 +80,55 @@ class Contacts:
             return await self.answer(contact.without_conditions(), flight)
         if isinstance(decision, Fallback):
             answer = await self._fallback(contact, decision, fetched.head.status)
-            return answer or self._answers.refused(context, Failure.MALFORMED.status, Failure.MALFORMED)
+            return answer or self.answers.refused(context, Failure.MALFORMED.status, Failure.MALFORMED)
         return await self._confirmed(contact, decision, flight)
 
     async def _admitted(self, relay: Relay, contact: Contact, fetched: Fetched) -> Relay:
         """Return the decision on a response, adjusted for its object's history and the address that it came from."""
         target = contact.ask.request.target
         if is_permanent(relay.head):
-            record = await self._store.record(target.url)
+            record = await self.store.record(target.url)
             relay = remembered(relay, was_feed=record is not None and record.feed is not None)
         if relay.draft is None:
             return relay
         domain = registrable_domain(target.host)
-        if is_of_new_object(contact.ask, relay) and not self._new_objects.admits(domain, self._clock.now()):
+        if is_of_new_object(contact.ask, relay) and not self.new_objects.admits(domain, self.clock.now()):
             return not_admitted(relay)
         return replace(relay, draft=replace(relay.draft, local=fetched.local, range=fetched.range))
 
     async def failed(self, contact: Contact, error: OriginError) -> Answer:
         """Return the answer after a failure of the origin: a stale copy, or an error."""
-        fallback = on_failure(contact.ask, contact.rule, self._clock.now())
+        fallback = on_failure(contact.ask, contact.rule, self.clock.now())
         answer = None if fallback is None else await self._fallback(contact, fallback, None)
-        return answer or self._answers.refused(contact.context, error.failure.status, error.failure, str(error))
+        return answer or self.answers.refused(contact.context, error.failure.status, error.failure, str(error))
 
     async def _fallback(self, contact: Contact, fallback: Fallback, status: int | None) -> Answer | None:
         """Return a stale copy as the answer; None if its content is gone."""
-        body = await self._stored.of(fallback.copy)
+        body = await self.stored.of(fallback.copy)
         if body is None:
             return None
         context, reuse = contact.context, fallback.reuse
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.STALE, reuse.reason, reuse.ttl_s
         member = cache_status.forwarded(contact.ask.fwd, fwd_status=status, ttl_s=reuse.ttl_s, detail=reuse.reason)
-        return self._answers.from_copy(context, fallback.copy, body, member)
+        return self.answers.from_copy(context, fallback.copy, body, member)
 
     async def _confirmed(self, contact: Contact, decision: Confirmed, flight: Flight) -> Answer:
         """Return the copy that the origin has confirmed as the answer."""
         context, ask, rule, copy = contact.context, contact.ask, contact.rule, decision.copy
-        body = await self._stored.of(copy)
+        body = await self.stored.of(copy)
         if body is None:
             return await self.answer(contact.without_conditions(), flight)
-        learnt = await self._collector.learn(
-            observed_unchanged(ask.request, copy, rule, decision.reported), context
-        )
+        learnt = await self.collector.learn(observed_unchanged(ask.request, copy, rule, decision.reported), context)
         is_kept = decision.keep is Keep.RENEWED
         if is_kept:
-            copy = await self._evaluator.evaluated(copy, learnt.record, rule)
+            copy = await self.evaluator.evaluated(copy, learnt.record, rule)
             for renewed in (copy, *decision.others):
-                self._store.put(renewed, None)
+                self.store.put(renewed, None)
             flight.set_result(CopyResult(copy, body))
         elif decision.keep is Keep.DROPPED:
-            self._store.drop(copy.url)
-        reason, ttl_s = next_decision(ask.request, copy, rule, self._clock.now())
+            self.store.drop(copy.url)
+        reason, ttl_s = next_decision(ask.request, copy, rule, self.clock.now())
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.VALIDATED, reason, ttl_s
         context.record.unnecessary, context.record.stored = True, is_kept
         member = cache_status.forwarded(ask.fwd, fwd_status=304, ttl_s=ttl_s, stored=is_kept, detail=ask.detail)
-        return self._answers.from_copy(context, copy, body, member)
+        return self.answers.from_copy(context, copy, body, member)

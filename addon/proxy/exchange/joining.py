@@ -1,7 +1,7 @@
 """Request collapsing: one contact for all clients that request the same object at the same time."""
 
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.outcome import Outcome
@@ -17,50 +17,42 @@ from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.store.store import Store
 
 
+@dataclass(frozen=True, slots=True)
 class RequestJoiner:
     """Lets a request start a contact, or join one in progress."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        store: Store,
-        active: ActiveConfig,
-        answers: AnswerBuilder,
-        contacts: Contacts,
-        flights: Flights,
-    ) -> None:
-        self._clock = clock
-        self._store = store
-        self._active = active
-        self._answers = answers
-        self._contacts = contacts
-        self._flights = flights
+    clock: Clock
+    store: Store
+    active: ActiveConfig
+    answers: AnswerBuilder
+    contacts: Contacts
+    flights: Flights
 
     async def ask(self, contact: Contact) -> Answer:
         """Return the answer of a contact with the origin: the request's own, or one that it joins."""
         ask = contact.ask
         contact.context.record.would_differ = "hit" if ask.override_would_serve else ""
         if ask.bypass or not may_join(ask.request, contact.rule):
-            return await self._contacts.answer(contact, Flight())
-        flight = self._flights.of(ask.request)
+            return await self.contacts.answer(contact, Flight())
+        flight = self.flights.of(ask.request)
         if flight is not None:
             joined = await self._join(contact, flight)
-            return joined or await self._contacts.answer(contact, Flight())
-        flight = self._flights.begin(ask.request)
+            return joined or await self.contacts.answer(contact, Flight())
+        flight = self.flights.begin(ask.request)
         try:
-            return await self._contacts.answer(contact, flight)
+            return await self.contacts.answer(contact, flight)
         finally:
             flight.set_result(None)
             # A flight whose content is still arriving can be joined until the content is complete.
             result = await flight.result()
             if isinstance(result, StreamingResult):
-                result.spool.on_end(lambda: self._flights.end(ask.request))
+                result.spool.on_end(lambda: self.flights.end(ask.request))
             else:
-                self._flights.end(ask.request)
+                self.flights.end(ask.request)
 
     def refresh(self, contact: Contact) -> None:
         """Contact the origin in the background, unless a contact for the object is in progress."""
-        if self._flights.of(contact.ask.request) is None:
+        if self.flights.of(contact.ask.request) is None:
             contact.background.spawn(self._refresh(contact))
 
     async def _refresh(self, contact: Contact) -> None:
@@ -73,12 +65,12 @@ class RequestJoiner:
         Requests of clients do not join it, as they may reach more addresses than a prefetch. Content that is too large
         to be stored is not read to its end. Raises OriginError if the content is truncated.
         """
-        if self._flights.of(contact.ask.request) is not None:
+        if self.flights.of(contact.ask.request) is not None:
             return False
         tasks = BackgroundTasks()
         try:
-            answer = await self._contacts.answer(replace(contact, background=tasks), Flight())
-            await answer.read(self._active.site.max_cached_body)
+            answer = await self.contacts.answer(replace(contact, background=tasks), Flight())
+            await answer.read(self.active.site.max_cached_body)
         finally:
             tasks.cancel()  # reading was given up, and there is no other reader
         return True
@@ -89,22 +81,22 @@ class RequestJoiner:
         if result is None:
             return None
         if isinstance(result, FailedResult):
-            return await self._contacts.failed(contact, result.error)
+            return await self.contacts.failed(contact, result.error)
         context, ask = contact.context, contact.ask
         use = shared_use(
             ask.request,
             result.copy,
             contact.rule,
-            self._active.site,
+            self.active.site,
             arrived_s=context.record.time_s,
-            now_s=self._clock.now(),
+            now_s=self.clock.now(),
         )
         if use is None or (result.copy.local and context.restricted):
             return None
         unfit = isinstance(result, StreamingResult) and not await result.can_be_joined()
-        if unfit or self._store.is_dead(result.copy):
+        if unfit or self.store.is_dead(result.copy):
             return None
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
         body = result.spool if isinstance(result, StreamingResult) else result.body
-        return self._answers.from_copy(context, result.copy, body, member)
+        return self.answers.from_copy(context, result.copy, body, member)

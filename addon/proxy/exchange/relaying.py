@@ -45,39 +45,31 @@ class _Complete(_Begun):
     """The content for joined requests; None if there was no room for it."""
 
 
+@dataclass(frozen=True, slots=True)
 class AnswerRelayer:
     """Makes the answer to a client from the origin's response."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        store: Store,
-        active: ActiveConfig,
-        answers: AnswerBuilder,
-        collector: AnswerCollector,
-        budget: Budget,
-    ) -> None:
-        self._clock = clock
-        self._store = store
-        self._active = active
-        self._answers = answers
-        self._collector = collector
-        self._budget = budget
+    clock: Clock
+    store: Store
+    active: ActiveConfig
+    answers: AnswerBuilder
+    collector: AnswerCollector
+    budget: Budget
 
     async def answer(self, contact: Contact, fetched: Fetched, relay: Relay, flight: Flight) -> Answer:
         """Return the answer; its content is collected at the same time if it is stored. Raises OriginError."""
         context, ask = contact.context, contact.ask
         if relay.drops:
-            self._store.drop(ask.request.target.url)
+            self.store.drop(ask.request.target.url)
         for renewed in relay.replaces:
-            self._store.put(renewed, None)
+            self.store.put(renewed, None)
         stores = not relay.why_not_stored
         context.record.outcome = outcome = outcome_of(ask, relay)
         context.record.reason = ask.detail or relay.why_not_stored or ask.fwd
         context.record.stored, context.record.unnecessary = stores, outcome is Outcome.VALIDATED
         detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.why_not_stored
         member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
-        head = heads.forwarded(relay.head, self._clock.now(), member, self._active.site)
+        head = heads.forwarded(relay.head, self.clock.now(), member, self.active.site)
         begun = await self._begin(contact, fetched, relay, flight)
         content = begun.content
         if isinstance(begun, _Complete):
@@ -93,7 +85,7 @@ class AnswerRelayer:
         # outdated; the client must see that. And a response that is not stored may be long before the requested range
         # begins.
         may_cut = stores and "range" not in ask.sent.fields
-        send = self._answers.from_origin if may_cut else self._answers.answer
+        send = self.answers.from_origin if may_cut else self.answers.answer
         answer = send(context, head, content)
         answer.release.append(begun.release)
         return answer
@@ -112,14 +104,14 @@ class AnswerRelayer:
             if not (stores or awaited):
                 flight.set_result(None)
                 if is_short:
-                    body, completed = await self._collector.read(contact, fetched, chunks, relay)
+                    body, completed = await self.collector.read(contact, fetched, chunks, relay)
                     return _Complete(body, release, len(body), completed)
                 if not must_be_whole:
-                    return _Begun(self._collector.passed(contact, fetched, chunks, relay), release)
-            spool = Spool(self._active.site.max_cached_body, self._budget)
+                    return _Begun(self.collector.passed(contact, fetched, chunks, relay), release)
+            spool = Spool(self.active.site.max_cached_body, self.budget)
             reader = spool.join()
             content, release = spool.read(reader), lambda: spool.leave(reader)
-            collecting = contact.background.spawn(self._collector.collect(contact, fetched, chunks, relay, spool))
+            collecting = contact.background.spawn(self.collector.collect(contact, fetched, chunks, relay, spool))
             whole = awaited and await spool.is_collected(FEED_PATIENCE_S)
             if stores and relay.draft is not None and not whole:
                 flight.set_result(StreamingResult(relay.draft, spool, fits=fetched.length is not None))
@@ -136,5 +128,5 @@ class AnswerRelayer:
 
     def _must_be_whole(self, contact: Contact, fetched: Fetched) -> bool:
         """Whether the content must be complete before the answer begins, because a copy can replace it on failure."""
-        fits = fetched.length is not None and fetched.length <= self._active.site.max_cached_body
-        return fits and on_failure(contact.ask, contact.rule, self._clock.now()) is not None
+        fits = fetched.length is not None and fetched.length <= self.active.site.max_cached_body
+        return fits and on_failure(contact.ask, contact.rule, self.clock.now()) is not None

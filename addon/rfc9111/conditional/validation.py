@@ -17,13 +17,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 _CONDITIONS = frozenset(("if-none-match", "if-modified-since"))
 
-_OF_THE_CONTENT = frozenset((
-    "content-length",
-    "content-encoding",
-    "content-range",
-    "content-md5",
-    "content-digest",
-))
+_OF_THE_CONTENT = frozenset(("content-length", "content-encoding", "content-range", "content-md5", "content-digest"))
 """Fields that describe the stored content: a response without content cannot change them (RFC 9111 3.2)."""
 
 _REPRESENTATION = frozenset((

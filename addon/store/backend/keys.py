@@ -173,9 +173,7 @@ def type_of(key: str) -> str | None:
     return _TYPES.get(key if found is None else found["kind"])
 
 
-_OF_DOMAIN = re.compile(
-    r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL
-)
+_OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
 PART_KINDS = ("record", "hosts", "updates", "starts")
 OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone"))
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)

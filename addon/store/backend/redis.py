@@ -144,9 +144,7 @@ class RedisBackend(RedisCounts):
     # Histories
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
-        found = await self._connection.ask_all(
-            [("HMGET", self._names.of_record(url)[0], "v", "b") for url in urls]
-        )
+        found = await self._connection.ask_all([("HMGET", self._names.of_record(url)[0], "v", "b") for url in urls])
         return [self._versioned(version or b"", record or b"") for version, record in found]
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:

@@ -65,9 +65,7 @@ class Sweep:
         oldest_s = state.checked_at_s - self._forget_after_s
         async for part in self._link.backend.recorded():
             old = [url for url, last_contact_s in part if last_contact_s < oldest_s]
-            await self.forget(
-                old, lambda found: found.record is not None and found.record.last_contact_s < oldest_s
-            )
+            await self.forget(old, lambda found: found.record is not None and found.record.last_contact_s < oldest_s)
 
     async def forget(self, urls: list[str], is_old: IsOld) -> int:
         """Remove old records and their counts; return how many. Raises UnavailableError, UnwritableError."""

@@ -41,9 +41,7 @@ class Threshold(NamedTuple):
     """The sum of the visits beyond the minimums."""
 
 
-def best_visits(
-    gains: Gains, budget: int, minimum: ArrayLike = 0, maximum: ArrayLike = UNBOUNDED
-) -> IntArray:
+def best_visits(gains: Gains, budget: int, minimum: ArrayLike = 0, maximum: ArrayLike = UNBOUNDED) -> IntArray:
     """The visits x, (n,), m_i <= x_i <= M_i, that add up to the budget at the least total cost sum w_i A_i(x_i).
 
     Among equal gains the objects with the lower numbers come first. Visits beyond the minimum that gain nothing are not

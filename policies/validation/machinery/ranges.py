@@ -3,8 +3,7 @@
 import math
 
 
-def check_range(key: str, value: float, least: float = 0.0, most: float = math.inf, *,
-                infinite: bool = False) -> None:
+def check_range(key: str, value: float, least: float = 0.0, most: float = math.inf, *, infinite: bool = False) -> None:
     """Raise ValueError unless least <= value <= most, and the value is finite or `infinite` allows infinity.
 
     `key` is the name of the parameter in a SPEC.

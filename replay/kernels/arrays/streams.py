@@ -30,9 +30,7 @@ class Streams:
     """(streams,) the object of each stream, ascending."""
 
     @classmethod
-    def of(
-        cls, requests: Requests, cache: Cache, bar: Bar = no_bar, requests_at_once: int = REQUESTS_AT_ONCE
-    ) -> Self:
+    def of(cls, requests: Requests, cache: Cache, bar: Bar = no_bar, requests_at_once: int = REQUESTS_AT_ONCE) -> Self:
         """Sort requests, whose columns may be mapped from files.
 
         This takes up to 20 bytes of memory for each request beside the columns. With more than `requests_at_once`
@@ -103,9 +101,7 @@ class Streams:
         return shares
 
 
-def _selected(
-    requests: Requests, cache: Cache, begin: int, end: int, n: int
-) -> tuple[NDArray[np.int64], FloatArray]:
+def _selected(requests: Requests, cache: Cache, begin: int, end: int, n: int) -> tuple[NDArray[np.int64], FloatArray]:
     """The codes and times of the n requests for the objects from `begin` up to `end`."""
     codes, times_s = np.empty(n, dtype=np.int64), np.empty(n)
     filled = 0

@@ -22,9 +22,7 @@ def stale_at_ttl(series: Sequence[Series], alpha: float) -> dict[str, float | No
     }
 
 
-def anchored_table(
-    parts: Mapping[str, Sequence[Series]],
-) -> tuple[list[str], list[tuple[str, ...]]]:
+def anchored_table(parts: Mapping[str, Sequence[Series]]) -> tuple[list[str], list[tuple[str, ...]]]:
     """The heads and rows of a table of `stale_at_ttl` for the same curves in several parts of a trace.
 
     A cell has the share, and in parentheses its ratio to that of TTL.

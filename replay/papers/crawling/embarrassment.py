@@ -9,14 +9,7 @@ from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.crawling.embarrassment_weights import click_probabilities, embarrassment_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
-from bestbefore.replay.papers.crawling.schemes import (
-    UNWEIGHTED,
-    WEIGHTED,
-    Scheme,
-    in_words,
-    is_convex,
-    mean_staleness,
-)
+from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, WEIGHTED, Scheme, in_words, is_convex, mean_staleness
 from bestbefore.replay.papers.page import Page
 
 POSITIONS, RESULT_PAGES, NEXT_PAGE = 10, 5, 0.8
@@ -141,9 +134,7 @@ def _statements_left(page: Page, curves: Mapping[str, Curves]) -> None:
         """What section 5 says of the left figure, and at how many budgets it is true of ours: with weights that do not
         depend on the rates, and with the same weights sorted by them."""
     )
-    page.table(
-        ("statement", *curves), list(zip(statements, *(held(each) for each in curves.values()), strict=True))
-    )
+    page.table(("statement", *curves), list(zip(statements, *(held(each) for each in curves.values()), strict=True)))
     page.text(
         """That both heuristics do better without weights, so that uniform is the best of them, **we do not find**. With
         independent weights the weighted ones are better, whatever the standard deviation (.3 to 1000 tried). The

@@ -91,9 +91,7 @@ def _part(
 ) -> dict[float, tuple[float, float, float]]:
     found = {a: values(staleness, a, PAGES) for a in shapes}
     heads = ("optimal", "proportional", "uniform")
-    page.table(
-        (f"{name}, a", *heads), [(f"{a:g}", *(f"{value:.4f}" for value in row)) for a, row in found.items()]
-    )
+    page.table((f"{name}, a", *heads), [(f"{a:g}", *(f"{value:.4f}" for value in row)) for a, row in found.items()])
     lines = [
         Line(scheme, [(a, row[place]) for a, row in found.items()], marked=True) for place, scheme in enumerate(heads)
     ]

@@ -8,15 +8,7 @@ import numpy as np
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.discrete.best import best_visits
 from bestbefore.policies.prefetch.discrete.gains import PoissonGains
-from bestbefore.replay.papers.crawling.pages import (
-    MIXED,
-    PAGES,
-    SHAPE,
-    Kind,
-    Mixture,
-    Pages,
-    zipf_rates,
-)
+from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, SHAPE, Kind, Mixture, Pages, zipf_rates
 from bestbefore.replay.papers.crawling.quasideterministic import MOST_POTENTIAL
 from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, in_words, is_convex, mean_staleness
 from bestbefore.replay.papers.page import Page

@@ -51,10 +51,7 @@ def optimal(shares: FloatArray, faster: float = 1.0) -> tuple[float, float]:
     share, rates = shares[some], faster * shares[some] / INTERVALS_DAYS[some]
     for_freshness = continuous.freshness(rates, share, REFRESHES_PER_DAY)
     for_age = continuous.age(rates, share**2, REFRESHES_PER_DAY)
-    return (
-        float(share @ objectives.freshness(rates, for_freshness)),
-        float(share**2 @ objectives.age(rates, for_age)),
-    )
+    return (float(share @ objectives.freshness(rates, for_freshness)), float(share**2 @ objectives.age(rates, for_age)))
 
 
 def all_shares(parts: int) -> FloatArray:

@@ -16,15 +16,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from bestbefore.replay.traces.columns.columnar import (
-    LARGEST,
-    NUMBERS,
-    OPTIONAL_TEXTS,
-    TEXTS,
-    TIME,
-    Table,
-    Text,
-)
+from bestbefore.replay.traces.columns.columnar import LARGEST, NUMBERS, OPTIONAL_TEXTS, TEXTS, TIME, Table, Text
 from bestbefore.replay.traces.columns.names import NO_NAME, NameColumn
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.inference.accesses import UNKNOWN

@@ -45,9 +45,7 @@ def read_worldcup(source: OpenTrace, skipped: Skipped) -> Accesses:
     if rest:
         skipped.add(f"record {number + 1}", f"{len(rest)} bytes: expected {RECORD.itemsize}")
     times_s, clients, objects, sizes_bytes, statuses = map(np.concatenate, zip(*parts, strict=True))
-    return Accesses.of(
-        times_s, _numbered(clients), _numbered(objects), statuses=statuses, sizes_bytes=sizes_bytes
-    )
+    return Accesses.of(times_s, _numbered(clients), _numbered(objects), statuses=statuses, sizes_bytes=sizes_bytes)
 
 
 def looks_like_worldcup(head: bytes) -> bool:
@@ -74,9 +72,7 @@ def _columns(records: NDArray[np.void]) -> tuple[NDArray[Any], ...]:
 
 def _gets(records: NDArray[np.void], before: int, skipped: Skipped) -> NDArray[np.void]:
     """Return the GET requests among records; `before` is the number of records before them in the file."""
-    known = (
-        (records["method"] < METHODS) & ((records["status"] & 0x3F) < len(CODES)) & (records["type"] < TYPES)
-    )
+    known = ((records["method"] < METHODS) & ((records["status"] & 0x3F) < len(CODES)) & (records["type"] < TYPES))
     if not known.all():
         first = int(np.argmin(known))
         method, status, type_ = (int(records[name][first]) for name in ("method", "status", "type"))

@@ -3,13 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from bestbefore.policies.units import DAY_S
-from bestbefore.replay.papers.adaptive.anchors import (
-    ANCHORS,
-    anchored_table,
-    held_everywhere,
-    shown,
-    stale_at_ttl,
-)
+from bestbefore.replay.papers.adaptive.anchors import ANCHORS, anchored_table, held_everywhere, shown, stale_at_ttl
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
     INDHIST,

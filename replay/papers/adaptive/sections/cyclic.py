@@ -2,13 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from bestbefore.replay.papers.adaptive.anchors import (
-    ANCHORS,
-    anchored_table,
-    held_everywhere,
-    shown,
-    stale_at_ttl,
-)
+from bestbefore.replay.papers.adaptive.anchors import ANCHORS, anchored_table, held_everywhere, shown, stale_at_ttl
 from bestbefore.replay.papers.adaptive.curves import (
     AGGHIST,
     AGGHIST_SEGMENTS,
