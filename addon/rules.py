@@ -1,4 +1,4 @@
-"""The records that configuration is parsed into: what each domain gets, and how a request finds its rule."""
+"""The rules of domains, into which the configuration is parsed, and the look-up of the rule for a request."""
 
 import hashlib
 import ipaddress
@@ -13,7 +13,7 @@ from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 
 type Obey = Literal["strict", "shorten", "override"]
-"""Whose lifetime rules: the origin's alone; the shorter of the two; the policy's (at the user's own risk)."""
+"""Which lifetime applies: the origin's alone; the shorter of the two; the policy's (at the user's own risk)."""
 
 OBEY: tuple[Obey, ...] = ("strict", "shorten", "override")
 
@@ -22,14 +22,14 @@ OVERRIDABLE = ("must-revalidate", "no-cache", "proxy-revalidate", "s-maxage")
 
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?")
 
-# Hosts come from clients, who can invent them; beyond this many, those not asked for lately are looked up again.
+# Clients can invent hosts, so the cache is bounded: the least recently used hosts are looked up again.
 _HOSTS_REMEMBERED = 65_536
 
 
 def matches_stars(pattern: str, text: str) -> bool:
-    """Whether the whole text is like the pattern, in which each `*` is any text.
+    """Whether the whole text matches the pattern, in which each `*` matches any text.
 
-    Takes time linear in the text for each `*`: others choose the text, or the pattern, so there is no backtracking.
+    Takes time linear in the text for each `*`, without backtracking: clients or sites choose the text or the pattern.
     """
     first, *pieces = pattern.split("*")
     if not pieces:
@@ -51,8 +51,8 @@ class HostPattern:
     """A pattern of hosts.
 
     Grammar: `*` | [`*.`] NAME | IPv4 | IPv6 | `[` IPv6 `]`. A NAME is labels of letters, digits, `-` and `_`,
-    joined by dots; other letters are taken as their IDNA form. Case and one final dot do not matter. `*` is every
-    host. `*.example.org` is every host that ends in `.example.org`, at any depth, and so not `example.org` itself.
+    joined by dots; other letters are converted to their IDNA form. Case and one final dot do not matter. `*` matches
+    every host, `*.example.org` every host that ends in `.example.org`, at any depth, but not `example.org` itself.
     """
 
     text: str
@@ -80,7 +80,7 @@ class HostPattern:
         return cls(wildcard + name)
 
     def matches(self, host: str) -> bool:
-        """Whether the host, in any case, is meant."""
+        """Whether the pattern matches a host, in any case."""
         if self.text == "*":
             return True
         name = host.lower().removesuffix(".")
@@ -94,9 +94,9 @@ class HostPattern:
 class Pattern:
     """A pattern of objects: a host pattern and optionally a path pattern, as in `example.org/feeds/*`.
 
-    A path pattern starts with `/` and must match the whole path, in the case given; each `*` in it is any text,
+    A path pattern starts with `/` and must match the whole path, with the same case; each `*` matches any text,
     slashes too. If it has a `?` it is compared with path and query, else with the path alone: `/feed` matches
-    `/feed?page=2`, and `/search?q=*` only a search. There is no scheme and no port.
+    `/feed?page=2`, and `/search?q=*` only a search. A pattern has no scheme and no port.
     """
 
     host: HostPattern
@@ -111,7 +111,7 @@ class Pattern:
         return cls(HostPattern.parse(host), "/" + path if slash else None)
 
     def matches_path(self, path: str) -> bool:
-        """Whether the path (with the query, if there is one) of a request to a matching host is meant."""
+        """Whether the pattern matches the path, with the query if it has one, of a request to a matching host."""
         if self.path is None:
             return True
         return matches_stars(self.path, path if "?" in self.path else path.partition("?")[0])
@@ -128,26 +128,26 @@ class DomainRule:
     policy: Bounded
     obey: Obey = "strict"
     override: frozenset[str] = frozenset()
-    """Directives, of `OVERRIDABLE`, that `obey = "override"` may lengthen."""
+    """Directives of `OVERRIDABLE` whose effect `obey = "override"` may lengthen."""
     group: str | None = None
-    """The group whose intensity AggHist uses, instead of the registrable domain."""
+    """The name of the group; None: the registrable domain."""
     learn_without_validator: bool = False
-    """Whether objects without ETag and Last-Modified count in their group, and may have learned freshness."""
+    """Whether objects without ETag and Last-Modified are counted in their group and may have a learned lifetime."""
     trust_piggyback: bool = False
-    """Whether the origin's Update-History is believed."""
+    """Whether the Update-History that the origin sends is used."""
     honour_client_cc: bool = True
     """Whether the Cache-Control of requests (no-cache, max-age) is obeyed."""
     stale_if_down_s: float | None = None
     """For how many seconds past its expiry a copy may be served while the origin is down; None: not at all."""
     feed_etag: bool = True
-    """Whether feeds without a validator get a weak entity tag of ours."""
+    """Whether feeds without a validator get a weak entity tag from the proxy."""
     feed_delta: bool = True
-    """Whether clients that ask so (`A-IM: feed`) get only the items that they have not seen."""
+    """Whether clients that ask for it (`A-IM: feed`) get only the items that they have not seen."""
     feed_hint: float = HOUR_S
-    """How far beyond the last contact what a feed declares (ttl, sy:updatePeriod, skipHours, skipDays) may move an
-    expiry, s; 0: it is not regarded."""
+    """How far beyond the last contact a feed's declaration (ttl, sy:updatePeriod, skipHours, skipDays) may move an
+    expiry, s; 0: it is ignored."""
     key: str = field(init=False, repr=False, compare=False)
-    """Names what enters a verdict: a copy evaluated under another key is evaluated again at its next use."""
+    """A digest of the fields that decide an expiry. A copy evaluated under another key is evaluated again when used."""
 
     def __post_init__(self) -> None:
         text = repr((self.policy, self.group, self.feed_hint))
@@ -156,18 +156,18 @@ class DomainRule:
 
 @dataclass(frozen=True)
 class Rules:
-    """All rules, in their order. The first that matches applies; the pattern of the default rule is ignored."""
+    """All rules, in their order. The first that matches applies; the default rule applies if none does."""
 
     default: DomainRule
     domains: tuple[DomainRule, ...] = ()
     _candidates: Callable[[str], tuple[DomainRule, ...]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Frozen, and the only mutable part is this cache: every request, a hit too, asks for its rule.
+        # The cache is the only mutable part of this frozen class: every request, also a hit, looks up its rule.
         object.__setattr__(self, "_candidates", lru_cache(_HOSTS_REMEMBERED)(self._find_candidates))
 
     def _find_candidates(self, host: str) -> tuple[DomainRule, ...]:
-        """The rules that can apply to this host, in order; the last of them applies to all its paths."""
+        """Return the rules that can apply to this host, in order; the last of them applies to all its paths."""
         found: list[DomainRule] = []
         for rule in self.domains:
             if rule.match.host.matches(host):
@@ -177,7 +177,7 @@ class Rules:
         return (*found, self.default)
 
     def rule_for(self, host: str, path: str) -> DomainRule:
-        """The rule of an object, by its host (any case) and its path, with the query if it has one."""
+        """Return the rule of an object by its host, in any case, and its path, with the query if it has one."""
         candidates = self._candidates(host)
         for rule in candidates[:-1]:
             if rule.match.matches_path(path):
@@ -185,5 +185,5 @@ class Rules:
         return candidates[-1]
 
     def group_of(self, host: str, path: str = "/") -> str:
-        """The name of an object's group: what its rule names, else the registrable domain of its host."""
+        """Return the name of an object's group: that of its rule, or the registrable domain of its host."""
         return self.rule_for(host, path).group or registrable_domain(host)

@@ -1,4 +1,4 @@
-"""Hot reload: a configuration that follows its file, and is never worse than the last good one."""
+"""Hot reload: the configuration follows changes of its file; an invalid file leaves the last valid one in force."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -12,42 +12,42 @@ from bestbefore.addon.rules import Rules
 
 
 class _FileState(NamedTuple):
-    """What identifies a version of the file."""
+    """The attributes that identify a version of the file."""
 
     modified_ns: int
     changed_ns: int
-    """Also moves when owner or permissions are mended."""
+    """It changes also when owner or permissions are corrected."""
     size_bytes: int
     inode: int
-    """It differs when a file was moved into place."""
+    """It changes when another file is renamed to the path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reloaded:
-    """The file has changed and its configuration rules from now on."""
+    """The result of a change that took effect."""
 
     config: Config
     need_restart: tuple[str, ...]
-    """The keys of [proxy] that were changed in the file and take effect only at the next start."""
+    """The keys of [proxy] that were changed in the file, but take effect only at the next start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The file has changed and cannot be used; the configuration before it stays."""
+    """The result of a change that cannot be used; the configuration before it stays in force."""
 
     message: str
-    """One line for each thing that is wrong."""
+    """One line for each error."""
 
 
 class ConfigWatch:
-    """The configuration in force. `poll` is to be called about once a second.
+    """The configuration in force, which follows changes of its file. `poll` must be called about once a second.
 
-    A changed file is read when it has kept still from one call to the next, so that one still being written is let
-    finish. Each change is answered once.
+    A changed file is read only if it is unchanged since the call before, because it may still be being written. Each
+    change is reported once.
     """
 
     def __init__(self, path: Path | None, options: Mapping[str, object] | None = None) -> None:
-        """Loads the configuration; raises ConfigError if it cannot be used. Without a path nothing ever changes."""
+        """Loads the configuration; raises ConfigError if it cannot be used. Without a path it never changes."""
         self._path = path
         self._options = options
         self._seen = self._answered = self._file_state()
@@ -56,7 +56,7 @@ class ConfigWatch:
         """The configuration in force."""
 
     def poll(self) -> Reloaded | Refused | None:
-        """Return the result of a change of the file; None if there was none, or if it makes no difference."""
+        """Return the result of a change of the file; None if it has not changed, or the change has no effect."""
         state = self._file_state()
         keeps_still = state == self._seen
         self._seen = state
@@ -86,7 +86,7 @@ class ConfigWatch:
         return Refused(f"{why}\nthe configuration before this change stays in force")
 
     def _file_state(self) -> _FileState | str:
-        """The state of the file, or why it cannot be looked at."""
+        """Return the state of the file, or why it cannot be read."""
         if self._path is None:
             return "there is no file"
         try:
@@ -97,9 +97,9 @@ class ConfigWatch:
 
 
 def _effective(running: Config, new: Config) -> Config:
-    """The new configuration with what cannot change while the proxy runs as it is."""
+    """Return the new configuration, with the running values of the keys that need a restart."""
     hot = {key: getattr(new.settings, key) for key in HOT_KEYS}
     settings = replace(running.settings, **hot)
-    # The rules bear one setting that is not hot.
+    # One setting in the rules needs a restart.
     rules = [replace(rule, stale_if_down_s=settings.stale_if_down) for rule in (new.rules.default, *new.rules.domains)]
     return Config(settings, Rules(rules[0], tuple(rules[1:])), new.prefetch)

@@ -17,14 +17,14 @@ from bestbefore.addon.traffic.files import DAY_S, LoggedRequest, TrafficFiles
 from bestbefore.policies.units import HOUR_S
 
 GATHER_S = 0.5
-"""How long lines are gathered. With the time of the write, this is what a killed proxy loses."""
+"""How long lines are gathered. A killed proxy loses the lines of this time and of the time of a write."""
 WAITING_LIMIT = 50_000
 """How many requests may be pending; further ones are dropped."""
 TIDY_EVERY_S = HOUR_S
 """How often old files are removed, in real seconds; with a fast clock at least once a day of policy time."""
 
 _SERVED = frozenset((Outcome.HIT, Outcome.VALIDATED, Outcome.STALE))
-"""Outcomes that are served from the store."""
+"""The outcomes of requests that are answered from the store."""
 
 _logger = logging.getLogger(__name__)
 
@@ -32,7 +32,8 @@ _logger = logging.getLogger(__name__)
 def is_traffic(answered: Answered) -> bool:
     """Whether a request is logged: a GET of a client that was answered from the store, or whose response was stored.
 
-    Not with Cookie or Authorization: its URL may be that of a personal page, and learned lifetimes do not apply to it.
+    Requests with Cookie or Authorization are not logged: the URL may be that of a personal page, and learned lifetimes
+    do not apply to it.
     """
     return (
         (answered.outcome in _SERVED or answered.stored)
@@ -45,7 +46,7 @@ def is_traffic(answered: Answered) -> bool:
 def client_names(clients: TrafficClients, salt: bytes) -> Callable[[str], str]:
     """Return the function that turns a client's address into the name to be logged.
 
-    `hash`: a keyed hash, from which the address cannot be found without the salt.
+    With `hash` this is a keyed hash. The address cannot be found from it without the salt.
     """
     if clients == "address":
         return lambda address: address
@@ -60,9 +61,9 @@ def client_names(clients: TrafficClients, salt: bytes) -> Callable[[str], str]:
 
 
 class TrafficLog:
-    """Logs requests, keeps them for `keep_s`, and removes those of forgotten objects.
+    """The log of requests, which are kept for `keep_s`; those of forgotten objects are removed.
 
-    Files of a log that is no longer written are removed in the same way: see `writes`.
+    The same applies to the files of a log that is no longer written (`writes` is false).
     """
 
     def __init__(
@@ -78,10 +79,10 @@ class TrafficLog:
         self._left_out = 0
         self._failing = False
         self._tombstones: dict[Tombstone, Callable[[str], bool]] = {}
-        """Those whose histories are forgotten."""
+        """The tombstones that forget objects, with their matchers."""
         self._unobeyed: set[Tombstone] = set()
         self._tidied_at_s = -float("inf")
-        """Monotonic."""
+        """When old files were last removed, by the monotonic clock."""
         self._turning = asyncio.Lock()
         self._work = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -89,7 +90,7 @@ class TrafficLog:
     # Called by the proxy
 
     def add(self, answered: Answered) -> None:
-        """Log a request, if it is one to be logged. Never raises and never waits."""
+        """Log a request if `is_traffic`. Never raises and never waits."""
         if not self._writes or not is_traffic(answered):
             return
         if len(self._waiting) >= WAITING_LIMIT:
@@ -100,7 +101,7 @@ class TrafficLog:
             self._work.set()
 
     def forget(self, tombstone: Tombstone) -> None:
-        """Forget the requests of what a tombstone names, up to its moment: those logged, and those on their way.
+        """Forget the requests for the objects of a tombstone up to its time, logged or still in progress.
 
         Raises ValueError for a pattern that cannot be read.
         """
@@ -109,16 +110,16 @@ class TrafficLog:
             self._unobeyed.add(tombstone)
             self._work.set()
 
-    # Life
+    # Start and stop
 
     def start(self) -> None:
-        """Remove what is too old, and write from now on."""
+        """Start removing old files and writing requests."""
         self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Write what waits to be written."""
+        """Stop, and write the pending requests."""
         if self._task is not None:
-            async with self._turning:  # not in the middle of it
+            async with self._turning:  # not in the middle of a turn
                 self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
         await self.turn()
@@ -137,7 +138,7 @@ class TrafficLog:
         return max(1.0, min(TIDY_EVERY_S, self._clock.to_real_s(DAY_S)))
 
     async def turn(self) -> None:
-        """Forget what is to be forgotten, remove what is too old, and write what waits."""
+        """Remove forgotten requests and old files, and write the pending requests."""
         async with self._turning:
             await self._turn()
 
@@ -160,7 +161,7 @@ class TrafficLog:
             if not self._failing:
                 _logger.warning("the traffic log cannot be written: %s; requests are not logged", error.strerror)
             self._failing = True
-        except Exception:  # a bug must not be the end of all logging
+        except Exception:  # a bug must not end all logging
             _logger.exception("the traffic log could not be written: this is a bug in bestbefore")
         else:
             self._own_up()
@@ -171,13 +172,13 @@ class TrafficLog:
         self._failing, self._left_out = False, 0
 
     def _let_go_of_tombstones(self, oldest_s: float) -> None:
-        """Remove tombstones so old that all requests from before them have been answered."""
+        """Remove tombstones from so long ago that all requests from before them have been answered."""
         self._tombstones = {
             t: matches for t, matches in self._tombstones.items() if t.time_s >= oldest_s or t in self._unobeyed
         }
 
     def _append(self, answered: list[Answered], tombstones: list[tuple[Tombstone, Callable[[str], bool]]]) -> None:
-        """Append a line, in a thread. A request that came before its object was forgotten may be answered only now."""
+        """Append lines, in a thread; none for a request that came before its object was forgotten."""
         self._files.append(
             self._logged(entry)
             for entry in answered

@@ -1,4 +1,4 @@
-"""The trace of a proxy: the files of updates and requests that a replay reads."""
+"""The exported trace: the files of updates and requests that a replay reads."""
 
 import csv
 import gzip
@@ -21,24 +21,24 @@ Write = Callable[[BinaryIO, tuple[str, ...], Iterable[tuple[object, ...]]], None
 
 @dataclass(slots=True)
 class ExportedUpdates:
-    """The updates of all objects, with how well their times are known."""
+    """The updates of all objects, with counts by the precision of their times."""
 
     known: set[tuple[float, str]] = field(default_factory=set)
-    """Time and object. Two of an object at the same time are one."""
+    """Time and object of each update. Two updates of an object at the same time count as one."""
     objects: int = 0
-    """How many objects there is a history of."""
+    """How many objects have a history."""
     since_s: float | None = None
-    """The earliest t_0: from when on the first of them was observed."""
+    """The earliest t_0 of an object, at which its observation began."""
     in_intervals: int = 0
-    """Between two contacts: at the middle."""
+    """The number of updates known only to lie between two contacts: exported at the middle."""
     folded: int = 0
-    """Those of which only the hour is known: spread evenly over it."""
+    """The number of updates of which only the hour is known: spread evenly over it."""
 
     def add(self, record: Record) -> None:
-        """The updates of one object, as its record has them."""
+        """Add the updates in the record of one object."""
         self.objects += 1
         self.since_s = record.since_s if self.since_s is None else min(self.since_s, record.since_s)
-        if record.last_modified_s is not None:  # an update before its t_0, which policies know too
+        if record.last_modified_s is not None:  # an update before t_0, which policies use too
             self.known.add((record.last_modified_s, record.url))
         for update in record.updates:
             self.known.add((update.point_s, record.url))
@@ -49,13 +49,13 @@ class ExportedUpdates:
             self.known.update((max(point_s, record.since_s), record.url) for point_s in points_s)
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """Yield the rows in the order of time, under `UPDATE_COLUMNS`."""
+        """Return the rows in the order of time, with the columns `UPDATE_COLUMNS`."""
         return ((url, _number(time_s)) for time_s, url in sorted(self.known))
 
 
 @dataclass(slots=True)
 class ExportedRequests:
-    """The logged requests, read day by day as they are written; the facts are known when all have been."""
+    """The logged requests, read day by day while they are exported; the counts are complete after the last row."""
 
     files: TrafficFiles
     count: int = 0
@@ -65,9 +65,9 @@ class ExportedRequests:
     last_s: float = -math.inf
 
     def rows(self) -> Iterator[tuple[object, ...]]:
-        """Yield the rows in the order of time, under `REQUEST_COLUMNS`."""
+        """Yield the rows in the order of time, with the columns `REQUEST_COLUMNS`."""
         for path in self.files.days():
-            # Lines are written when answers end. Each is in the file of the day on which its request came.
+            # Lines are in the order in which answers ended, each in the file of the day of its request.
             for request in sorted(self.files.read(path), key=attrgetter("time_s")):
                 self.count += 1
                 self.clients.add(request.client)
@@ -85,22 +85,22 @@ class ExportedRequests:
 
 
 def write_csv(file: BinaryIO, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-    """Write rows under a header, as UTF-8."""
+    """Write a header and the rows as CSV in UTF-8."""
     text = TextIOWrapper(file, encoding="utf-8", newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(columns)
     writer.writerows(rows)
-    text.detach()  # which writes what is left, and leaves the file open
+    text.detach()  # writes the rest, and leaves the file open
 
 
 def write_zipped_csv(file: BinaryIO, columns: tuple[str, ...], rows: Iterable[tuple[object, ...]]) -> None:
-    """The same as gzip, without the time of writing."""
+    """Write a header and the rows as CSV, compressed with gzip, without the time of writing."""
     with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as zipped:
         write_csv(zipped, columns, rows)  # type: ignore[arg-type]
 
 
 WRITERS: dict[str, Write] = {"csv": write_csv, "csv.gz": write_zipped_csv}
-"""By format, which is also the ending of a file's name."""
+"""By format, which is also the suffix of the file name."""
 
 
 def _number(time_s: float) -> int | float:

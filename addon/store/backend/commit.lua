@@ -1,9 +1,10 @@
--- The next version of a record, with the counts of its host: all of it or nothing.
+-- Write the next version of a record and change the counts of its host, atomically.
 --
 -- KEYS: record, hosts, updates, starts
 -- ARGV: expected version ('' for none), the record ('' removes it), its last contact, ms to live (0: no end), host,
---       the version that it is to have ('' for the next), number of update counts, (hour, gain) of each, number of start counts, (hour, gain) of each
--- Answers {1, new version}, or, with another version found and nothing written, {0, that version, its record}.
+--       the new version ('' for the next one), number of update counts, (hour, gain) of each, number of start counts,
+--       (hour, gain) of each
+-- Returns {1, new version}; or, if another version was found and nothing was written, {0, that version, its record}.
 
 local found = redis.call('HMGET', KEYS[1], 'v', 'b')
 local version = found[1] or ''
@@ -21,7 +22,7 @@ local function add_counts(key)
   for _ = 1, tonumber(take()) do
     local hour, gain = take(), take()
     local sum = redis.pcall('HINCRBY', key, hour, gain)
-    if type(sum) ~= 'number' then  -- what was there is no count
+    if type(sum) ~= 'number' then  -- the value was not a count
       sum = tonumber(gain)
       redis.call('HSET', key, hour, gain)
     end
@@ -37,7 +38,7 @@ if ARGV[2] == '' then
 else
   version = ARGV[6]
   if version == '' then
-    -- Never the same twice, not even for a record that was removed and came again.
+    -- A version never repeats, not even when a record is removed and created again.
     local now = redis.call('TIME')
     version = string.format('%s.%06d', now[1], now[2])
     if version == ARGV[1] then

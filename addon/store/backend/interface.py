@@ -1,8 +1,8 @@
 """The interface between the parts of the store: values, errors and the one Protocol that each backend implements.
 
-A backend only keeps data: it decides nothing about freshness and has no queue. All its methods may raise
-`UnavailableError` (it does not answer) and `CommandError` (this one command failed), those that write also
-`UnwritableError` (it refuses writes). Each write may be repeated, except that requests then count twice.
+A backend only keeps data: it decides nothing about freshness and has no queue. All methods may raise
+`UnavailableError` (it does not answer) and `CommandError` (this one command failed); those that write may also raise
+`UnwritableError` (it refuses writes). Each write may be repeated; only requests are counted twice then.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -162,7 +162,7 @@ class Backend(Protocol):
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
         """Write each record whose version is as expected, together with the change of the counts, atomically.
 
-        Returns for each the new version; or, if another version was found and nothing written, that one.
+        Returns for each commit the new version; or the version found, if another was found and nothing was written.
         """
 
     async def copies(self, url: str) -> list[KeptCopy]:
@@ -172,7 +172,7 @@ class Backend(Protocol):
         """Return the content of a copy; None if it is gone."""
 
     async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
-        """Store copies, each in place of the same variant's; not if there is a later tombstone of its URL.
+        """Store copies, each in place of the stored copy of its variant; not if there is a later tombstone of its URL.
 
         `applied`: the number of the last tombstone that was applied to them; 0: unknown, so times are compared. A copy
         is not stored either if the present one was received after it (`Copy.was_received_after`): another process may

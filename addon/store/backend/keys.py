@@ -73,10 +73,10 @@ class Keys:
     Most of the data is content, and one domain may have more of it than a node can hold. So the keys of an object's
     copies have a hash tag of their own. A script changes them together:
 
-    - `bb1:copies:{U}`, hash: variant -> `digest|stored_s|copy`; with the copy, as `applied`, the number of the last
-      tombstone that the process had applied that wrote it. `bb1:bodies:{U}`, hash: digest -> content. Both live as long
-      as the longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time; a body leaves with
-      the last variant that refers to it.
+    - `bb1:copies:{U}`, hash: variant -> `digest|stored_s|copy`. The copy includes, as `applied`, the number of the last
+      tombstone that its writer had applied. `bb1:bodies:{U}`, hash: digest -> content. Both live as long as the
+      longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time. A body is removed with the
+      last variant that refers to it.
     - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
       invalidated copy. Lives `TOMBSTONES_KEPT_S`.
 
@@ -84,11 +84,11 @@ class Keys:
     objects of a registrable domain D are divided into `PARTS` by a hash of the URL. Their keys begin with
     `bb1:{D#05}:`, where `#05` is the part; the counts of a host are the sums over all parts:
 
-    - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Seven days to
-      live until the second contact, then without end; the sweep removes it when untouched for `forget_after`.
-    - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> how many updates, and
-      how many t_0, the members on H in this part have there. They change with the records, in the same script; a
-      count that falls to 0 leaves. Without end.
+    - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Expires
+      after seven days, or after the second contact never; the sweep removes it when untouched for `forget_after`.
+    - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> the number of
+      updates, and of t_0, that the members on H in this part have in that hour. They change with the records, in the
+      same script; a count that falls to 0 is removed. Never expire.
 
     The other keys of a domain are small and bounded, or expire within days, and a command reads or trims them for the
     whole domain. They begin with `bb1:{D}:`:
@@ -98,7 +98,7 @@ class Keys:
     - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
       the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
     - `fetch:U`, string: the process that is prefetching U, a lease; or `done` and when the job was due, for 2 d.
-      `pace`, string: there while no fetch of the domain may begin. A script reads both.
+      `pace`, string: exists while no fetch of the domain may begin. A script reads both.
     """
 
     def __init__(self, domain_of: Callable[[str], str]) -> None:

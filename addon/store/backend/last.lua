@@ -1,4 +1,4 @@
--- The number of the last tombstone; where there is none, one that is less than that of any to come.
+-- Return the number of the last tombstone; if it is missing, a number lower than that of any later tombstone.
 --
 -- KEYS: last
 

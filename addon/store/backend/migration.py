@@ -29,7 +29,7 @@ async def migrate(
     *,
     is_cluster: bool,
 ) -> tuple[int, int]:
-    """Migrate the keys that have the hash tag of the whole domain; return how many of records and of copies there were.
+    """Migrate the keys tagged by a whole domain; return how many keys of records and of copies were found.
 
     A record is written by `commit` under its new key, with its version and lifetime, together with its share of the
     counts; the earlier counts are removed. So each part of a domain counts its own records, in a cluster too. Copies

@@ -1,11 +1,13 @@
--- One variant of an object, in place of what it was; nothing if a tombstone of its URL came after all that its process
--- has applied, or if what it was has been received later (what seems to be from the future was not: a clock has been
--- set back).
+-- Store one variant of an object, in place of the stored copy of this variant.
+--
+-- Nothing is stored if there is a later tombstone of its URL than the writer had applied, or if the stored copy was
+-- received later. A stored copy with a time in the future does not count as later: a clock was set back.
 --
 -- KEYS: copies, bodies, tombstone
 -- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept, received_s, now_s, number of the last tombstone
---       applied (0: not known),
---       where the content is: 'given' (then it follows), 'kept' (in bodies already) or 'elsewhere' (in a file)
+--       applied (0: unknown), where the content is: 'given' (it is the next argument), 'kept' (in bodies already) or
+--       'elsewhere' (in a file)
+-- Returns 1 if the copy was stored, 0 if not.
 
 local applied, stored_s = tonumber(ARGV[9]), tonumber(ARGV[3])
 local number, time_s = string.match(redis.call('GET', KEYS[3]) or '', '^(%d+)|(.*)$')
@@ -19,7 +21,7 @@ end
 
 local before = redis.call('HGET', KEYS[1], ARGV[1])
 if before then
-  -- One that cannot be read is replaced.
+  -- A copy that cannot be decoded is replaced.
   local readable, copy = pcall(cmsgpack.unpack, string.match(before, '^[^|]*|[^|]*|(.*)$'))
   local received_s = readable and type(copy) == 'table' and tonumber(copy.response_time_s)
   if received_s and tonumber(ARGV[7]) < received_s and received_s <= tonumber(ARGV[8]) then
@@ -31,7 +33,7 @@ if ARGV[10] == 'given' then
   redis.call('HSET', KEYS[2], ARGV[2], ARGV[11])
 end
 if ARGV[10] == 'kept' and redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then
-  redis.call('HDEL', KEYS[1], ARGV[1])  -- its content was evicted: the copy is of no use
+  redis.call('HDEL', KEYS[1], ARGV[1])  -- its content was evicted: the copy cannot be used
 else
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2] .. '|' .. ARGV[3] .. '|' .. ARGV[4])
 end
@@ -49,7 +51,7 @@ for i = 1, #variants, 2 do
       oldest, oldest_s = variants[i], at_s
     end
   else
-    redis.call('HDEL', KEYS[1], variants[i])  -- not written by us
+    redis.call('HDEL', KEYS[1], variants[i])  -- not written by bestbefore
   end
 end
 if n > tonumber(ARGV[6]) then

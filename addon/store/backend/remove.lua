@@ -1,11 +1,11 @@
--- Remove the copies of an object that a tombstone is about.
+-- Remove the copies of an object that a tombstone invalidates.
 --
 -- KEYS: copies, bodies, tombstone
--- ARGV: the tombstone's number (0: it has none), its time, ms for which it is to be kept (0: it is not)
--- Answers how many were removed.
+-- ARGV: the tombstone's number (0: it has none), its time, how long it is kept, ms (0: it is not kept)
+-- Returns how many were removed.
 --
--- A tombstone with a number is about every copy but those of processes that had applied it when they wrote: the clocks
--- of proxies may differ. One without is about what was stored up to its time.
+-- A tombstone with a number invalidates every copy whose writer had not applied it before writing: times are not compared,
+-- since the clocks of proxies may differ. One without a number invalidates the copies that were stored up to its time.
 
 local number, until_s = tonumber(ARGV[1]), tonumber(ARGV[2])
 if ARGV[3] ~= '0' then

@@ -1,8 +1,8 @@
--- Count one fetch, unless there were too many already.
+-- Count one fetch, unless the budget is exhausted.
 --
 -- KEYS: spent
--- ARGV: the period, the first period that counts, how many fetches there may be, ms to live
--- Answers 1 if it was counted.
+-- ARGV: the period, the first period that counts, how many fetches are allowed, ms to live
+-- Returns 1 if the fetch was counted, 0 if not.
 
 local total = 0
 local counts = redis.call('HGETALL', KEYS[1])

@@ -1,13 +1,13 @@
 -- Sum the counts of some hosts in one part of their domain.
 --
 -- KEYS: updates and starts of each host in turn
--- Answers the sums of updates and those of starts: hour, sum, hour, sum, ...
+-- Returns the sums of updates and those of starts: hour, sum, hour, sum, ...
 
 local sums = {{}, {}}
 for i, key in ipairs(KEYS) do
   local sum, counts = sums[2 - i % 2], redis.call('HGETALL', key)
   for j = 1, #counts, 2 do
-    -- What is no count of ours is left out.
+    -- Values that are not counts are ignored.
     local n = string.match(counts[j + 1], '^-?%d+$') and #counts[j + 1] <= 12 and tonumber(counts[j + 1])
     if n then
       sum[counts[j]] = (sum[counts[j]] or 0) + n

@@ -1,11 +1,11 @@
--- Take the job of fetching an object, unless it is done, is taken, or its domain is paused.
+-- Take the job of prefetching an object, unless it is done, it is taken, or its domain is paused.
 --
 -- KEYS: fetch, pace
 -- ARGV: holder, when the job is due, ms of the lease, ms until the next job of the domain
--- Answers 0: taken; above 0: ms to wait; -1: done already.
+-- Returns 0: taken; above 0: ms to wait; -1: done already.
 
 local found, left = redis.call('GET', KEYS[1]), redis.call('PTTL', KEYS[1])
-if found and left >= 0 then  -- without an end it was not written by us
+if found and left >= 0 then  -- a key without a lifetime was not written by bestbefore
   local done = string.match(found, '^done (.+)$')
   if not done then
     return math.max(left, 1)

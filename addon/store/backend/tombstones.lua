@@ -1,9 +1,9 @@
--- Number tombstones, keep them and publish them: in one step, so that all subscribers receive them in the order of the numbers.
+-- Number, store and publish tombstones, atomically: all subscribers receive them in the order of their numbers.
 --
 -- KEYS: tombstones, last
--- ARGV: channel, the earliest and the latest time that are kept, how many are kept, the last number that the writer has
---       applied (in place of the last, if that was lost), the tombstones
--- Answers each with its `number`, and `after`: the number before it.
+-- ARGV: channel, the earliest and the latest time that are kept, how many are kept, the number of the last tombstone that
+--       the writer has applied (used if `last` was lost), the tombstones
+-- Returns the tombstones, each with its `number` and `after`, the number before it.
 
 local last = tonumber(redis.call('GET', KEYS[2]) or '')
 if last and not (last >= 0 and last < 9e15) then

@@ -9,7 +9,7 @@ NO_COUNTS = GroupCounts({}, {})
 
 
 def gain_of(learnt: RecordChange) -> GroupCounts:
-    """Return how the counts change by a change of a record."""
+    """Return the change of the counts that a change of a record makes."""
     updates: dict[int, int] = {}
     for points, sign in ((learnt.new_updates_s, 1), (learnt.dropped_updates_s, -1)):
         for point_s in points:
@@ -32,7 +32,7 @@ def share_of(record: Record) -> GroupCounts:
 
 
 def loss_of(record: Record) -> GroupCounts:
-    """Return how the counts change when a record is removed: the negative of what it added."""
+    """Return the change of the counts when a record is removed: the negative of its contribution."""
     share = share_of(record)
     return GroupCounts({hour: -n for hour, n in share.updates.items()}, {hour: -n for hour, n in share.starts.items()})
 

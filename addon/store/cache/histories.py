@@ -51,7 +51,7 @@ class _CachedRecord:
 
 
 class Histories:
-    """Records by URL. An observation is applied once; and again only if another proxy wrote the record first."""
+    """Records by URL. An observation is applied once, and again only if another proxy wrote the record first."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class Histories:
         return total(_gain(known, known.unwritten) for url, known in self._waiting.items() if belongs(host_of(url)))
 
     def forget(self, matches: Callable[[str], bool], time_s: float) -> None:
-        """Remove what was learnt of some URLs up to a moment from this process, not from the backend."""
+        """Remove the observations of some URLs up to a time from this process, not from the backend."""
         for url in [url for url in self._remembered if matches(url)]:
             del self._remembered[url]
         for url, known in [(url, known) for url, known in self._waiting.items() if matches(url)]:

@@ -22,11 +22,11 @@ class Lock:
 
     @property
     def number(self) -> int:
-        """The open file: a child that inherits it holds the lock, too, for as long as it lives."""
+        """The file descriptor. A child process that inherits it also holds the lock until it ends."""
         return self._file
 
     def take(self) -> bool:
-        """Whether it could be had."""
+        """Take the lock; return whether no other process holds it."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -34,12 +34,12 @@ class Lock:
         return True
 
     def sign(self) -> None:
-        """Leave our process id in the file, for a message to others."""
+        """Write our process id into the file, for messages of other processes."""
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, str(os.getpid()).encode(), 0)
 
     def holder(self) -> str:
-        """Return the process that holds the directory, as far as is known."""
+        """Return the process id written in the file, or `unknown`."""
         return os.pread(self._file, 20, 0).decode(errors="replace") or "unknown"
 
     def close(self) -> None:
@@ -54,12 +54,12 @@ class StateDir:
     """
 
     def __init__(self, path: Path) -> None:
-        """Make what is missing. Raises StoreUnusableError if it cannot be used."""
+        """Create the missing directories. Raises StoreUnusableError if the state directory cannot be used."""
         self.path = Path(os.path.abspath(path))  # noqa: PTH100  # resolve() would follow links, which may be replaced
         self.valkey = self.path / "valkey"
         self.bodies = self.path / "bodies"
         self.socket_file = self.valkey / "socket"
-        """Names the socket of the server that runs now."""
+        """The file that contains the path of the running server's socket."""
         try:
             self.path.mkdir(parents=True, exist_ok=True, mode=0o700)
             for folder in (self.valkey, self.bodies):
@@ -80,7 +80,7 @@ class StateDir:
         return True
 
     def holder(self) -> str:
-        """The process that holds it."""
+        """Return the process id of the holder of the lock, or `unknown`."""
         return self._lock.holder()
 
     def close(self) -> None:
@@ -89,9 +89,9 @@ class StateDir:
     # The socket
 
     def new_socket(self, environ: Mapping[str, str]) -> Path:
-        """Return the path for the socket of a server, noted for other processes. Raises OSError.
+        """Return the path for the socket of a server, and write it down for other processes. Raises OSError.
 
-        In the state directory; if its path is too long, in a new directory that is as private.
+        It is in the state directory or, if that path would be too long, in a new directory with mode 0700.
         """
         self.remove_socket()
         socket = self.valkey / "valkey.sock"
@@ -118,7 +118,7 @@ class StateDir:
             return None
 
     def remove_socket(self) -> None:
-        """Remove the socket of a server, and its directory if it is not the state directory."""
+        """Remove the socket of a server; also its directory, if that was created for it."""
         socket = self.socket()
         if socket is None:
             return
