@@ -7,7 +7,19 @@ from pathlib import Path
 
 from bestbefore.replay.traces.columns.columnar import ACCESS_COLUMNS, UPDATE_COLUMNS, Table
 from bestbefore.replay.traces.columns.columns import Updates
-from bestbefore.replay.traces.formats import combined, csv, feeds, flows, har, mbox, npz, opml, parquet, squid, worldcup
+from bestbefore.replay.traces.formats import (
+    combined,
+    csv,
+    feeds,
+    flows,
+    har,
+    mbox,
+    npz,
+    opml,
+    parquet,
+    squid,
+    worldcup,
+)
 from bestbefore.replay.traces.inference.accesses import Accesses
 from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.skipped import Skipped

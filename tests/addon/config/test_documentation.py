@@ -12,7 +12,7 @@ from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.rules import OVERRIDABLE, DomainRule
-from bestbefore.policies.validation.machinery.spec import make_policy, params
+from bestbefore.policies.validation.machinery.spec import make_policy, params, parse_duration
 from bestbefore.policies.validation.table import POLICIES
 
 TEXT = (Path(__file__).parents[3] / "docs" / "configuration.md").read_text()
@@ -43,8 +43,13 @@ def test_the_errors_shown_are_those_that_are_printed(tmp_path: Path) -> None:
         assert f"    bestbefore: {problem.removeprefix(f'{tmp_path}/')}\n" in TEXT
 
 
-def named_policies() -> list[str]:
-    return [name for name in POLICIES if f'`"{name}"`' in section("[default] and [[domain]]")]
+def compared_with() -> dict[str, dict[str, float]]:
+    """The policies in the table of those to compare with, and the defaults of their parameters."""
+    rows = re.findall(r'^\| `"(\w+)"` \| ([^|]*)\|', section("[default] and [[domain]]"), re.MULTILINE)
+    return {
+        name: {key: parse_duration(default) for key, default in re.findall(r"`(\w+)` \(([^)]+)\)", cell)}
+        for name, cell in rows
+    }
 
 
 def test_each_setting_is_documented() -> None:
@@ -66,8 +71,17 @@ def test_each_key_of_a_rule_is_documented() -> None:
     of_rules = {field.name for field in fields(DomainRule) if field.init} - {"stale_if_down_s"}
     documented = documented_keys("[default] and [[domain]]")
     assert of_rules | BOUNDS <= documented <= of_rules | BOUNDS | PARAMETERS
-    for name in set(named_policies()) & set(LIVE_POLICIES):
+    for name in set(LIVE_POLICIES) - set(compared_with()):
         assert set(params(make_policy(name, {}))) <= documented
+
+
+def test_each_policy_is_named_with_its_defaults() -> None:
+    rules = re.findall(r'^\| `policy` \| ([^|]+)\| `"', section("[default] and [[domain]]"), re.MULTILINE)
+    assert sorted([*re.findall(r'`"(\w+)"`', rules[0]), *compared_with()]) == sorted(LIVE_POLICIES)
+    for name, defaults in compared_with().items():
+        assert defaults == params(POLICIES[name]()), name
+    (others,) = re.findall(r"^Others \((.*)\) can only be replayed\.$", TEXT, re.MULTILINE)
+    assert sorted(re.findall(r"\w+", others)) == sorted(set(POLICIES) - set(LIVE_POLICIES))
 
 
 def test_each_key_of_prefetching_is_documented() -> None:
@@ -75,7 +89,6 @@ def test_each_key_of_prefetching_is_documented() -> None:
 
 
 def test_each_policy_directive_and_hot_key_is_named() -> None:
-    assert len(named_policies()) > 5
     assert "`bestbefore policies`" in section("[default] and [[domain]]")  # which lists all
     for name in OVERRIDABLE:
         assert f'`"{name}"`' in section("[default] and [[domain]]")

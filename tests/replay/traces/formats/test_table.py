@@ -103,6 +103,12 @@ def test_each_format_carries_what_its_line_says(tmp_path: Path, samples: dict[st
         assert carried(read_trace(tmp_path / "t", name).trace) == told, name
 
 
+def test_each_format_has_its_row_in_the_documentation() -> None:
+    page = (Path(__file__).parents[4] / "docs" / "formats.md").read_text()
+    table = page.partition("\n| `--format` |")[2].partition("\n\n")[0]
+    assert sorted(re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)) == sorted(FORMATS)
+
+
 def test_what_a_format_carries_is_named_in_order() -> None:
     assert FORMATS["combined"].carries.names() == "requests, clients, sizes, agents"
 
