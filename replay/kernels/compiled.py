@@ -98,11 +98,8 @@ def _nothing(rule: AnyRule) -> tuple[Any, ...]:
 
 
 def _nothing_observed(rule: AnyRule) -> tuple[Any, ...]:
-    # Two of each: numba has another type for columns of one row, which are contiguous, and would compile for it too.
-    names = "a", "b"
-    updates, ids = Updates.of(np.zeros(2), np.arange(2, dtype=np.int32), names), np.empty(0, dtype=np.int32)
-    truth = Truth.of(updates, names, Grouping.PREFIX)
-    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(2, rule)
+    truth, ids = Truth.of(NO_UPDATES, (), Grouping.ALL), np.empty(0, dtype=np.int32)
+    learnt, copies = LearntColumns.nothing(truth), CopyColumns.none(0, rule)
     return np.empty(0), ids, ids, copies, truth, learnt, rule, _NO_COUNTS, _NO_DECISIONS, by_bin(), late()
 
 

@@ -9,8 +9,8 @@ def test_columns_keep_what_is_in_them(n: int) -> None:
     columns = np.arange(n) / 3, np.arange(n, dtype=np.uint8), np.arange(24 * n, dtype=np.int32).reshape(n, 24)
     copies = in_rows(*columns)
     for column, copy in zip(columns, copies, strict=True):
-        assert (copy.dtype, copy.shape) == (column.dtype, column.shape)
-        assert np.array_equal(copy, column)
+        assert (copy.dtype, copy.shape) == (column.dtype, (max(n, 2), *column.shape[1:]))
+        assert np.array_equal(copy[:n], column)
         assert copy.flags.aligned
         assert not np.shares_memory(copy, column)
 
