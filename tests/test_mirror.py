@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent
 
 VALUES = """
 addon/admin/event addon/admin/status addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
-addon/proxy/companion addon/proxy/exchange/context
+addon/proxy/companion
 addon/proxy/mitm/gateway addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface
 addon/store/backend/keeper addon/store/plan addon/store/status replay/commands/scenario_options replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/progress replay/traces/errors
@@ -22,7 +22,6 @@ TESTED_BY = {
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": (
         "addon/proxy/exchange/expiry_evaluator addon/proxy/exchange/joining addon/proxy/exchange/relaying"
-        " addon/proxy/exchange/answer_builder"
     ),
     "tests/addon/proxy/feeds/test_feed_answers.py": "addon/proxy/feeds/deltas",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/stream addon/proxy/mitm/wait",

@@ -85,6 +85,11 @@ def test_a_start_may_be_that_of_something_else(start: bytes) -> None:
     assert looks_like_feed(start) is False
 
 
+def test_after_four_kibibytes_no_more_of_a_start_is_waited_for() -> None:
+    assert looks_like_feed(b"<!--".ljust(START_BYTES - 1)) is None
+    assert looks_like_feed(b"<!--".ljust(START_BYTES)) is False
+
+
 def test_a_feed_without_items_is_one() -> None:
     for body in (b"<rss><channel/></rss>", b'<feed xmlns="http://www.w3.org/2005/Atom"/>'):
         document = extract(body)

@@ -64,6 +64,13 @@ def test_the_version_is_that_of_what_the_feed_says() -> None:
     assert rss(item + "<item><guid>2</guid></item>").version != plain
 
 
+def test_what_is_between_elements_is_not_content() -> None:
+    item, link = "<item><guid>1</guid></item>", "<link>http://a</link>"
+    dense, spaced = rss(item + item.replace("1", "2"), link), rss(f"{item}\n{item.replace('1', '2')}\n", f"{link}\n")
+    assert spaced.version == dense.version
+    assert spaced.items == dense.items
+
+
 def test_hints_are_read_from_the_channel() -> None:
     found = rss(
         "<item><ttl>9999</ttl></item>",

@@ -2,7 +2,13 @@
 
 import pytest
 
-from bestbefore.addon.proxy.origin.framing import MalformedError, content_frame, request_head, response_head
+from bestbefore.addon.proxy.origin.framing import (
+    MalformedError,
+    content_frame,
+    framed_head,
+    request_head,
+    response_head,
+)
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 
@@ -131,6 +137,26 @@ def test_where_content_ends() -> None:
 def test_frames_that_are_refused(method: str, status: int, fields: tuple[tuple[str, str], ...]) -> None:
     with pytest.raises(MalformedError):
         frame(method, status, *fields)
+
+
+@pytest.mark.parametrize(
+    ("status", "fields", "lengths"),
+    [
+        (200, (), []),
+        (200, (LENGTH,), ["5"]),
+        (200, (LENGTH, LENGTH), ["5"]),
+        (200, (("Content-Length", "5, 5"),), ["5"]),
+        (304, (LENGTH, LENGTH), ["5"]),
+        (204, (LENGTH,), []),
+        (204, (LENGTH, LENGTH), []),
+    ],
+)
+def test_a_head_is_passed_on_with_one_length_and_a_204_without_any(
+    status: int, fields: tuple[tuple[str, str], ...], lengths: list[str]
+) -> None:
+    head = framed_head(Head(status, Fields([("A", "1"), *fields]), "x"))
+    assert (head.status, head.reason, list(head.fields.values("a"))) == (status, "x", ["1"])
+    assert list(head.fields.values("content-length")) == lengths
 
 
 def test_chunks_in_http_1_0_are_refused() -> None:

@@ -52,3 +52,11 @@ async def test_what_is_no_name_or_count_is_left_out(counts, valkey):
         assert await counts.top(5) == [("http://example.com/", 2), ("http://b/", 0)]
         assert (await counts.counts(lambda host: True, "example.com")).updates == {5: 7}
         assert [part async for part in counts.requested()] == [["http://example.com/", "http://b/"]]
+
+
+async def test_of_objects_that_are_requested_as_often_the_first_by_name_come_first(counts):
+    await counts.tally({"http://b.example.com/": 2, "http://a.example.com/": 2, "http://c.example.org/": 3})
+    assert await counts.top(3) == [
+        ("http://c.example.org/", 3), ("http://a.example.com/", 2), ("http://b.example.com/", 2)
+    ]  # fmt: skip
+    assert await counts.top(1) == [("http://c.example.org/", 3)]

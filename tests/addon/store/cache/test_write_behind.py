@@ -217,3 +217,26 @@ async def test_a_fault_in_reading_what_is_due_is_logged_and_writing_goes_on(logg
     assert part.waiting == 0
     assert "this is a bug in bestbefore" in logged()[0]
     assert made._task.done()
+
+
+@pytest.mark.parametrize("where", ["writing", "reading"])
+async def test_a_flush_in_which_something_fails_says_so(where):
+    async def reach():
+        """It is there."""
+
+    part, faults = Part(), [ZeroDivisionError("a fault")]
+    part.waiting = 1
+    if where == "writing":
+        part.errors, faults = faults, []
+
+    async def read_due():
+        if faults:
+            raise faults.pop()
+
+    link = Link(None, RealClock(), Notices())
+    made = WriteBehind(link, Notices(), Faults(time.monotonic), time.monotonic, [part], reach, read_due)
+    await made.start()
+    assert not await made.flush()
+    assert await made.flush()
+    await made.close()
+    assert part.waiting == 0
