@@ -23,7 +23,6 @@ TESTED_BY = {
     "tests/addon/proxy/exchange/test_contacts.py": (
         "addon/proxy/exchange/expiry_evaluator addon/proxy/exchange/joining addon/proxy/exchange/relaying"
     ),
-    "tests/addon/proxy/feeds/test_feed_answers.py": "addon/proxy/feeds/deltas",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/stream addon/proxy/mitm/wait",
     "tests/addon/proxy/test_service.py": "addon/proxy/identity",
     "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",

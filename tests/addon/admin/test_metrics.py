@@ -175,3 +175,11 @@ def test_the_documentation_lists_exactly_these_metrics(metrics: Metrics) -> None
         if not family.name.endswith("_created")
     ]
     assert sorted(listed) == sorted(told)
+
+
+def test_the_bounds_of_the_durations_are_those_that_recorded_queries_name() -> None:
+    name = "bestbefore_request_duration_seconds_bucket"
+    labels = [dict(labels) for family, labels in scraped(Metrics(Status)) if family == name]
+    assert sorted({float(one["le"]) * 1000 for one in labels}) == [
+        0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, float("inf"),
+    ]

@@ -40,3 +40,12 @@ def test_fetches_are_counted_with_their_waits_delays_and_outcomes() -> None:
     assert (total("fetches_total", outcome="updated"), total("fetches_total", outcome="unchanged")) == (2.0, 1.0)
     assert (total("delay_seconds_count"), total("delay_seconds_sum")) == (3.0, 730.0)
     assert (total("dropped_total"), total("budget_exhausted_total"), total("pauses_total")) == (4.0, 1.0, 1.0)
+
+
+def test_the_bounds_of_the_delays_are_those_that_recorded_queries_name() -> None:
+    registry = CollectorRegistry()
+    PrefetchMetrics(registry)
+    samples = [sample for family in registry.collect() for sample in family.samples if sample.name.endswith("_bucket")]
+    minutes = [float(sample.labels["le"]) / 60 for sample in samples[1:-1]]
+    assert minutes == [1, 5, 15, 30, 60, 120, 240, 480, 1440, 7 * 1440]
+    assert (samples[0].labels["le"], samples[-1].labels["le"]) == ("10.0", "+Inf")

@@ -112,3 +112,10 @@ def test_domains_are_registrable_ones_fit_to_be_printed(url: str, name: str) -> 
     summary = Summary(0.0)
     summary.add(replace(HIT, url=url))
     assert rows(summary.render(NOW_S, 1.0))[1][0] == name
+
+
+def test_domains_with_as_many_requests_are_in_alphabetical_order() -> None:
+    counts = module.DomainCounts()
+    for domain in ("b.test", "c.test", "a.test", "c.test"):
+        counts.add(domain, HIT)
+    assert [domain for domain, _ in counts.busiest(3)[0]] == ["c.test", "a.test", "b.test"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bestbefore.addon.config.domain_sections import BOUNDS, LIVE_POLICIES, PARAMETERS
+from bestbefore.addon.config.domain_sections import BOUNDS, DEFAULT_POLICY, LIVE_POLICIES, PARAMETERS
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
@@ -56,15 +56,28 @@ def test_each_setting_is_documented() -> None:
     assert documented_keys("[proxy]") == {field.name for field in fields(Settings)}
 
 
+def documented_defaults(title: str) -> list[tuple[str, str]]:
+    """The keys whose default is a value, with that value as TOML."""
+    found = re.findall(r"^\| `(\w+)` \| [^|]* \| `?([^`|]+)`? \|", section(title), re.MULTILINE)
+    value = re.compile(r'".*"|\[.*\]|[0-9.]+|true|false')
+    return [(key, default) for key, default in found if value.fullmatch(default.strip())]
+
+
 def test_each_default_that_is_a_value_is_the_one_documented(tmp_path: Path) -> None:
-    path = tmp_path / "proxy.toml"
-    found = re.findall(r"^\| `(\w+)` \| [^|]* \| `([^`]+)` \|", section("[proxy]"), re.MULTILINE)
-    checked = [(key, default) for key, default in found if default[0] in '"[' or default[0].isdigit()]
-    assert len(checked) >= 17
-    defaults = load_config(None).settings
-    for key, default in checked:
-        path.write_text(f"[proxy]\n{key} = {default}\n")
-        assert getattr(load_config(path).settings, key) == getattr(defaults, key), key
+    path, checked = tmp_path / "proxy.toml", 0
+
+    def read(text: str) -> tuple[Settings, DomainRule, PrefetchSettings]:
+        path.write_text(text)
+        config = load_config(path)
+        return config.settings, config.rules.default, config.prefetch
+
+    for title, table in (("[proxy]", "proxy"), ("[default] and [[domain]]", "default"), ("[prefetch]", "prefetch")):
+        for key, default in documented_defaults(title):
+            of_another_policy = key in PARAMETERS.difference(params(make_policy(DEFAULT_POLICY, {})))
+            without = f"[{table}]\n" + ('policy = "agghist"\n' if of_another_policy else "")
+            assert read(f"{without}{key} = {default}\n") == read(without), key
+            checked += 1
+    assert checked >= 45
 
 
 def test_each_key_of_a_rule_is_documented() -> None:

@@ -1,86 +1,20 @@
 """Feeds through the parts of a proxy, in the time of a clock that the test moves."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
-from mitmproxy.connection import Client
-from mitmproxy.proxy.mode_specs import ProxyMode
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.config.load import load_config
-from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.exchange.answer import Answer
-from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.feeds.feed_answers import read_start, resumed
-from bestbefore.addon.proxy.origin.client import Origin
-from bestbefore.addon.rfc9111.fields.dates import format_http_date
-from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.store import Store
-from tests.addon.proxy.exchange.asking import answer_to
-
-START_S = 1_795_161_600.0
-HOUR_S, DAY_S = 3600.0, 86_400.0
-TARGET = Target.parse("http://www.example.org/feed")
-CLIENT = Client(
-    peername=("127.0.0.1", 1), sockname=("127.0.0.1", 2), timestamp_start=0.0, proxy_mode=ProxyMode.parse("regular")
-)
-
-
-@dataclass
-class Feed:
-    """An origin whose feed lists its latest 20 postings."""
-
-    clock: ManualClock
-    posted_s: list[float] = field(default_factory=list)
-    lines: tuple[tuple[str, str], ...] = (("ETag", '"x"'),)
-    channel: str = ""
-    status: int = 200
-    asked: int = 0
-
-    def respond(self, _: Request, now_s: float) -> tuple[Head, bytes]:
-        self.asked += 1
-        if self.status != 200:
-            return Head(self.status, Fields([("Location", "http://other.test/")])), b"gone for good"
-        latest = [t for t in self.posted_s if t <= now_s][-20:]
-        items = "".join(
-            f"<item><guid>{t}</guid><pubDate>{format_http_date(t)}</pubDate></item>" for t in reversed(latest)
-        )
-        return Head(200, Fields(self.lines)), f"<rss><channel>{self.channel}{items}</channel></rss>".encode()
-
-
-@asynccontextmanager
-async def proxy(feed: Feed, folder: Path) -> AsyncIterator[tuple[Exchanges, Store]]:
-    store = await open_store("memory", clock=feed.clock, domain_of=registrable_domain, state=folder)
-    origin = Origin(feed.clock)
-    origin.answer_for(TARGET.host, feed.respond)
-    site = Site("proxy", b"salt", max_cached_body=1 << 20)
-    exchanges = Exchanges(feed.clock, store, origin, load_config(None).rules, site, lambda _: None)
-    try:
-        yield exchanges, store
-    finally:
-        await exchanges.close()
-        await origin.close()
-        await store.close()
+from bestbefore.addon.rfc9111.message import Head
+from tests.addon.proxy.feeds.polling import DAY_S, HOUR_S, START_S, TARGET, Feed, ask, proxy
 
 
 @pytest.fixture
 def feed() -> Feed:
     return Feed(ManualClock(START_S))
-
-
-async def ask(exchanges: Exchanges, **lines: str) -> Answer:
-    request = Request("GET", TARGET, Fields((name.replace("_", "-"), value) for name, value in lines.items()))
-    answer = await answer_to(request, CLIENT, exchanges)
-    if answer.chunks is not None:
-        answer.body = b"".join([chunk async for chunk in answer.chunks])
-    answer.finish(len(answer.body), complete=True)
-    return answer
 
 
 async def test_one_look_a_day_finds_every_posting_at_its_time(feed: Feed, tmp_path: Path) -> None:

@@ -37,3 +37,9 @@ def test_an_idle_feed_is_polled_once_a_day() -> None:
 def test_min_must_not_exceed_max() -> None:
     with pytest.raises(ValueError, match=r"min \(7200 s\) must not exceed max \(3600 s\)"):
         AutoTtl(min_s=7200.0, max_s=3600.0)
+
+
+def test_the_window_is_a_second_or_more() -> None:
+    assert AutoTtl(window_s=1.0).verdict(posted(1, 2), None, T).expiry_s == T + DAY
+    with pytest.raises(ValueError, match=r"window must be a finite number of 1 or more, not 0\.9"):
+        AutoTtl(window_s=0.9)
