@@ -178,3 +178,27 @@ async def test_a_connection_is_given_to_one_exchange_until_it_is_put_back() -> N
         assert [pool.take(key), pool.take(key)] == [connection, None]
         pool.put(key, connection)
         assert pool.take(key) is connection
+
+
+async def test_a_connection_that_closes_while_idle_leaves_its_place_to_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool_module, "MAX_IDLE", 1)
+    async with connected(answering(b"")) as first, connected(answering(b"")) as second:
+        pool, key = Pool(max_open=2), PoolKey(EVERYWHERE, "http", "127.0.0.1", 80)
+        for connection in (first, second):
+            await pool.reserve_place(1.0)
+            pool.add(key, connection)
+        pool.put(key, first)
+        first.abort()
+        await asyncio.shield(first.closed)
+        await asyncio.sleep(0)
+        assert (pool.open, pool._idle) == (1, {})
+        pool.put(key, second)
+        assert second.is_open
+        for open_now in (2, 2):  # the second reservation closes the idle connection, the third finds none
+            await pool.reserve_place(1.0)
+            assert pool.open == open_now
+        with pytest.raises(OriginError, match="too many connections to origins are open"):
+            await pool.reserve_place(0.01)
+        pool.release_place()
+        await pool.reserve_place(0.01)
+        assert pool.open == 2

@@ -169,6 +169,10 @@ def test_a_bound_copy_answers_only_the_same_cookie(
     assert len({variant_key(copy), variant_key(first), variant_key(stored(FRESH))}) == 3
 
 
+def test_the_key_of_a_variant_is_the_one_that_stores_hold(stored: MakeCopy) -> None:
+    assert variant_key(stored(FRESH)) == "861d444e5766121891358b49"
+
+
 def test_who_has_a_page_of_his_own_gets_that(stored: MakeCopy, request_to: MakeRequest) -> None:
     ann = request_to("Cookie: sid=ann", url="https://example.org/page")
     own = stored("Date: Tue, 26 May 2026 20:20:00 GMT", FRESH, request=ann)
