@@ -14,7 +14,7 @@ exchanging its integrals; the paper's Weibull tail exp(-l t^a) has the scale l^(
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
@@ -148,9 +148,9 @@ class Empirical:
 
     intervals: FloatArray
     """(n,) ascending, > 0, n > 0."""
-    _sums: FloatArray = field(repr=False)
+    _sums: FloatArray
     """(n+1,) the sum of the first k intervals."""
-    _squares: FloatArray = field(repr=False)
+    _squares: FloatArray
     """(n+1,) the sum of the squares of the first k intervals."""
 
     @classmethod

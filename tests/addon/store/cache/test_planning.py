@@ -1,20 +1,26 @@
 """The side of prefetching when its backend goes away: known at once, and jobs go on in memory."""
 
+import logging
+
 import pytest
 
-from bestbefore.addon.clock import RealClock
+from bestbefore.addon.clock import ManualClock, RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
+from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT_DAYS
 from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.memory import MemoryBackend
 from bestbefore.addon.store.backend.redis import RedisBackend
+from bestbefore.addon.store.cache import planning as module
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.planning import Planning
-from bestbefore.addon.store.plan import Plan
+from bestbefore.addon.store.plan import Job, Plan
 
 URL = "http://www.example.org/a"
+DAY_S = 86_400.0
 
 
 @pytest.fixture
@@ -52,9 +58,13 @@ async def test_a_question_that_finds_the_backend_gone_tells_the_link(link, serve
 
 
 @pytest.fixture
-def alone():
+def clock():
+    return ManualClock(100 * DAY_S)
+
+
+@pytest.fixture
+def alone(clock):
     """Planning on a store in memory."""
-    clock = RealClock()
     link = Link(MemoryBackend(clock, registrable_domain, max_bytes=10_000), clock, Notices())
     link.mark_up()
     return Planning(link, clock, Notices(), Faults(clock.monotonic), registrable_domain)
@@ -89,3 +99,152 @@ async def test_a_plan_is_read_once_for_each_version(alone):
     assert known is not None
     assert await alone.plan() is known
     assert await alone.lead("me", 60.0)
+
+
+def plan_of(*urls, made_s=1.0):
+    return Plan(made_s, 2.0, 10.0, "freshness", len(urls), tuple(Job(url, 2.0, 1.0, 1.0, 0.1, 1.0) for url in urls))
+
+
+async def test_the_demand_is_that_of_the_last_days_with_what_still_waits(alone, clock):
+    assert (await alone.demand()).since_s == clock.now()
+    first_s = clock.now()
+    for days in (0, 1, WANTS_KEPT_DAYS - 1):
+        clock.set(first_s + days * DAY_S)
+        alone.want(URL, "")
+        await alone._link.read(alone.write)
+    alone.want(URL, "192.168.0.0/16")
+    demand = await alone.demand()
+    assert demand.since_s == first_s
+    assert sorted(demand.counts.items()) == [((URL, ""), 3), ((URL, "192.168.0.0/16"), 1)]
+    clock.set(first_s + WANTS_KEPT_DAYS * DAY_S)
+    demand = await alone.demand()
+    assert (demand.since_s, demand.counts[URL, ""]) == (first_s + DAY_S, 2)
+
+
+async def test_what_was_considered_is_news_no_more_unless_it_was_wanted_once(alone):
+    for url in ("http://a/1", "http://a/1", "http://a/2"):
+        alone.want(url, "")
+    assert alone.news == 1
+    await alone.demand()
+    assert alone.news == 0
+    alone.want("http://a/2", "")
+    assert alone.news == 1, "the second request of it"
+    await alone.put_plan(plan_of("http://a/2"))
+    assert alone.news == 0
+
+
+def test_what_cannot_be_written_is_not_wanted(alone):
+    alone.want("http://a/\udcff", "")
+    assert (alone.waiting, alone.news) == (0, 0)
+
+
+def test_wants_wait_up_to_a_bound(alone, monkeypatch):
+    monkeypatch.setattr(module, "WAITING_WANTS", 2)
+    for url in ("http://a/1", "http://a/2", "http://a/3", "http://a/3"):
+        alone.want(url, "")
+    assert (alone.waiting, alone.news) == (2, 0)
+
+
+@pytest.mark.parametrize("error", [UnavailableError("gone"), UnwritableError("no disk")])
+async def test_wants_that_could_not_be_written_wait_with_those_that_came_meanwhile(alone, monkeypatch, error):
+    alone.want(URL, "")
+
+    async def add_wants(_day, _wants):
+        alone.want(URL, "")
+        raise error
+
+    monkeypatch.setattr(alone._link.backend.keeper, "add_wants", add_wants)
+    with pytest.raises(type(error)):
+        await alone.write(alone._link.backend)
+    assert alone._wants == {(URL, ""): 2}
+
+
+async def test_a_want_that_cannot_be_written_even_alone_is_counted_as_a_fault(alone, monkeypatch):
+    written = {}
+
+    async def add_wants(_day, wants):
+        if any("bad" in want.url for want in wants):
+            raise ZeroDivisionError
+        written.update(wants)
+
+    monkeypatch.setattr(alone._link.backend.keeper, "add_wants", add_wants)
+    for name in ("1", "bad", "2"):
+        alone.want(f"http://a/{name}", "")
+    await alone.write(alone._link.backend)
+    assert sorted(want.url for want in written) == ["http://a/1", "http://a/2"]
+    assert (alone.waiting, alone._faults.counts) == (0, {"wants": 1})
+
+
+async def test_what_is_forgotten_is_neither_wanted_nor_planned_nor_done(alone, clock):
+    other = "http://www.example.org/b"
+    for url in (URL, other):
+        alone.want(url, "")
+        assert await alone.take(url, 5.0, "me", 60.0, 0.0) == 0.0
+        await alone.finish(url, "me", 5.0)
+    await alone.put_plan(plan_of(URL, other))
+    await alone.forget(lambda url: url == URL)
+    assert [want.url for want in alone._wants] == [other]
+    assert [job.url for job in (await alone.plan()).jobs] == [other]
+    assert await alone.take(URL, 5.0, "me", 60.0, 0.0) == 0.0
+    assert await alone.take(other, 5.0, "me", 60.0, 0.0) == DONE
+    kept = (await alone.plan()).version
+    await alone.forget(lambda url: url == "http://elsewhere/")
+    assert (await alone.plan()).version == kept
+
+
+async def test_a_plan_that_cannot_be_read_is_none_and_said_until_one_can(alone, clock, logged):
+    assert await alone.plan() is None
+    keeper = alone._link.backend.keeper
+    await keeper.put_plan("broken", b"\xff\xff")
+    assert await alone.plan() is None
+    await alone.put_plan(plan_of(URL))
+    other = Planning(alone._link, clock, alone._notices, alone._faults, registrable_domain)
+    for _ in range(2):
+        other.want("http://a/1", "")
+    assert (await other.plan()).jobs[0].url == URL
+    assert other.news == 0, "another process has considered them"
+    said = logged()
+    assert said[0].startswith("the stored plan cannot be read")
+    assert said[1] == "the stored plan can be read again"
+
+
+async def test_what_this_process_planned_leaves_its_news(alone):
+    for _ in range(2):
+        alone.want("http://a/1", "")
+    plan = plan_of(URL)
+    await alone.put_plan(plan)
+    alone._plan = None  # as if it had been read by another part
+    assert (await alone.plan()).version == plan.version
+    assert alone.news == 1
+
+
+async def test_without_the_backend_jobs_are_leased_spaced_and_counted_in_memory(alone, clock):
+    await alone.put_plan(plan_of(URL))
+    alone._link.mark_down(UnavailableError("gone"))
+    assert (await alone.plan()).jobs[0].url == URL
+    assert await alone.demand() is None
+    assert not await alone.lead("me", 60.0)
+    assert await alone.take(URL, 5.0, "me", 60.0, 10.0) == 0.0
+    clock.advance(59.0)
+    await alone.renew(URL, "me", 60.0)
+    clock.advance(59.0)
+    assert await alone.take(URL, 5.0, "another", 60.0, 0.0) == 1.0
+    await alone.release(URL, "me")
+    assert await alone.take(URL, 5.0, "another", 60.0, 0.0) == 0.0
+    await alone.finish(URL, "another", 5.0)
+    assert await alone.take(URL, 5.0, "me", 60.0, 0.0) == DONE
+    await alone.pause("example.org", 30.0)
+    assert await alone.take(URL, 6.0, "me", 60.0, 0.0) == 30.0
+    assert [await alone.spend(period, 1, 2) for period in (1, 2, 3)] == [True, True, False]
+    assert (await alone.spent(1), await alone.spent(2)) == (2, 1)
+
+
+async def test_a_backend_that_refuses_writes_is_not_taken_for_one_that_is_down(alone, monkeypatch, caplog):
+    async def take(*_):
+        raise UnwritableError("no disk")
+
+    monkeypatch.setattr(alone._link.backend.keeper, "take", take)
+    with caplog.at_level(logging.DEBUG):
+        assert await alone.take(URL, 5.0, "me", 60.0, 1.0) == 0.0
+    assert not alone._link.down
+    assert "prefetching goes on in memory: no disk" in caplog.text

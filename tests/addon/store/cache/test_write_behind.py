@@ -39,6 +39,7 @@ class Part:
 @pytest.fixture
 def start(monkeypatch):
     monkeypatch.setattr(write_behind, "RETRY_LONGEST_S", 0.05)
+    monkeypatch.setattr(write_behind, "IDLE_S", 60.0)  # what waits is written since the task is woken, not in the end
     tasks = []
 
     async def start_one(*parts, connect=None):
@@ -109,6 +110,24 @@ async def test_a_fault_of_ours_is_not_the_end_of_writing(start, logged):
     part = Part(ZeroDivisionError("a fault"))
     link, made = await start(part)
     link.wake()
+    await asyncio.wait_for(part.written.wait(), 5)
+    await made.close()
+    assert "this is a bug in bestbefore" in logged()[0]
+
+
+async def test_after_a_fault_between_writes_what_waits_is_written_too(start, logged, monkeypatch):
+    part = Part()
+    link, made = await start(part)
+    turns, faults = made._turn, [ZeroDivisionError("a fault")]
+
+    async def turn():
+        if faults:
+            link.work.clear()
+            raise faults.pop()
+        await turns()
+
+    monkeypatch.setattr(made, "_turn", turn)
+    part.written.clear()
     await asyncio.wait_for(part.written.wait(), 5)
     await made.close()
     assert "this is a bug in bestbefore" in logged()[0]
