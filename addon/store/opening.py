@@ -8,7 +8,6 @@ from bestbefore.addon.store.backend.bodies import BodyFiles
 from bestbefore.addon.store.backend.connection import PATIENCE_S, Connection
 from bestbefore.addon.store.backend.interface import Backend, StoreUnusableError, Tombstone
 from bestbefore.addon.store.backend.keys import Keys
-from bestbefore.addon.store.backend.memory import MemoryBackend
 from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.server.embedded import START_S, EmbeddedServer, answers, default_store_max
 from bestbefore.addon.store.server.statedir import StateDir
@@ -104,8 +103,6 @@ async def open_store(
             clock_mark=clock_mark,
             forget_after_s=forget_after_s,
         )
-    elif where == "memory":
-        backend = MemoryBackend(clock, domain_of, max_bytes=store_max or default_store_max())
     else:
         connection = Connection(where, name=proxy, patience_s=patience_s)
         backend = RedisBackend(connection, names, clock, clock_mark=clock_mark, forget_after_s=forget_after_s)
@@ -116,7 +113,7 @@ async def open_store(
         hot_max=hot_max,
         keep_s=keep_s,
         forget_after_s=forget_after_s,
-        store_max=store_max if where not in ("embedded", "memory") else None,
+        store_max=store_max if where != "embedded" else None,
         forgotten=forgotten,
     )
     try:

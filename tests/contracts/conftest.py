@@ -7,8 +7,8 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.bodies import BodyFiles
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.keys import Keys
-from bestbefore.addon.store.backend.memory import MemoryBackend
 from bestbefore.addon.store.backend.redis import RedisBackend
+from tests.addon.store.memory_backend import MemoryBackend
 
 DAY_S = 86_400.0
 

@@ -26,9 +26,9 @@ from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Job
 from bestbefore.addon.store.store import Store
+from tests.addon.store.memory_backend import open_memory_store
 
 NOW_S = 1_706_745_600.0
 UPDATED_S = NOW_S - 600.0
@@ -108,7 +108,7 @@ class World:
 @pytest.fixture
 async def world() -> AsyncIterator[World]:
     clock = ManualClock(NOW_S)
-    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    store = await open_memory_store(clock=clock)
     politeness = Politeness(2.0, 1, np.random.default_rng(1))
     origin = Origin(
         clock,

@@ -15,9 +15,9 @@ from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.prefetcher.planner import PLANNED_PART, make_plan
 from bestbefore.addon.store.backend.keeper import Want
 from bestbefore.addon.store.cache.planning import Demand, Planning
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.rates.evidence import Evidence
+from tests.addon.store.memory_backend import open_memory_store
 
 DAY_S = 86_400.0
 HOUR_S = 3600.0
@@ -100,7 +100,7 @@ def test_of_urls_that_are_wanted_alike_the_first_by_name_come_first() -> None:
 @pytest.fixture
 async def store() -> AsyncIterator[tuple[Store, ManualClock]]:
     clock = ManualClock(NOW_S + 10 * HOUR_S)
-    made = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    made = await open_memory_store(clock=clock)
     yield made, clock
     await made.close()
 

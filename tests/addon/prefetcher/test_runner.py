@@ -10,13 +10,12 @@ from prometheus_client import CollectorRegistry
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import FastClock
 from bestbefore.addon.config.prefetch_section import FetchBudget
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher import runner as runner_module
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Done, Runner
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Job, Plan
 from bestbefore.addon.store.store import Store
+from tests.addon.store.memory_backend import open_memory_store
 
 START_S = 20_000 * 86_400.0
 FACTOR = 100.0
@@ -37,7 +36,7 @@ def short_leases(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 async def store(clock: FastClock) -> AsyncIterator[Store]:
-    made = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    made = await open_memory_store(clock=clock)
     yield made
     await made.close()
 

@@ -22,6 +22,7 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from tests.addon.proxy.exchange.asking import answer_to
+from tests.addon.store.memory_backend import open_memory_store
 
 HOUR_S, DAY_S, YEAR_S = 3600.0, 86_400.0, 365 * 86_400.0
 START_S = 1_767_225_600.0
@@ -77,7 +78,10 @@ LONGEST_S = {"/max-age": 7200.0, "/expires": 7200.0}
 async def proxy(world: World, where: str, state: Path) -> AsyncIterator[tuple[Exchanges, Store]]:
     """The parts of a proxy that live in its clock's time."""
     clock = world.clock
-    store = await open_store(where, clock=clock, domain_of=registrable_domain, state=state)
+    if where == "memory":
+        store = await open_memory_store(clock=clock)
+    else:
+        store = await open_store(where, clock=clock, domain_of=registrable_domain, state=state)
     origin = Origin(clock)
     origin.answer_for(HOST, world.respond)
     site = Site("proxy", b"salt", max_cached_body=1 << 20)

@@ -14,6 +14,7 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.cache import write_behind
 from bestbefore.addon.store.opening import open_store
+from tests.addon.store.memory_backend import open_memory_store
 
 
 @pytest.fixture
@@ -31,8 +32,11 @@ async def open_a_store(monkeypatch):
 
     async def open_one(where="memory", **given):
         # The tests' contacts are of 1970, and nothing is to be swept for that.
-        usual = {"clock": RealClock(), "domain_of": registrable_domain, "forget_after_s": 1e12}
-        store = await open_store(where, **(usual | given))
+        usual = {"clock": RealClock(), "forget_after_s": 1e12}
+        if where == "memory":
+            store = await open_memory_store(**(usual | given))
+        else:
+            store = await open_store(where, domain_of=registrable_domain, **(usual | given))
         stores.append(store)
         return store
 

@@ -502,8 +502,8 @@ async def test_cut_off_for_longer_than_tombstones_are_kept_no_copy_is_kept(start
 async def test_nor_where_so_many_came_meanwhile_that_some_may_have_left(
     open_a_store, copy_of, monkeypatch, earliest_s, is_kept
 ):
-    for module in ("backend.memory", "store"):
-        monkeypatch.setattr(f"bestbefore.addon.store.{module}.TOMBSTONES_AT_MOST", 2)
+    for module in ("tests.addon.store.memory_backend", "bestbefore.addon.store.store"):
+        monkeypatch.setattr(f"{module}.TOMBSTONES_AT_MOST", 2)
     clock = ManualClock(1e9)
     store = await open_a_store("memory", clock=clock)
     store.put(copy_of(URL, stored_s=1e9), b"hello")

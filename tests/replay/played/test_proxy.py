@@ -5,12 +5,10 @@ from collections.abc import AsyncIterator
 import pytest
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access import new_objects
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.rules import DomainRule, Pattern, Rules
-from bestbefore.addon.store.opening import open_store
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.fixed import Fixed
 from bestbefore.policies.validation.machinery.bounds import Bounded
@@ -18,6 +16,7 @@ from bestbefore.replay.played.errors import PlayError
 from bestbefore.replay.played.origin import PlayedOrigin, TraceObjects
 from bestbefore.replay.played.proxy import PlayedClient, RequestOutcome
 from bestbefore.replay.simulate.complete import CompleteHistories, Grouping
+from tests.addon.store.memory_backend import open_memory_store
 
 OBJECTS = TraceObjects(CompleteHistories.of_histories({"a": History.of([100.0, 300.0], 0.0)}, Grouping.ALL))
 URL = OBJECTS.urls["a"]
@@ -39,7 +38,7 @@ class Client:
 @pytest.fixture
 async def client() -> AsyncIterator[Client]:
     clock = ManualClock(0.0)
-    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    store = await open_memory_store(clock=clock)
     rules = Rules(DomainRule(Pattern.parse("*"), Bounded(Fixed(60.0))))
     site = Site(name="bestbefore", salt=b"", max_cached_body=100)
     origin = PlayedOrigin(OBJECTS, clock, tells_times=True)

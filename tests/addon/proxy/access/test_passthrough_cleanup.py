@@ -7,13 +7,12 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.proxy.access.passthrough_cleanup import PassthroughCleanup
 from bestbefore.addon.rules import HostPattern
 from bestbefore.addon.store.backend.interface import FullError
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from tests.addon.store.memory_backend import open_memory_store
 
 BANK, OTHER = "https://www.bank.example/account", "https://www.example.org/"
 FORGOTTEN: list[str] = []
@@ -22,7 +21,7 @@ FORGOTTEN: list[str] = []
 @pytest.fixture
 async def store(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Store]:
     """In memory; it tells in FORGOTTEN what it forgot."""
-    store = await open_store("memory", clock=RealClock(), domain_of=registrable_domain, forget_after_s=1e12)
+    store = await open_memory_store(clock=RealClock(), forget_after_s=1e12)
     forget = store.forget
 
     async def told(pattern: str) -> int:

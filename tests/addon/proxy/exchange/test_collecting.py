@@ -10,7 +10,6 @@ import pytest
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES
@@ -18,17 +17,17 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from tests.addon.proxy.exchange.asking import answer_to
 from tests.addon.proxy.exchange.test_contacts import NOW_S, PATIENCE_S, URL, Origin, client, content_of, ended, request
+from tests.addon.store.memory_backend import open_memory_store
 
 LARGE = [bytes([number]) * (MEMORY_BYTES // 4) for number in range(12)]
 
 
 @pytest.fixture
 async def store() -> AsyncIterator[Store]:
-    made = await open_store("memory", clock=ManualClock(NOW_S), domain_of=registrable_domain)
+    made = await open_memory_store(clock=ManualClock(NOW_S))
     yield made
     await made.close()
 

@@ -11,7 +11,6 @@ from mitmproxy.test import tflow
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
@@ -22,9 +21,9 @@ from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from tests.addon.proxy.exchange.asking import answer_to
+from tests.addon.store.memory_backend import open_memory_store
 
 NOW_S = 1_706_745_600.0
 URL = "http://example.org/page"
@@ -68,7 +67,7 @@ class Origin:
 
 @pytest.fixture
 async def store() -> AsyncIterator[Store]:
-    made = await open_store("memory", clock=ManualClock(NOW_S), domain_of=registrable_domain)
+    made = await open_memory_store(clock=ManualClock(NOW_S))
     yield made
     await made.close()
 
@@ -267,7 +266,7 @@ async def played(*answers: tuple[int, list[tuple[str, str]], bytes]) -> tuple[li
     """What is told of one request every ten minutes, the origin, and what is known of the object in the end."""
     clock, told = ManualClock(NOW_S), list[Answered]()
     origin = Played(clock, *answers)
-    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    store = await open_memory_store(clock=clock)
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
     asking = Exchanges(clock, store, origin, load_config(None).rules, site, told.append)
     for _ in answers:

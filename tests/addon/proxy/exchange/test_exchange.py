@@ -8,7 +8,6 @@ from mitmproxy.test import tflow
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, on_request
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
@@ -16,9 +15,9 @@ from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from tests.addon.proxy.exchange.asking import answer_to
+from tests.addon.store.memory_backend import open_memory_store
 
 NOW_S = 1_706_745_600.0
 URL = "http://example.org/page"
@@ -48,7 +47,7 @@ def origin() -> Origin:
 
 @pytest.fixture
 async def store() -> AsyncIterator[Store]:
-    made = await open_store("memory", clock=ManualClock(NOW_S), domain_of=registrable_domain)
+    made = await open_memory_store(clock=ManualClock(NOW_S))
     yield made
     await made.close()
 

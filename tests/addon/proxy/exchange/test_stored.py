@@ -7,22 +7,21 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
+from tests.addon.store.memory_backend import open_memory_store
 
 NOW_S = 1_706_745_600.0
 
 
 @pytest.fixture
 async def store() -> AsyncIterator[Store]:
-    made = await open_store("memory", clock=ManualClock(NOW_S), domain_of=registrable_domain)
+    made = await open_memory_store(clock=ManualClock(NOW_S))
     yield made
     await made.close()
 

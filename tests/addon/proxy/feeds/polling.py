@@ -11,16 +11,15 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.store import Store
 from tests.addon.proxy.exchange.asking import answer_to
+from tests.addon.store.memory_backend import open_memory_store
 
 START_S = 1_795_161_600.0
 HOUR_S, DAY_S = 3600.0, 86_400.0
@@ -54,9 +53,9 @@ class Feed:
 
 @asynccontextmanager
 async def proxy(
-    feed: Feed, folder: Path, answered: Callable[[Answered], None] = lambda _: None, config: Path | None = None
+    feed: Feed, answered: Callable[[Answered], None] = lambda _: None, config: Path | None = None
 ) -> AsyncIterator[tuple[Exchanges, Store]]:
-    store = await open_store("memory", clock=feed.clock, domain_of=registrable_domain, state=folder)
+    store = await open_memory_store(clock=feed.clock)
     origin = Origin(feed.clock)
     origin.answer_for(TARGET.host, feed.respond)
     site = Site("proxy", b"salt", max_cached_body=1 << 20)

@@ -22,7 +22,7 @@ async def polled_twice(
     feed.posted_s = [START_S - hour * HOUR_S for hour in range(1, kept + 1)]
     file = tmp_path / "proxy.toml"
     file.write_text(config)
-    async with proxy(feed, tmp_path, records.append, file) as (exchanges, _):
+    async with proxy(feed, records.append, file) as (exchanges, _):
         feed.lines = (("ETag", '"1"'),)
         first = await ask(exchanges, Cache_Control="no-cache")
         feed.clock.advance(HOUR_S)

@@ -19,7 +19,7 @@ def feed() -> Feed:
 
 async def test_one_look_a_day_finds_every_posting_at_its_time(feed: Feed, tmp_path: Path) -> None:
     feed.posted_s = [START_S + hour * HOUR_S for hour in range(-12, 240, 3)]
-    async with proxy(feed, tmp_path) as (exchanges, store):
+    async with proxy(feed) as (exchanges, store):
         for _ in range(10):
             await ask(exchanges, Cache_Control="no-cache")
             feed.clock.advance(DAY_S)
@@ -32,7 +32,7 @@ async def test_one_look_a_day_finds_every_posting_at_its_time(feed: Feed, tmp_pa
 
 async def test_what_a_feed_declares_lengthens_a_short_lifetime(feed: Feed, tmp_path: Path) -> None:
     feed.channel = "<ttl>30</ttl>"
-    async with proxy(feed, tmp_path) as (exchanges, _):
+    async with proxy(feed) as (exchanges, _):
         await ask(exchanges)
         feed.clock.advance(29 * 60)
         hit = await ask(exchanges)
@@ -43,7 +43,7 @@ async def test_what_a_feed_declares_lengthens_a_short_lifetime(feed: Feed, tmp_p
 
 
 async def test_a_permanent_redirect_is_believed_for_a_day(feed: Feed, tmp_path: Path) -> None:
-    async with proxy(feed, tmp_path) as (exchanges, store):
+    async with proxy(feed) as (exchanges, store):
         await ask(exchanges)
         feed.status = 301
         await ask(exchanges, Cache_Control="no-cache")
@@ -60,7 +60,7 @@ async def test_a_permanent_redirect_is_believed_for_a_day(feed: Feed, tmp_path: 
 
 async def test_a_redirect_of_what_was_never_a_feed_is_asked_for_each_time(feed: Feed, tmp_path: Path) -> None:
     feed.status = 301
-    async with proxy(feed, tmp_path) as (exchanges, _):
+    async with proxy(feed) as (exchanges, _):
         for _ in range(3):
             await ask(exchanges)
     assert feed.asked == 3
@@ -68,7 +68,7 @@ async def test_a_redirect_of_what_was_never_a_feed_is_asked_for_each_time(feed: 
 
 async def test_clocks_that_run_backwards_leave_a_sane_history(feed: Feed, tmp_path: Path) -> None:
     feed.posted_s = [START_S + hour * HOUR_S for hour in range(-48, 480, 6)]
-    async with proxy(feed, tmp_path) as (exchanges, store):
+    async with proxy(feed) as (exchanges, store):
         for jump_s in (0.0, DAY_S, -2 * HOUR_S, DAY_S, -8 * DAY_S, DAY_S, DAY_S):
             feed.clock.advance(jump_s) if jump_s >= 0 else feed.clock.set(feed.clock.now() + jump_s)
             assert (await ask(exchanges, Cache_Control="no-cache")).head.status == 200
@@ -82,7 +82,7 @@ async def test_clocks_that_run_backwards_leave_a_sane_history(feed: Feed, tmp_pa
 
 async def test_a_feed_without_validator_is_answered_alike_to_all_who_ask_at_once(feed: Feed, tmp_path: Path) -> None:
     feed.lines, feed.posted_s = (("Cache-Control", "max-age=60"),), [START_S - 60]
-    async with proxy(feed, tmp_path) as (exchanges, _):
+    async with proxy(feed) as (exchanges, _):
         answers = await asyncio.gather(*(ask(exchanges) for _ in range(5)))
         tags = {answer.head.fields.get("etag") for answer in answers}
         assert len(tags) == 1

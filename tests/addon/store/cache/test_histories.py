@@ -11,7 +11,6 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import hour_of
 from bestbefore.addon.engine.observation import Fingerprint, Observation
-from bestbefore.addon.store.backend.memory import MemoryBackend
 from bestbefore.addon.store.cache import histories as module
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.histories import Histories
@@ -19,6 +18,7 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
 from bestbefore.addon.store.store import Store
+from tests.addon.store.memory_backend import MemoryBackend
 
 URLS = ["http://a.example.org/1", "http://a.example.org/2", "http://b.example.org/1"]
 CONTACT = st.tuples(

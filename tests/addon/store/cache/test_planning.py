@@ -10,7 +10,6 @@ from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
 from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT_DAYS
 from bestbefore.addon.store.backend.keys import Keys
-from bestbefore.addon.store.backend.memory import MemoryBackend
 from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.cache import planning as module
 from bestbefore.addon.store.cache.faults import Faults
@@ -18,6 +17,7 @@ from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.planning import Planning
 from bestbefore.addon.store.plan import Job, Plan
+from tests.addon.store.memory_backend import MemoryBackend
 
 URL = "http://www.example.org/a"
 DAY_S = 86_400.0

@@ -1,6 +1,6 @@
-"""The backend in memory: for a replay through the addon, and for tests. Its data ends with the process."""
+"""A backend in memory, and stores on it: for tests that need no server. Its data ends with the process."""
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -8,6 +8,7 @@ from itertools import count
 from cachetools import LRUCache
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
@@ -26,8 +27,11 @@ from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import add, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
+from bestbefore.addon.store.opening import HOT_MAX
+from bestbefore.addon.store.store import Store
+from bestbefore.policies.units import DAY_S
 
-RECORDS_KEPT = 1_000_000
+MAX_BYTES = 1 << 30
 
 
 @dataclass(slots=True)
@@ -42,14 +46,14 @@ class _Kept:
 
 
 class MemoryBackend:
-    """A `Backend` in memory. It is bounded: the least recently used copies and records are removed."""
+    """A `Backend` in memory. The least recently used copies are removed."""
 
     def __init__(self, clock: Clock, domain_of: Callable[[str], str], *, max_bytes: int) -> None:
         """Create an empty backend. `max_bytes`: the bound on the size of copies."""
         self._clock = clock
         self._domain_of = domain_of
         self.keeper = MemoryKeeper(clock, domain_of)
-        self._records: OrderedDict[str, Versioned] = OrderedDict()
+        self._records: dict[str, Versioned] = {}
         self._versions = count(1)
         self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
         """Host -> updates and starts."""
@@ -70,9 +74,6 @@ class MemoryBackend:
     # Histories
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
-        for url in urls:
-            if url in self._records:
-                self._records.move_to_end(url)
         return [self._records.get(url, Versioned()) for url in urls]
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
@@ -88,8 +89,6 @@ class MemoryBackend:
             return b""
         version = b"%d" % next(self._versions)
         self._records[commit.url] = Versioned(version, commit.record)
-        if len(self._records) > RECORDS_KEPT:
-            self._records.popitem(last=False)
         return version
 
     def _gain(self, host: str, gain: GroupCounts) -> None:
@@ -114,7 +113,7 @@ class MemoryBackend:
         kept = self._living(copy.url)
         return kept.bodies.get(copy.body.digest) if kept else None
 
-    async def put(self, puts: Sequence[Put], applied: int = 0) -> None:  # noqa: ARG002 - there is one process
+    async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
         for put in puts:
             self._put(put)
 
@@ -155,7 +154,7 @@ class MemoryBackend:
 
     # Tombstones
 
-    async def add_tombstones(self, tombstones: Sequence[Tombstone], applied: int = 0) -> list[Tombstone]:  # noqa: ARG002
+    async def add_tombstones(self, tombstones: Sequence[Tombstone], applied: int = 0) -> list[Tombstone]:
         oldest_s = self._clock.now() - TOMBSTONES_KEPT_S
         self._tombstones = sorted(t for t in (*self._tombstones, *tombstones) if t.time_s > oldest_s)
         self._tombstones = self._tombstones[-TOMBSTONES_AT_MOST:]
@@ -224,3 +223,25 @@ class MemoryBackend:
 
 def _size_bytes(kept: _Kept) -> int:
     return 2048 * len(kept.copies) + sum(map(len, kept.bodies.values()))
+
+
+async def open_memory_store(
+    *,
+    clock: Clock,
+    hot_max: int = HOT_MAX,
+    keep_s: float = 7 * DAY_S,
+    forget_after_s: float = 180 * DAY_S,
+    forgotten: Callable[[Tombstone], None] = lambda _: None,
+) -> Store:
+    """Open a store as `open_store` does."""
+    store = Store(
+        MemoryBackend(clock, registrable_domain, max_bytes=MAX_BYTES),
+        clock=clock,
+        domain_of=registrable_domain,
+        hot_max=hot_max,
+        keep_s=keep_s,
+        forget_after_s=forget_after_s,
+        forgotten=forgotten,
+    )
+    await store.open()
+    return store
