@@ -7,10 +7,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 
 VALUES = """
-addon/admin/event addon/admin/status addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
+addon/admin/event addon/engine/observation addon/engine/outcome addon/engine/site addon/errors
 addon/proxy/companion
 addon/proxy/mitm/gateway addon/proxy/origin/contact addon/proxy/start_error addon/store/backend/interface
-addon/store/backend/keeper addon/store/plan addon/store/status replay/commands/scenario_options replay/played/errors
+addon/store/backend/keeper addon/store/plan addon/store_status replay/commands/scenario_options replay/played/errors
 replay/report/measure replay/simulate/history_source replay/sweeps/progress replay/traces/errors
 """
 """Records, protocols and errors without behaviour of their own."""

@@ -12,8 +12,8 @@ from prometheus_client.registry import Collector
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
-from bestbefore.addon.admin.status import StoreStatus
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.store_status import StoreStatus
 
 DURATION_BUCKETS_S = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 REASONS_LIMIT = 200
@@ -43,6 +43,9 @@ class Metrics:
         def counter(name: str, documentation: str, *labels: str) -> Counter:
             return Counter(f"bestbefore_{name}", documentation, labels, registry=registry)
 
+        def gauge(name: str, documentation: str) -> Gauge:
+            return Gauge(f"bestbefore_{name}", documentation, registry=registry)
+
         self._requests = counter("requests", "Requests answered, by how and why.", "outcome", "reason")
         self._counted = [(counter(name, documentation), added) for name, (documentation, added) in COUNTED.items()]
         self._sent = counter("sent_bytes", "Content sent to clients, by Content-Encoding.", "encoding")
@@ -50,22 +53,19 @@ class Metrics:
         feeds = counter("feed_responses", "Answers that were feeds, by what was sent to the client.", "sent")
         spared = counter("feed_saved_bytes", "Content of feeds not sent: the client had it.", "sent")
         self._feeds = {sent: (feeds.labels(sent), spared.labels(sent)) for sent in ("full", "delta", "not-modified")}
-        self._tunnelled_hosts = counter(
+        self.tunnelled_hosts = counter(
             "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
         )
-        self._unexpected_data = counter(
+        self.unexpected_data = counter(
             "origin_unexpected_data", "Connections to origins closed because of data that belongs to no request."
         )
-        self._in_flight = [
-            Gauge(f"bestbefore_{name}", documentation, registry=registry)
-            for name, documentation in (
-                ("in_flight_bytes", "Content in transit that is held in memory."),
-                ("in_flight_file_bytes", "Content in transit that is held in files."),
-                ("requests_in_progress", "Requests without a complete response; hits from memory not counted."),
-            )
-        ]
+        self.in_flight_bytes = gauge("in_flight_bytes", "Content in transit that is held in memory.")
+        self.in_flight_file_bytes = gauge("in_flight_file_bytes", "Content in transit that is held in files.")
+        self.requests_in_progress = gauge(
+            "requests_in_progress", "Requests without a complete response; hits from memory not counted."
+        )
         self._refused = counter("refused", "Connections and requests refused at a limit.", "kind")
-        self._reload_failures = counter("config_reload_failures", "Changed configuration files that were refused.")
+        self.reload_failures = counter("config_reload_failures", "Changed configuration files that were refused.")
         durations = Histogram(
             "bestbefore_request_duration_seconds",
             "Real time from the request to the end of the response, by whether an origin was contacted.",
@@ -100,28 +100,9 @@ class Metrics:
             answers.inc()
             spared.inc(answered.spared_bytes)
 
-    def tunnelled(self) -> None:
-        """Count a host that is tunnelled because a client refuses the proxy's certificate."""
-        self._tunnelled_hosts.inc()
-
-    def unexpected_data(self) -> None:
-        """Count a connection to an origin that was closed because of data that belongs to no request."""
-        self._unexpected_data.inc()
-
     def refused(self, kind: str) -> None:
         """Count a connection or request that was refused at a limit."""
         self._refused.labels(kind).inc()
-
-    def reload_failed(self) -> None:
-        """Count a changed configuration that was refused."""
-        self._reload_failures.inc()
-
-    def show_in_flight(
-        self, bytes_: Callable[[], float], file_bytes: Callable[[], float], requests: Callable[[], float]
-    ) -> None:
-        """Set the functions that return these gauges at each scrape."""
-        for gauge, value in zip(self._in_flight, (bytes_, file_bytes, requests), strict=True):
-            gauge.set_function(value)
 
     def exposition(self, accept: str) -> tuple[bytes, str]:
         """Return all metrics in the format that an Accept field asks for, and its media type."""

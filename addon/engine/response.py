@@ -262,40 +262,33 @@ def remembered(relay: Relay, *, was_feed: bool) -> Relay:
 def observed(
     request: Request,
     copy: Copy,
-    digest: str,
+    digest: str | None,
     rule: DomainRule,
     reported: ReportedUpdates | None,
     listing: Listing | None = None,
 ) -> Observation:
-    """Return the observation by a response with content; `copy` is made from it, stored or not.
+    """Return the observation by a response; `copy` is made from it, stored or not, or is the one that it confirmed.
 
-    `digest`: of its content; empty if there was none (a 304 to the client's own validator). `listing`: the items of a
-    feed.
+    `digest`: of its content; empty if there was none (a 304 to the client's own validator); None: a 304 to the proxy's
+    own. `listing`: the items of a feed.
     """
-    location = copy.head.fields.first("location")
-    fingerprint = Fingerprint(
-        etag=str(copy.etag) if copy.etag is not None and not copy.etag.weak else "",
-        body=f"{digest} {location}" if digest and location else digest,
-        last_modified_s=copy.last_modified_s,
-        gone=copy.head.status in GONE,
-    )
-    return replace(_observation(request, copy, fingerprint, rule, reported), listing=listing)
-
-
-def observed_unchanged(request: Request, copy: Copy, rule: DomainRule, reported: ReportedUpdates | None) -> Observation:
-    """Return the observation by a 304 to the proxy's own validator."""
-    return _observation(request, copy, None, rule, reported)
-
-
-def _observation(
-    request: Request, copy: Copy, fingerprint: Fingerprint | None, rule: DomainRule, reported: ReportedUpdates | None
-) -> Observation:
     return Observation(
         url=request.target.url,
         t_s=copy.current_s,
         variant=variant_key(copy) if copy.selecting or copy.personal else "",
-        fingerprint=fingerprint,
+        fingerprint=None if digest is None else _fingerprint(copy, digest),
         counted=copy.has_validator or rule.learn_without_validator,
         reported_s=() if reported is None else reported.times_s,
         reported_since_s=None if reported is None else reported.since_s,
+        listing=listing,
+    )
+
+
+def _fingerprint(copy: Copy, digest: str) -> Fingerprint:
+    location = copy.head.fields.first("location")
+    return Fingerprint(
+        etag=str(copy.etag) if copy.etag is not None and not copy.etag.weak else "",
+        body=f"{digest} {location}" if digest and location else digest,
+        last_modified_s=copy.last_modified_s,
+        gone=copy.head.status in GONE,
     )

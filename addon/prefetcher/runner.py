@@ -104,8 +104,8 @@ class Runner:
         now_s, now_mono_s = self._clock.now(), self._clock.monotonic()
         while self._postponed and self._postponed[0][0] <= now_mono_s:
             self._agenda.put(heapq.heappop(self._postponed)[2])
-        self._metrics.dropped(self._agenda.collect(now_s))
-        self._metrics.waiting(self._agenda.waiting)
+        self._metrics.dropped.inc(self._agenda.collect(now_s))
+        self._metrics.due.set(self._agenda.waiting)
         waits_s = [POLL_S]
         if self._postponed:
             waits_s.append(self._postponed[0][0] - now_mono_s)
@@ -165,18 +165,18 @@ class Runner:
         hours = round(self._budget.period_s / HOUR_S)
         if not await self._planning.spend(hour, hour - hours + 1, self._budget.fetches):
             self._budget_spent_until_s = (hour + 1) * HOUR_S
-            self._metrics.broke()
+            self._metrics.budget_exhausted.inc()
             return self._budget_spent_until_s - now_s
-        self._metrics.started(now_s - job.due_s)
+        self._metrics.wait_s.inc(max(now_s - job.due_s, 0.0))
         renewal = asyncio.create_task(self._renew_lease(job))
         try:
             done = await self._fetch(job)
         finally:
             renewal.cancel()
-        self._metrics.ended(done.outcome)
+        self._metrics.fetches.labels(done.outcome).inc()
         paused_s = self._politeness.paused_s(domain, self._clock.now())
         if paused_s > 0.0:
-            self._metrics.paused()
+            self._metrics.pauses.inc()
             await self._planning.pause(domain, paused_s)
         return done.retry_s
 

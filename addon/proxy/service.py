@@ -36,15 +36,14 @@ from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.identity import read_identity
 from bestbefore.addon.proxy.limits import limits_of
 from bestbefore.addon.proxy.live_gateway import LiveGateway
-from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest, upgrade_response_head
+from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest
 from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.state import WorkerState
-from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.store import Store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
 from bestbefore.policies.units import HOUR_S
@@ -60,7 +59,8 @@ CA_FILE = "mitmproxy-ca-cert.pem"
 class Service:
     """The parts of a running proxy.
 
-    It is started before the first request and stopped after the last. Once started, its `gateway` answers requests.
+    It is started before the first request and stopped after the last. Once started, it has `store`, `origin`,
+    `exchanges` and the `gateway`, which answers requests.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Service:
         self.ready = False
         self.uses_hooks = uses_hooks
         """Whether mitmproxy has other addons, so that each exchange must pass through their hooks as a flow."""
-        self.metrics = Metrics(lambda: self._store.status())
+        self.metrics = Metrics(lambda: self.store.status())
         self.summary = Summary(clock.monotonic())
         self._watch = watch
         self._log_requests = log_requests
@@ -111,21 +111,6 @@ class Service:
         return self._watch.config
 
     @property
-    def store(self) -> Store:
-        """The store, available once started."""
-        return self._store
-
-    @property
-    def exchanges(self) -> Exchanges:
-        """The exchanges, available once started."""
-        return self._exchanges
-
-    @property
-    def origin(self) -> Origin:
-        """The origin, available once started."""
-        return self._origin
-
-    @property
     def admin_url(self) -> str | None:
         """The URL of the metrics, once started."""
         return None if self._admin is None else self._admin.url
@@ -152,7 +137,7 @@ class Service:
             settings.traffic_keep,
             writes=settings.traffic_log,
         )
-        self._store = await open_store(
+        self.store = await open_store(
             settings.store,
             clock=self.clock,
             domain_of=registrable_domain,
@@ -164,31 +149,33 @@ class Service:
             keep_s=settings.keep,
             forgotten=self._traffic.forget,
         )
-        self._closing.push_async_callback(self._store.close)
+        self._closing.push_async_callback(self.store.close)
         self._traffic.start()
         self._closing.push_async_callback(self._traffic.close)
-        self._passthrough_cleanup = PassthroughCleanup(settings.state / "passthrough", self._store, settings.store)
+        self._passthrough_cleanup = PassthroughCleanup(settings.state / "passthrough", self.store, settings.store)
         self._closing.push_async_callback(self._passthrough_cleanup.close)
         self._passthrough_cleanup.reconfigured(settings.passthrough)
         verify, ca_file = trust(stock=self.uses_hooks)
-        self._origin = Origin(
+        self.origin = Origin(
             self.clock,
             upstream=settings.upstream,
             verify=verify,
             ca_file=ca_file,
             limits=limits_of(settings),
-            max_open=self.admission.descriptors.origins,
+            max_open=self.admission.descriptors,
             on_unexpected_data=self._drop_all,
             unsound=self.state.unsound,
             on_answer=self._companion.note_answer,
         )
-        self._closing.push_async_callback(self._origin.close)
+        self._closing.push_async_callback(self.origin.close)
         budget, admission = self.state.budget, self.admission
-        self.metrics.show_in_flight(lambda: budget.used_bytes, lambda: budget.file_bytes, lambda: admission.exchanges)
-        self._exchanges = Exchanges(
+        self.metrics.in_flight_bytes.set_function(lambda: budget.used_bytes)
+        self.metrics.in_flight_file_bytes.set_function(lambda: budget.file_bytes)
+        self.metrics.requests_in_progress.set_function(lambda: admission.exchanges)
+        self.exchanges = Exchanges(
             self.clock,
-            self._store,
-            self._origin,
+            self.store,
+            self.origin,
             self._watch.config.rules,
             site,
             self._answered,
@@ -197,14 +184,14 @@ class Service:
             self.state.new_objects,
             lambda: self._companion.counts_demand,
         )
-        self._closing.push_async_callback(self._exchanges.close)
+        self._closing.push_async_callback(self.exchanges.close)
         self.gateway = LiveGateway(
             self.clock,
             self.gate,
             self.admission,
             budget,
-            self._store,
-            self._exchanges,
+            self.store,
+            self.exchanges,
             lambda: self.settings,
             uses_hooks=self.uses_hooks,
         )
@@ -239,7 +226,7 @@ class Service:
         bundle = write_ca_bundle(self.settings.state, ca_file.read_bytes())
         self.gate.own_ports = frozenset({port} if self._admin is None else {port, self._admin.port})
         own = pages.PageContents.of(f"http://{Address(host, port)}", ca_file, bundle)
-        self._origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
+        self.origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
         return bundle
 
     async def stop(self) -> None:
@@ -259,7 +246,7 @@ class Service:
             if outcome is None:
                 continue
             if isinstance(outcome, Refused):
-                self.metrics.reload_failed()
+                self.metrics.reload_failures.inc()
                 logger.warning("the changed configuration is not used:\n%s", outcome.message)
                 continue
             self._reconfigure(outcome.need_restart)
@@ -271,7 +258,7 @@ class Service:
         except (OSError, ValueError) as error:
             logger.warning("changed credentials are not used: %s", error)
         site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
-        self._exchanges.reconfigured(self._watch.config.rules, site)
+        self.exchanges.reconfigured(self._watch.config.rules, site)
         self._passthrough_cleanup.reconfigured(settings.passthrough)
         self._companion.reconfigured()
         logger.info("the configuration has changed")
@@ -296,16 +283,12 @@ class Service:
     @property
     def site(self) -> Site:
         """The settings of the whole proxy on which decisions depend."""
-        return self._exchanges.site
-
-    def forwarded_head(self, forwarded: ForwardedRequest, head: Head) -> Head:
-        """Return the head of a response that mitmproxy forwards, as the client gets it."""
-        return upgrade_response_head(forwarded, head, self.clock.now(), self.site)
+        return self.exchanges.site
 
     def record_forwarded(self, forwarded: ForwardedRequest, client: Client, status: int, *, complete: bool) -> None:
         """Record an exchange that mitmproxy forwarded."""
         entry = self._entry(forwarded, client, status)
-        self._answered(replace(entry, outcome=Outcome.BYPASS, reason=forwarded.why, contact=True, complete=complete))
+        self._answered(replace(entry, outcome=Outcome.BYPASS, reason=Bypass.UPGRADE, contact=True, complete=complete))
 
     def record_refused(self, forwarded: ForwardedRequest, client: Client, status: int) -> None:
         """Record a request that was refused instead of forwarded."""
@@ -325,9 +308,9 @@ class Service:
 
     def _drop_all(self, urls: Sequence[str]) -> None:
         """Remove the copies of objects whose stored responses may belong to other requests."""
-        self.metrics.unexpected_data()
+        self.metrics.unexpected_data.inc()
         for url in urls:
-            self._store.drop(url)
+            self.store.drop(url)
 
     # Logs and metrics.
 
@@ -340,7 +323,7 @@ class Service:
 
     def _health(self) -> dict[str, object]:
         connections = "too many" if self.admission.shortage.is_recent else "ok"
-        return {**self._store.health(), "connections": connections}
+        return {**self.store.health(), "connections": connections}
 
 
 async def _cancelled(task: asyncio.Task[Any]) -> None:

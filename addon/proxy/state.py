@@ -43,7 +43,7 @@ class WorkerState:
         return cls(
             gate=Gate(settings),
             admission=admission,
-            budget=Budget(settings.in_flight_max, settings.state / "bodies", admission.descriptors.files),
+            budget=Budget(settings.in_flight_max, settings.state / "bodies", admission.descriptors),
             flights=Flights(),
             new_objects=NewObjects(),
             refusals=Refusals(),

@@ -30,7 +30,7 @@ from bestbefore.addon.store.cache.tombstones import (
     names_one,
 )
 from bestbefore.addon.store.cache.write_behind import WriteBehind
-from bestbefore.addon.store.status import Status
+from bestbefore.addon.store_status import StoreStatus
 
 
 class Store:
@@ -145,8 +145,8 @@ class Store:
             reach_back_s = min(reach_back_s, self._clock.now() - found[0].time_s)
         return self._clock.monotonic() - since_s > self._clock.to_real_s(reach_back_s)
 
-    def status(self) -> Status:
-        return Status(
+    def status(self) -> StoreStatus:
+        return StoreStatus(
             down=self._link.down,
             last_error=self._link.last_error,
             conditions=self._notices.active(),

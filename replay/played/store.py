@@ -14,8 +14,8 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.opening import open_store
-from bestbefore.addon.store.status import Status
 from bestbefore.addon.store.store import Store
+from bestbefore.addon.store_status import StoreStatus
 from bestbefore.replay.played.errors import PlayError
 
 PATIENCE_S = 120.0
@@ -83,7 +83,7 @@ async def flush_all(store: Store) -> None:
         raise PlayError(f"the store cannot be written to ({conditions}): the replay is stopped")
 
 
-def _require_up(status: Status) -> None:
+def _require_up(status: StoreStatus) -> None:
     """Raise PlayError if the store was ever down, as entries may have been lost."""
     if status.last_error:
         raise PlayError(f"the store did not answer ({status.last_error}): the replay is stopped")

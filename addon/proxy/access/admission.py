@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from mitmproxy.connection import Client
 
-from bestbefore.addon.proxy.access.descriptors import MIN_PART, Descriptors
+from bestbefore.addon.proxy.access.descriptors import MIN_PART, part_of
 from bestbefore.addon.proxy.access.shortage import CONNECTIONS, EXCHANGES, TUNNELS, Shortage
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.content import PIECE_BYTES
@@ -29,8 +29,9 @@ class Admission:
 
         `now`: the monotonic clock. `count` is called with the resource of each refusal, for the metric.
         """
-        self.descriptors = Descriptors.of(limit)
-        self.max_exchanges = min(self.descriptors.exchanges, max(MIN_PART, in_flight_bytes // PIECE_BYTES))
+        self.descriptors = part_of(limit)
+        """How many file descriptors each use may take."""
+        self.max_exchanges = min(self.descriptors, max(MIN_PART, in_flight_bytes // PIECE_BYTES))
         """The most requests in progress: each has at least one piece of its content in memory."""
         self.shortage = Shortage(limit, now, count)
         self.exchanges = 0
@@ -45,7 +46,7 @@ class Admission:
 
         If possible, an idle connection is closed in its favour.
         """
-        if transports.client_count() <= self.descriptors.clients:
+        if transports.client_count() <= self.descriptors:
             return False
         now_s = self._now()
         if now_s - self._idle_checked_at_s >= IDLE_CHECK_INTERVAL_S:
@@ -81,7 +82,7 @@ class Admission:
     def reserve_connection(self) -> bool:
         """Whether mitmproxy may open one more connection to an origin. `release_connection` must follow in any case."""
         self.tunnels += 1
-        if self.tunnels > self.descriptors.tunnels:
+        if self.tunnels > self.descriptors:
             self.shortage.refused(TUNNELS)
             return False
         return True

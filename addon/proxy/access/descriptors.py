@@ -2,38 +2,23 @@
 
 import resource
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Self
 
 TARGET_LIMIT = 65_536
 """The limit to request from the system. A higher one is useless, as each connection needs memory too."""
 RESERVED = 48
 """Reserved for the store, the log, the admin address and short-lived files."""
 MIN_PART = 8
+USES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Descriptors:
-    """How many file descriptors each use may take. Each process has its own descriptors."""
+def part_of(limit: int) -> int:
+    """Return how many file descriptors each use may take: an equal part of the process's limit (RLIMIT_NOFILE).
 
-    limit: int
-    """The limit of the process (RLIMIT_NOFILE)."""
-    clients: int
-    """Connections of clients."""
-    exchanges: int
-    """Requests in progress, each of which may read a stored file."""
-    files: int
-    """Files with content in flight (`budget.Budget`)."""
-    origins: int
-    """Connections of `proxy.origin` to origins, in use or idle."""
-    tunnels: int
-    """Connections that mitmproxy opens to origins: for tunnels and upgrades."""
-
-    @classmethod
-    def of(cls, limit: int) -> Self:
-        """Divide a limit."""
-        part = max(MIN_PART, (limit - RESERVED) // 5)
-        return cls(limit, part, part, part, part, part)
+    The uses: connections of clients; requests in progress, each of which may read a stored file; files with content in
+    flight (`budget.Budget`); connections of `proxy.origin` to origins, in use or idle; and connections that mitmproxy
+    opens to origins, for tunnels and upgrades.
+    """
+    return max(MIN_PART, (limit - RESERVED) // USES)
 
 
 def raised_limit() -> int:

@@ -15,7 +15,7 @@ from bestbefore.addon.engine.response import (
     is_of_new_object,
     is_permanent,
     not_admitted,
-    observed_unchanged,
+    observed,
     on_failure,
     on_response,
     remembered,
@@ -118,7 +118,7 @@ class Contacts:
         body = await self.stored.of(copy)
         if body is None:
             return await self.answer(contact.without_conditions(), flight)
-        learnt = await self.collector.learn(observed_unchanged(ask.request, copy, rule, decision.reported), context)
+        learnt = await self.collector.learn(observed(ask.request, copy, None, rule, decision.reported), context)
         is_kept = decision.keep is Keep.RENEWED
         if is_kept:
             copy = await self.evaluator.evaluated(copy, learnt.record, rule)

@@ -28,10 +28,12 @@ class Spool:
         self._content: Content | None = Content(Budget() if budget is None else budget)
         self._overflow = b""
         """A piece for which there was no room; the writer waits until all readers have read it."""
-        self._size = 0
+        self.size = 0
+        """How many bytes have been added."""
         self._published_bytes = 0
         """Readers may read up to this offset."""
-        self._too_large = False
+        self.is_too_large = False
+        """Whether the content exceeds the limit or the budget."""
         self._ended = False
         self._error: OriginError | None = None
         self._positions: dict[object, int] = {}
@@ -41,24 +43,14 @@ class Spool:
         self._changed = asyncio.Event()
 
     @property
-    def size(self) -> int:
-        """How many bytes have been added."""
-        return self._size
-
-    @property
     def is_whole(self) -> bool:
         """Whether a reader that joins now can read the whole content."""
         return self._content is not None
 
     @property
-    def is_too_large(self) -> bool:
-        """Whether the content exceeds the limit or the budget."""
-        return self._too_large
-
-    @property
     def body(self) -> bytes | UnlinkedFile | None:
         """Return the content received so far, without copying it; None if there was no room for it."""
-        return None if self._content is None or self._too_large else self._content.body()
+        return None if self._content is None or self.is_too_large else self._content.body()
 
     def _notify(self) -> None:
         self._changed.set()
@@ -66,33 +58,28 @@ class Spool:
 
     async def add(self, chunk: bytes) -> None:
         """Add a piece, which readers get after `publish`."""
-        content = None if self._size + len(chunk) > self._limit or self._too_large else self._content
+        content = None if self.size + len(chunk) > self._limit or self.is_too_large else self._content
         if content is None or not await content.add(chunk):
-            self._too_large, self._overflow = True, chunk
-        self._size += len(chunk)
+            self.is_too_large, self._overflow = True, chunk
+        self.size += len(chunk)
 
     async def publish(self) -> bool:
         """Let readers read the added pieces. False if there is neither room nor a reader: reading on is useless."""
-        self._published_bytes = self._size
+        self._published_bytes = self.size
         self._notify()
-        if not self._too_large:
+        if not self.is_too_large:
             return True
-        while any(position < self._size for position in self._positions.values()):
+        while any(position < self.size for position in self._positions.values()):
             await self._changed.wait()
         self._content, self._overflow = None, b""
         return bool(self._positions)
-
-    async def write(self, chunk: bytes) -> bool:
-        """Add a piece and publish it."""
-        await self.add(chunk)
-        return await self.publish()
 
     async def is_collected(self, patience_s: float | None = None) -> bool:
         """Wait until the content is complete; False if it is too large, or takes longer than `patience_s`."""
         self._candidates += 1
         try:
             async with asyncio.timeout(patience_s):
-                while not self._ended and not self._too_large:
+                while not self._ended and not self.is_too_large:
                     await self._changed.wait()
         except TimeoutError:
             return False
@@ -109,7 +96,7 @@ class Spool:
         """End the content; with an error, it is truncated before the pieces that were not published."""
         self._ended, self._error = True, error
         if error is None:
-            self._published_bytes = self._size
+            self._published_bytes = self.size
         self._notify()
         for call in self._on_end:
             call()
@@ -147,8 +134,7 @@ class Spool:
                     self._notify()
                     yield chunk
                 elif self._ended:
-                    if self._error is not None:
-                        raise self._error
+                    self.raise_error()
                     return
                 else:
                     await self._changed.wait()
@@ -156,7 +142,7 @@ class Spool:
             self.leave(reader)
 
     async def _piece(self, at: int) -> bytes:
-        start = self._size - len(self._overflow)
+        start = self.size - len(self._overflow)
         if self._overflow and at >= start:
             return self._overflow[at - start :]
         assert self._content is not None

@@ -30,11 +30,6 @@ class ForwardedRequest:
     deadline: asyncio.TimerHandle | None = None
     """Closes the connection to the origin if no response comes."""
 
-    @property
-    def why(self) -> str:
-        """The reason why the cache did not handle the request."""
-        return Bypass.UPGRADE
-
     def answered(self) -> None:
         """Cancel the deadline: the head of the response has come, or the exchange has failed."""
         if self.deadline is not None:
@@ -78,9 +73,9 @@ def can_be_forwarded(request: Request, head: Head) -> bool:
     return bool(switched_to) and switched_to <= requested
 
 
-def upgrade_response_head(forwarded: ForwardedRequest, head: Head, now_s: float, site: Site) -> Head:
+def upgrade_response_head(head: Head, now_s: float, site: Site) -> Head:
     """Return the head of a response to an upgrade request as the client gets it."""
-    member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=forwarded.why)
+    member = cache_status.forwarded(Fwd.BYPASS, fwd_status=head.status, detail=Bypass.UPGRADE)
     passed = heads.forwarded(head, now_s, member, site)
     reason = _CONTROL.sub("", head.reason)  # mitmproxy does not validate the reason phrase
     fields = _with_framing(head, passed.fields.without({piggyback.UPDATES.lower()}))

@@ -20,7 +20,12 @@ from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy.access.access import REALM, is_local
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.mitm import transports
-from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest, can_be_forwarded, upgrade_request_fields
+from bestbefore.addon.proxy.mitm.forwarded import (
+    ForwardedRequest,
+    can_be_forwarded,
+    upgrade_request_fields,
+    upgrade_response_head,
+)
 from bestbefore.addon.proxy.mitm.layer import install
 from bestbefore.addon.proxy.mitm.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
@@ -231,7 +236,7 @@ class BestBefore:
         if service is None or not peer or not address:
             return
         if service.state.refusals.refused(peer[0], address[0], service.clock.monotonic()):
-            service.metrics.tunnelled()
+            service.metrics.tunnelled_hosts.inc()
             logger.warning(
                 "%s refuses our certificate for %s: tunnelled for this client for an hour, uncached",
                 peer[0],
@@ -284,7 +289,7 @@ class BestBefore:
             flow.kill()
             return
         response.http_version = "HTTP/1.1"  # the proxy's own version, whatever the origin's is (RFC 9112 2.3)
-        passed = service.forwarded_head(forwarded, head)
+        passed = upgrade_response_head(head, service.clock.now(), service.site)
         response.reason, response.headers.fields = passed.reason, pairs_of(passed.fields)
         if response.status_code != 101:
             response.stream = True

@@ -61,11 +61,6 @@ class Origin:
         self._connector = Connector(tls_context(ca_file, verify=verify), upstream)
         self._pool = Pool(max_open, on_unexpected_data, unsound)
 
-    @property
-    def open_connections(self) -> int:
-        """The number of connections, including idle ones."""
-        return self._pool.open
-
     def answer_for(self, host: str, respond: Respond) -> None:
         """Answer requests for this host by a function in place of an origin."""
         self._own[host] = respond

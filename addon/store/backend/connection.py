@@ -210,17 +210,6 @@ class Connection:
         with translated():
             return await self._connected.execute_command(*command)
 
-    async def ask_all(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
-        """Send commands in one pipeline; return their replies in order.
-
-        Raises UnavailableError, UnwritableError or CommandError if any of them failed.
-        """
-        answers = await self.answers(commands)
-        for answer in answers:
-            if isinstance(answer, CommandError):
-                raise answer
-        return answers
-
     async def answers(self, commands: Sequence[Sequence[Any]]) -> list[Any]:
         """Send commands in one pipeline; the reply of a command that failed alone is a CommandError."""
         if not commands:

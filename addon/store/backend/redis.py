@@ -77,7 +77,7 @@ class RedisBackend(RedisCounts):
         self._files = files
         self.keeper = RedisKeeper(self._connection, names, clock)
         self._warned = False
-        self._size_bytes: int | None = None
+        self.size_bytes: int | None = None
 
     # Life
 
@@ -321,21 +321,17 @@ class RedisBackend(RedisCounts):
                     referred_to.update(v.split(b"|", 1)[0].decode(errors="replace") for v in variants)
             freed = await asyncio.to_thread(self._files.sweep, found, referred_to)
             log.debug("removed %d bytes of bodies that nothing refers to", freed)
-            self._size_bytes = (await self._connection.ask("INFO", "memory"))["used_memory"]
+            self.size_bytes = (await self._connection.ask("INFO", "memory"))["used_memory"]
         else:  # the server may have other data too
             size_bytes = 0
             async for part in self._connection.scan("bb1:*"):
                 sizes = await self._connection.ask_all([("MEMORY", "USAGE", key) for key in part])
                 size_bytes += sum(size or 0 for size in sizes)
-            self._size_bytes = size_bytes
+            self.size_bytes = size_bytes
 
     @property
     def corrupt_entries(self) -> Mapping[str, int]:
         return self._faults.counts
-
-    @property
-    def size_bytes(self) -> int | None:
-        return self._size_bytes
 
 
 def _number_of(version: bytes) -> int:

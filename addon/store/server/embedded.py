@@ -70,11 +70,6 @@ class EmbeddedServer:
         """The offset in its log at the last start."""
         self.socket = Path()
 
-    @property
-    def pid(self) -> int | None:
-        """The server's process id, while it runs."""
-        return self._process.pid if self._process is not None else None
-
     async def start(self) -> None:
         """Start the server, and restart it whenever it ends. Must be called in the main thread, with which it ends.
 

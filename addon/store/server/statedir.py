@@ -18,33 +18,29 @@ class Lock:
     def __init__(self, path: Path) -> None:
         """Raises OSError if the file cannot be created."""
         self._path = path
-        self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-
-    @property
-    def number(self) -> int:
+        self.number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         """The file descriptor. A child process that inherits it also holds the lock until it ends."""
-        return self._file
 
     def take(self) -> bool:
         """Take the lock; return whether no other process holds it."""
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self.number, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             return False
         return True
 
     def sign(self) -> None:
         """Write our process id into the file, for messages of other processes."""
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, str(os.getpid()).encode(), 0)
+        os.ftruncate(self.number, 0)
+        os.pwrite(self.number, str(os.getpid()).encode(), 0)
 
     def holder(self) -> str:
         """Return the process id written in the file, or `unknown`."""
-        return os.pread(self._file, 20, 0).decode(errors="replace") or "unknown"
+        return os.pread(self.number, 20, 0).decode(errors="replace") or "unknown"
 
     def close(self) -> None:
         """Release the lock here; a child that inherited it keeps it."""
-        os.close(self._file)
+        os.close(self.number)
 
 
 class StateDir:

@@ -116,9 +116,9 @@ def test_the_bytes_of_a_store_that_were_not_measured_yet_are_not_told() -> None:
 
 
 def test_tunnels_refused_reloads_and_broken_answers_are_counted(metrics: Metrics) -> None:
-    metrics.tunnelled()
-    metrics.reload_failed()
-    metrics.reload_failed()
+    metrics.tunnelled_hosts.inc()
+    metrics.reload_failures.inc()
+    metrics.reload_failures.inc()
     metrics.add(replace(HIT, complete=False))
     samples = scraped(metrics)
     assert value(samples, "tunnelled_hosts_total") == 1

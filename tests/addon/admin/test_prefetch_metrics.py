@@ -15,7 +15,7 @@ def test_the_gauges_show_the_plan_and_what_is_due_until_prefetching_is_switched_
 
     metrics.enabled(100.0)
     metrics.planned(1e9, 7, 90)
-    metrics.waiting(3)
+    metrics.due.set(3)
     assert shown() == [100.0, 7.0, 90.0, 3.0, 1e9]
     metrics.enabled(0.0)
     assert shown() == [0.0, 0.0, 0.0, 0.0, 1e9]
@@ -28,14 +28,13 @@ def test_fetches_are_counted_with_their_waits_delays_and_outcomes() -> None:
     def total(name: str, **labels: str) -> float | None:
         return registry.get_sample_value(f"bestbefore_prefetch_{name}", labels)
 
-    for late_s in (2.0, 5.0, -1.0):
-        metrics.started(late_s)
+    metrics.wait_s.inc(7.0)
     for outcome in ("updated", "unchanged", "updated"):
-        metrics.ended(outcome)
+        metrics.fetches.labels(outcome).inc()
     metrics.found([30.0, 700.0, -2.0])
-    metrics.dropped(4)
-    metrics.broke()
-    metrics.paused()
+    metrics.dropped.inc(4)
+    metrics.budget_exhausted.inc()
+    metrics.pauses.inc()
     assert total("wait_seconds_total") == 7.0
     assert (total("fetches_total", outcome="updated"), total("fetches_total", outcome="unchanged")) == (2.0, 1.0)
     assert (total("delay_seconds_count"), total("delay_seconds_sum")) == (3.0, 730.0)

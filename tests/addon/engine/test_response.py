@@ -18,7 +18,6 @@ from bestbefore.addon.engine.response import (
     is_of_new_object,
     not_admitted,
     observed,
-    observed_unchanged,
     on_response,
     outcome_of,
     remembered,
@@ -169,7 +168,7 @@ def test_a_304_to_our_validator_renews_the_copy(
     assert decision.keep is Keep.RENEWED
     assert decision.copy.head.fields.get("x-a") == "new"
     assert decision.copy.current_s == NOW_S + 100
-    seen = observed_unchanged(request_for(), decision.copy, rule, None)
+    seen = observed(request_for(), decision.copy, None, rule, None)
     assert seen.fingerprint is None
 
 

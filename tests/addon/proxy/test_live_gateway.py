@@ -31,8 +31,8 @@ async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
     async def fails(*_: object, **__: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr(service._exchanges, "answer", fails)
-    monkeypatch.setattr(service._store, "copies", fails)
+    monkeypatch.setattr(service.exchanges, "answer", fails)
+    monkeypatch.setattr(service.store, "copies", fails)
     pending = service.gateway.decide(Request(method, URL), tflow.tclient_conn())
     assert isinstance(pending, Pending)
     answer = await service.gateway.answer(pending)
@@ -45,7 +45,7 @@ async def test_also_where_nothing_was_decided_yet(service: Service, monkeypatch:
     def fails(*_: object, **__: object) -> None:
         raise KeyError
 
-    monkeypatch.setattr(service._store, "hot", fails)
+    monkeypatch.setattr(service.store, "hot", fails)
     answer = service.gateway.decide(Request("GET", URL), tflow.tclient_conn())
     assert isinstance(answer, Answer)
     assert answer.head.status == 500
@@ -84,7 +84,7 @@ def test_tunnels_and_upgrades_are_mitmproxys(
 async def test_a_request_that_has_passed_this_proxy_already_is_refused_with_its_status(service: Service) -> None:
     client = tflow.tclient_conn()
     client.peername = ("127.0.0.1", 1)
-    looped = Request("POST", URL, Fields([("Via", f"1.1 {service._exchanges.site.name}")]))
+    looped = Request("POST", URL, Fields([("Via", f"1.1 {service.exchanges.site.name}")]))
     pending = service.gateway.decide(looped, client)
     assert isinstance(pending, Pending)
     answer = await service.gateway.answer(pending)

@@ -25,7 +25,7 @@ async def test_what_is_forgotten_leaves_the_traffic_log(tmp_path: Path) -> None:
         service._answered(replace(hit, url=f"http://{host}/"))
     await service._traffic.turn()
     service._answered(replace(hit, url="http://example.org/b"))  # not written yet
-    await service._store.forget("example.org")
+    await service.store.forget("example.org")
     await service.stop()
     files = TrafficFiles(tmp_path / "state")
     assert [request.url for path in files.days() for request in files.read(path)] == ["http://example.net/"]

@@ -47,7 +47,7 @@ def test_requests_are_bounded_by_what_may_be_in_flight() -> None:
 
 def test_connections_that_mitmproxy_opens_are_bounded() -> None:
     admission = make()
-    opened = [admission.reserve_connection() for _ in range(admission.descriptors.tunnels + 1)]
+    opened = [admission.reserve_connection() for _ in range(admission.descriptors + 1)]
     assert opened[-2:] == [True, False]
     admission.release_connection()
     admission.release_connection()
@@ -60,7 +60,7 @@ def test_as_many_clients_are_connected_as_there_are_descriptors_for(
 ) -> None:
     admission = make()
     sent: list[bytes] = []
-    monkeypatch.setattr(transports, "client_count", lambda: admission.descriptors.clients + more)
+    monkeypatch.setattr(transports, "client_count", lambda: admission.descriptors + more)
     monkeypatch.setattr(transports, "close_idle", lambda: False)
     monkeypatch.setattr(transports, "send", lambda _, data: sent.append(data))
     assert admission.refuses(tflow.tclient_conn()) is refused

@@ -5,18 +5,16 @@ import sys
 
 import pytest
 
-from bestbefore.addon.proxy.access.descriptors import MIN_PART, RESERVED, TARGET_LIMIT, Descriptors
+from bestbefore.addon.proxy.access.descriptors import MIN_PART, RESERVED, TARGET_LIMIT, USES, part_of
 
 
 @pytest.mark.parametrize("limit", [256, 1024, 65_536])
 def test_the_parts_leave_a_reserve(limit: int) -> None:
-    parts = Descriptors.of(limit)
-    used = parts.clients + parts.exchanges + parts.files + parts.origins + parts.tunnels
-    assert 0 < used <= limit - RESERVED
+    assert 0 < USES * part_of(limit) <= limit - RESERVED
 
 
 def test_nobody_is_left_without_any() -> None:
-    assert Descriptors.of(10).clients == MIN_PART
+    assert part_of(10) == MIN_PART
 
 
 @pytest.mark.parametrize(("shell", "expected"), [

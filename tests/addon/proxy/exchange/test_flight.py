@@ -13,6 +13,11 @@ from bestbefore.addon.rfc9111.message import Request, Target
 PATIENCE_S = 5
 
 
+async def write(spool: Spool, chunk: bytes) -> bool:
+    await spool.add(chunk)
+    return await spool.publish()
+
+
 async def read_all(spool: Spool) -> list[bytes]:
     return [chunk async for chunk in spool.read(spool.join())]
 
@@ -21,9 +26,9 @@ async def test_readers_that_come_early_and_late_read_the_same() -> None:
     spool = Spool(limit=100)
     early = asyncio.create_task(read_all(spool))
     await asyncio.sleep(0)
-    assert await spool.write(b"a")
+    assert await write(spool, b"a")
     late = asyncio.create_task(read_all(spool))
-    assert await spool.write(b"b")
+    assert await write(spool, b"b")
     await asyncio.sleep(0)
     after = spool.join()
     spool.end()
@@ -34,7 +39,7 @@ async def test_what_nobody_reads_any_more_is_let_go() -> None:
     budget = Budget(100)
     spool = Spool(100, budget)
     reader = spool.join()
-    await spool.write(b"0123456789")
+    await write(spool, b"0123456789")
     spool.end()
     assert budget.used_bytes == 10
     spool.leave(reader)
@@ -45,7 +50,7 @@ async def test_what_nobody_reads_any_more_is_let_go() -> None:
 async def test_what_is_to_be_stored_first_is_read_only_when_it_is_shown() -> None:
     spool = Spool(100)
     chunks = spool.read(spool.join())
-    await spool.write(b"a")
+    await write(spool, b"a")
     await spool.add(b"b")
     assert spool.body == b"ab"
     assert await anext(chunks) == b"a"
@@ -68,8 +73,8 @@ async def test_what_was_not_shown_does_not_count_when_it_is_cut_short() -> None:
 async def test_beyond_the_budget_the_writer_waits_and_nothing_is_stored() -> None:
     spool = Spool(100, Budget(10))
     reader = spool.read(spool.join())
-    assert await spool.write(b"01234567")
-    writing = asyncio.create_task(spool.write(b"89abcdef"))
+    assert await write(spool, b"01234567")
+    writing = asyncio.create_task(write(spool, b"89abcdef"))
     await asyncio.sleep(0)
     assert spool.body is None
     assert spool.is_too_large
@@ -84,7 +89,7 @@ async def test_what_is_too_large_for_memory_is_read_from_a_file(tmp_path: Path) 
     spool = Spool(100, budget)
     early, late = spool.read(spool.join()), spool.join()
     for chunk in (b"01234567", b"89abcdef", b"ghijklmn"):
-        assert await spool.write(chunk)
+        assert await write(spool, chunk)
     assert budget.used_bytes == 0
     assert budget.file_bytes == 24
     spool.end()
@@ -97,7 +102,7 @@ async def test_a_slow_reader_holds_up_nobody_within_the_limit() -> None:
     spool = Spool(limit=100)
     slow = spool.read(spool.join())
     for _ in range(10):
-        assert await spool.write(b"0123456789")
+        assert await write(spool, b"0123456789")
     assert await anext(slow) == b"0123456789"
     await slow.aclose()
 
@@ -105,7 +110,7 @@ async def test_a_slow_reader_holds_up_nobody_within_the_limit() -> None:
 async def test_beyond_the_limit_the_writer_waits_for_the_readers_and_nobody_can_join() -> None:
     spool = Spool(limit=3)
     reader = spool.read(spool.join())
-    writing = asyncio.create_task(spool.write(b"1234"))
+    writing = asyncio.create_task(write(spool, b"1234"))
     await asyncio.sleep(0)
     assert not writing.done()
     assert await anext(reader) == b"1234"
@@ -118,16 +123,16 @@ async def test_beyond_the_limit_the_writer_waits_for_the_readers_and_nobody_can_
 async def test_beyond_the_limit_without_readers_there_is_no_use_to_go_on() -> None:
     spool = Spool(limit=3)
     reader = spool.read(spool.join())
-    assert await spool.write(b"123")
+    assert await write(spool, b"123")
     await anext(reader)
     await reader.aclose()
-    assert not await spool.write(b"4")
+    assert not await write(spool, b"4")
 
 
 async def test_what_was_cut_short_ends_with_the_error_for_all() -> None:
     spool = Spool(limit=10)
     error = OriginError(Failure.RESET, "gone")
-    await spool.write(b"a")
+    await write(spool, b"a")
     reader = spool.read(spool.join())
     spool.end(error)
     assert await anext(reader) == b"a"
@@ -150,7 +155,7 @@ async def test_a_reader_that_leaves_without_ever_reading_holds_up_nobody() -> No
     spool = Spool(limit=1)
     reader = spool.join()
     spool.read(reader)
-    writing = asyncio.create_task(spool.write(b"12"))
+    writing = asyncio.create_task(write(spool, b"12"))
     await asyncio.sleep(0)
     spool.leave(reader)
     assert not await asyncio.wait_for(writing, PATIENCE_S)
@@ -159,7 +164,7 @@ async def test_a_reader_that_leaves_without_ever_reading_holds_up_nobody() -> No
 async def test_content_settles_when_all_of_it_is_held() -> None:
     spool = Spool(limit=3)
     waiting = asyncio.create_task(spool.is_collected(PATIENCE_S))
-    await spool.write(b"abc")
+    await write(spool, b"abc")
     await asyncio.sleep(0)
     assert not waiting.done()
     spool.end()
@@ -170,7 +175,7 @@ async def test_content_that_is_too_large_or_takes_too_long_does_not_settle() -> 
     slow, large = Spool(limit=3), Spool(limit=3)
     assert not await slow.is_collected(0.01)
     large.join()
-    writing = asyncio.create_task(large.write(b"abcd"))
+    writing = asyncio.create_task(write(large, b"abcd"))
     assert not await large.is_collected(PATIENCE_S)
     writing.cancel()
 

@@ -106,7 +106,7 @@ async def test_a_client_beyond_the_bound_is_refused_and_counted(
     hooks: BestBefore, service: Service, open_clients: dict[str, Any]
 ) -> None:
     watchdog = SimpleNamespace(last_activity=0.0, blocker=1)
-    for number in range(service.admission.descriptors.clients + 1):
+    for number in range(service.admission.descriptors + 1):
         open_clients[str(number)] = SimpleNamespace(timeout_watchdog=watchdog, transports={}, client=None)
     before = count(service, 'refused_total{kind="connections"}')
     one = client(HERE)
@@ -267,7 +267,7 @@ async def test_a_remote_client_gets_no_connection_to_this_machine(
 async def test_connections_beyond_the_bound_are_refused_and_counted_until_others_end(
     hooks: BestBefore, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service.admission, "tunnels", service.admission.descriptors.tunnels)
+    monkeypatch.setattr(service.admission, "tunnels", service.admission.descriptors)
     before = count(service, 'refused_total{kind="origin-connections"}')
     data = connecting(HERE, "203.0.113.1", 80)
     await hooks.server_connect(data)

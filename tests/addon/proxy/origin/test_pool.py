@@ -157,7 +157,7 @@ async def test_an_idle_connection_is_closed_in_time(monkeypatch: pytest.MonkeyPa
     async with serving() as (server, origin):
         await get(server, origin)
         await asyncio.sleep(0.15)
-        assert origin.open_connections == 0
+        assert origin._pool.open == 0
 
 
 async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,7 +167,7 @@ async def test_only_so_many_connections_to_an_origin_are_idle(monkeypatch: pytes
         for _ in range(5):
             await get(server, origin, method="POST")
         await asyncio.sleep(0.05)
-        assert origin.open_connections == 2
+        assert origin._pool.open == 2
 
 
 async def test_a_connection_is_given_to_one_exchange_until_it_is_put_back() -> None:

@@ -145,7 +145,7 @@ async def test_a_script_that_finds_no_memory_is_a_full_store(start_valkey):
     connection = Connection(server.url)
     await connection.open()
     with pytest.raises(FullError):
-        await connection.ask_all([("EVAL", "redis.call('SET', KEYS[1], ARGV[1])", 1, "k", bytes(1_000_000))] * 2)
+        await connection.answers([("EVAL", "redis.call('SET', KEYS[1], ARGV[1])", 1, "k", bytes(1_000_000))] * 2)
     await connection.close()
     server.kill()
 

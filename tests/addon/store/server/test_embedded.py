@@ -173,9 +173,9 @@ async def test_a_killed_server_is_started_again_and_what_waits_is_written(open_a
     await store.learn(observe(URL, 1000, "a"))
     await store.flush()
     for i in range(3):
-        pid = store._link.backend._server.pid
+        pid = store._link.backend._server._process.pid
         os.kill(pid, signal.SIGKILL)
-        await until(lambda pid=pid: store._link.backend._server.pid != pid)
+        await until(lambda pid=pid: store._link.backend._server._process.pid != pid)
         await store.learn(observe(URL, 2000 + i, i))
         await until(lambda: not store.status().down and not store.status().pending_observations)
     assert (await store.record(URL)).contacts == 4
@@ -191,7 +191,7 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.store.opening import open_store
 async def main():
     store = await open_store("embedded", clock=RealClock(), domain_of=str, state=Path({str(tmp_path)!r}))
-    print(store._link.backend._server.pid, flush=True)
+    print(store._link.backend._server._process.pid, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())
 """
@@ -279,7 +279,7 @@ async def test_a_stopped_server_leaves_neither_process_nor_socket(tmp_path):
     await server.stop()
     before = asyncio.all_tasks()
     await server.start()
-    pid = server.pid
+    pid = server._process.pid
     assert await answers(server.socket)
     assert len(asyncio.all_tasks() - before) == 1, "what starts it again when it ends"
     await server.stop()

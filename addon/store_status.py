@@ -1,15 +1,15 @@
-"""The status of the store."""
+"""The status of the store, which the store fills in and metrics show."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Status:
-    """The state of the store, for metrics."""
+class StoreStatus:
+    """The status of the store at one moment."""
 
     down: bool
-    """Whether the backend does not answer."""
+    """Whether the backend does not answer: the proxy serves and learns in memory."""
     last_error: str
     """Why the backend did not answer the last time; empty if it always has."""
     conditions: frozenset[str]
@@ -29,4 +29,4 @@ class Status:
     """Copies not stored since the start, because the backend was full, or down for too long."""
     memory_cache_bytes: float
     store_bytes: int | None
-    """The size of the stored data, as last measured by the backend."""
+    """The size of the stored data, as last measured by the backend; None before that."""
