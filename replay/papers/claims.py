@@ -1,6 +1,9 @@
 """The findings of a paper, each with the corresponding result on our traces."""
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass
+
+from bestbefore.replay.papers.page import Page
 
 NOT_SEEN = "–"
 
@@ -34,3 +37,8 @@ def verdict(*held: bool | None) -> str:
 def less(value: float | None, than: float | None) -> bool | None:
     """Whether a value is less than another; None if one of them is missing."""
     return None if value is None or than is None else value < than
+
+
+def write_claims(page: Page, claims: Iterable[Claim]) -> None:
+    """Add the table of the findings."""
+    page.table(("where", "finding of the paper", "ours", "holds"), [astuple(claim) for claim in claims], words=4)

@@ -15,6 +15,15 @@ def beside(printed: str, ours: float) -> tuple[str, str, str]:
     return printed, f"{ours:.{digits}f}", f"{ours - float(printed):+z.{digits}f}"
 
 
+def minutes(seconds: float | None) -> str:
+    """Format a time in minutes.
+
+    >>> minutes(90.0), minutes(None)
+    ('1.5', '–')
+    """
+    return "–" if seconds is None else f"{seconds / 60:.1f}"
+
+
 def rows_beside(what: Sequence[str], printed: Sequence[str], ours: Sequence[float]) -> list[tuple[str, ...]]:
     """Return a row for each value: its name, then the three cells of `beside`."""
     return [(name, *beside(text, value)) for name, text, value in zip(what, printed, ours, strict=True)]

@@ -1,10 +1,18 @@
 """The comparison of curves at the numbers of validations of TTL."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from bestbefore.replay.papers.adaptive.curves import STALE_RATE, TTL, VALIDATION_RATE, at, crossing, rates
+from bestbefore.replay.papers.adaptive.curves import (
+    STALE_RATE,
+    TTL,
+    VALIDATION_RATE,
+    PolicyCurve,
+    at,
+    rates,
+)
 from bestbefore.replay.papers.adaptive.words import number, ratio, share
-from bestbefore.replay.papers.claims import less
+from bestbefore.replay.papers.claims import Claim, less, verdict
+from bestbefore.replay.papers.interpolation import crossing
 from bestbefore.replay.report.series import Series
 
 ANCHORS = (0.5, 0.2)
@@ -39,16 +47,28 @@ def _cell(found: Mapping[str, float | None], name: str) -> str:
     return f"{share(found[name])} ({number(ratio(found[name], found[TTL.name]))})"
 
 
-def held_everywhere(parts: Sequence[Sequence[Series]], better: str, worse: str) -> list[bool | None]:
-    """Return whether one curve has fewer stale hits than another, at each anchor of each part."""
-    found = [stale_at_ttl(series, alpha) for series in parts for alpha in ANCHORS]
-    return [less(column[better], column[worse]) for column in found]
+def order_claim(
+    where: str,
+    finding: str,
+    parts: Mapping[str, Sequence[Series]],
+    curves: Sequence[PolicyCurve],
+    pairs: Iterable[tuple[PolicyCurve, PolicyCurve]],
+) -> Claim:
+    """The claim that of each pair the first curve has fewer stale hits than the second, at each anchor of each part.
+
+    The result shows the shares of `curves` in each part, after the text under which `parts` has it.
+    """
+    found = [stale_at_ttl(series, alpha) for series in parts.values() for alpha in ANCHORS]
+    held = (less(column[better.name], column[worse.name]) for better, worse in pairs for column in found)
+    ours = "".join(f"{text}{shown(series, curves)}" for text, series in parts.items())
+    return Claim(where, finding, ours, verdict(*held))
 
 
-def shown(series: Sequence[Series], names: Sequence[str]) -> str:
+def shown(series: Sequence[Series], curves: Sequence[PolicyCurve]) -> str:
     """Format the shares of stale hits of some curves at each anchor, for a sentence.
 
     Of a name with commas only the last part is shown.
     """
     found = [stale_at_ttl(series, alpha) for alpha in ANCHORS]
+    names = [curve.name for curve in curves]
     return ", ".join(f"{name.split(', ')[-1]} {' / '.join(share(one[name]) for one in found)}" for name in names)

@@ -1,11 +1,10 @@
 """The curves of figures: a policy replayed at each value of its tuning parameter."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
+from bestbefore.replay.papers.interpolation import crossing
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.simulate.engines import Engines
@@ -68,24 +67,6 @@ def rates(counts: Mapping[str, float]) -> dict[str, float]:
     """Stale hits and validations as shares of the requests that found a copy, which must not be 0."""
     cached = counts["cached"] or 1.0
     return {STALE_RATE: counts["stale_hits"] / cached, VALIDATION_RATE: counts["validations"] / cached}
-
-
-def crossing(xy: Sequence[tuple[float, float]], x: float) -> float | None:
-    """The least y at x on the curve through these points, by log-log interpolation; None outside its range.
-
-    The curves of these policies are nearly straight in logarithms. Points with a coordinate that is not positive are
-    ignored.
-
-    >>> crossing([(1.0, 100.0), (4.0, 25.0)], 2.0), crossing([(1.0, 100.0)], 2.0)
-    (50.0, None)
-    """
-    positive = [point for point in xy if min(point) > 0.0]
-    found = []
-    for (x0, y0), (x1, y1) in pairwise(positive):
-        if min(x0, x1) <= x <= max(x0, x1):
-            share = 0.0 if x0 == x1 else math.log(x / x0) / math.log(x1 / x0)
-            found.append(min(y0, y1) if x0 == x1 else y0 * (y1 / y0) ** share)
-    return min(found, default=None)
 
 
 def at(series: Series, known: str, value: float, wanted: str) -> float | None:

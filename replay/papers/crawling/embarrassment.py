@@ -5,23 +5,21 @@ from itertools import pairwise
 
 import numpy as np
 
-from bestbefore.addon.charts.lines import Line, Scale, drawn
+from bestbefore.addon.charts.lines import Scale
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.papers.crawling.curves import CRAWLS_PER_PAGE, Curves, over_crawls, show
 from bestbefore.replay.papers.crawling.embarrassment_weights import click_probabilities, embarrassment_weights
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, Pages, zipf_rates
-from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, WEIGHTED, Scheme, in_words, is_convex, mean_staleness
+from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, WEIGHTED, Scheme, in_words, is_convex
 from bestbefore.replay.papers.page import Page
 
 POSITIONS, RESULT_PAGES, NEXT_PAGE = 10, 5, 0.8
 SPREAD = 5.0
 """The standard deviation, in positions, of where a page is returned; the paper names none."""
 SEED = 2002
-CRAWLS_PER_PAGE = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 PARAMETERS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 SCHEMES: Mapping[str, Scheme] = {**UNWEIGHTED, **WEIGHTED}
 
-Curves = dict[str, list[tuple[float, float]]]
-"""By scheme: (x, embarrassment)."""
 Arrangement = Callable[[FloatArray], FloatArray]
 """Assigns weights to pages, which are ordered by rate, the highest first."""
 ARRANGEMENTS: Mapping[str, Arrangement] = {
@@ -51,18 +49,11 @@ def drawn_weights(pages: int, rng: np.random.Generator) -> FloatArray:
     return rng.random(pages) * seen[centre]
 
 
-def over_crawls(pages: int, crawls_per_page: Sequence[float], arranged: Arrangement) -> Curves:
+def over_budgets(pages: int, crawls_per_page: Sequence[float], arranged: Arrangement) -> Curves:
     """Return the curve of each scheme over budgets, with rates by Zipf's law."""
     rng = np.random.default_rng(SEED)
     some = Pages.of(zipf_rates(pages, 0.0), MIXED, rng)
-    weights = arranged(drawn_weights(pages, rng))
-    return {
-        name: [
-            (crawls, mean_staleness(some, weights, scheme(some, weights, round(crawls * pages))))
-            for crawls in crawls_per_page
-        ]
-        for name, scheme in SCHEMES.items()
-    }
+    return over_crawls(some, arranged(drawn_weights(pages, rng)), SCHEMES, crawls_per_page)
 
 
 def over_parameters(pages: int, parameters: Sequence[float], crawls: float = 2.5) -> Curves:
@@ -72,8 +63,7 @@ def over_parameters(pages: int, parameters: Sequence[float], crawls: float = 2.5
         rng = np.random.default_rng(SEED)
         some = Pages.of(zipf_rates(pages, parameter), MIXED, rng)
         weights = drawn_weights(pages, rng)
-        for name, scheme in SCHEMES.items():
-            value = mean_staleness(some, weights, scheme(some, weights, round(crawls * pages)))
+        for name, [(_, value)] in over_crawls(some, weights, SCHEMES, (crawls,)).items():
             curves[name].append((parameter, value))
     return curves
 
@@ -89,27 +79,15 @@ def write(page: Page) -> None:
         paper does not say: the standard deviation of the position ({SPREAD:g}), that weights and rates are independent,
         and on the right the same mixture as on the left (the paper's is "somewhat differing")."""
     )
-    left = {name: over_crawls(PAGES, CRAWLS_PER_PAGE, arranged) for name, arranged in ARRANGEMENTS.items()}
-    title = "Figure 7, left: embarrassment against crawls per page"
-    _show(page, "left", title, "crawls per page", left["independent"])
+    left = {name: over_budgets(PAGES, CRAWLS_PER_PAGE, arranged) for name, arranged in ARRANGEMENTS.items()}
+    figure = ("7_left", "Figure 7, left: embarrassment against crawls per page")
+    x = Scale("crawls per page", with_zero=False)
+    show(page, left["independent"], "crawls per page", figure, x, "embarrassment")
     _statements_left(page, left)
     right = over_parameters(PAGES, PARAMETERS)
-    title = "Figure 7, right: embarrassment against the Zipf parameter, 2.5 crawls per page"
-    _show(page, "right", title, "Zipf parameter", right)
+    figure = ("7_right", "Figure 7, right: embarrassment against the Zipf parameter, 2.5 crawls per page")
+    show(page, right, "Zipf parameter", figure, Scale("Zipf parameter", with_zero=False), "embarrassment")
     _statements_right(page, right)
-
-
-def _show(page: Page, name: str, title: str, x: str, curves: Curves) -> None:
-    values = [place for place, _ in next(iter(curves.values()))]
-    page.table(
-        (x, *curves),
-        [
-            (f"{value:g}", *(f"{points[number][1]:.4f}" for points in curves.values()))
-            for number, value in enumerate(values)
-        ],
-    )
-    lines = [Line(scheme, points, marked=True) for scheme, points in curves.items()]
-    page.figure(f"7_{name}", title, drawn(lines, Scale(x, with_zero=False), Scale("embarrassment")))
 
 
 def held(curves: Curves) -> list[str]:

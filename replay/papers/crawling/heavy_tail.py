@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from bestbefore.addon.charts.lines import Line, Scale, drawn
+from bestbefore.addon.charts.lines import Scale
 from bestbefore.policies.prefetch.checked import IntArray
 from bestbefore.policies.units import FloatArray
+from bestbefore.replay.papers.crawling.curves import show
 from bestbefore.replay.papers.crawling.pages import PAGES, pareto_staleness, zipf_rates
 from bestbefore.replay.papers.crawling.schemes import in_proportion
 from bestbefore.replay.papers.crawling.tables import best_visits_of_tables
@@ -90,11 +91,8 @@ def _part(
     page: Page, name: str, staleness: Staleness, shapes: Sequence[float]
 ) -> dict[float, tuple[float, float, float]]:
     found = {a: values(staleness, a, PAGES) for a in shapes}
-    heads = ("optimal", "proportional", "uniform")
-    page.table((f"{name}, a", *heads), [(f"{a:g}", *(f"{value:.4f}" for value in row)) for a, row in found.items()])
-    lines = [
-        Line(scheme, [(a, row[place]) for a, row in found.items()], marked=True) for place, scheme in enumerate(heads)
-    ]
-    drawing = drawn(lines, Scale("a"), Scale("average staleness"))
-    page.figure(f"9_{name.replace(' ', '_')}", f"Figure 9: average staleness, {name}", drawing)
+    schemes = ("optimal", "proportional", "uniform")
+    curves = {scheme: [(a, row[place]) for a, row in found.items()] for place, scheme in enumerate(schemes)}
+    figure = (f"9_{name.replace(' ', '_')}", f"Figure 9: average staleness, {name}")
+    show(page, curves, f"{name}, a", figure, Scale("a"), "average staleness")
     return found

@@ -5,9 +5,10 @@ from time import process_time
 
 import numpy as np
 
-from bestbefore.addon.charts.lines import Line, Scale, drawn
+from bestbefore.addon.charts.lines import Scale
 from bestbefore.policies.prefetch.discrete.best import best_visits
 from bestbefore.policies.prefetch.discrete.gains import PoissonGains
+from bestbefore.replay.papers.crawling.curves import CRAWLS_PER_PAGE, Curves, over_crawls, show
 from bestbefore.replay.papers.crawling.pages import MIXED, PAGES, SHAPE, Kind, Mixture, Pages, zipf_rates
 from bestbefore.replay.papers.crawling.quasideterministic import MOST_POTENTIAL
 from bestbefore.replay.papers.crawling.schemes import UNWEIGHTED, in_words, is_convex, mean_staleness
@@ -19,27 +20,16 @@ MIXTURES: dict[str, Mixture] = {
     "Pareto": {Kind.PARETO: 1.0},
     "quasi-deterministic": {Kind.QUASI_DETERMINISTIC: 1.0},
 }
-CRAWLS_PER_PAGE = (1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)
 SEED = 2002
 SIZES = (10_000, 100_000, 1_000_000)
 NOTHING = 5e-7
 """Staleness below this is shown as 0."""
 
-Curves = dict[str, list[tuple[float, float]]]
-"""The points (crawls per page, staleness) of each scheme."""
-
 
 def curves_of(mixture: Mixture, pages: int, crawls_per_page: Sequence[float]) -> Curves:
     """Return the curves of the three schemes, with rates by Zipf's law."""
     some = Pages.of(zipf_rates(pages, 0.0), mixture, np.random.default_rng(SEED))
-    same = np.ones(pages)
-    return {
-        name: [
-            (crawls, mean_staleness(some, same, scheme(some, same, round(crawls * pages))))
-            for crawls in crawls_per_page
-        ]
-        for name, scheme in UNWEIGHTED.items()
-    }
+    return over_crawls(some, np.ones(pages), UNWEIGHTED, crawls_per_page)
 
 
 def write(page: Page) -> None:
@@ -53,16 +43,9 @@ def write(page: Page) -> None:
     )
     found = {name: curves_of(mixture, PAGES, CRAWLS_PER_PAGE) for name, mixture in MIXTURES.items()}
     for name, curves in found.items():
-        page.table(
-            (f"{name}, crawls per page", *curves),
-            [
-                (f"{crawls:g}", *(f"{points[number][1]:.4f}" for points in curves.values()))
-                for number, crawls in enumerate(CRAWLS_PER_PAGE)
-            ],
-        )
-        lines = [Line(scheme, points, marked=True) for scheme, points in curves.items()]
-        drawing = drawn(lines, Scale("crawls per page", with_zero=False), Scale("average staleness"))
-        page.figure(f"8_{name.partition('-')[0].lower()}", f"Figure 8: average staleness, {name}", drawing)
+        figure = (f"8_{name.partition('-')[0].lower()}", f"Figure 8: average staleness, {name}")
+        x = Scale("crawls per page", with_zero=False)
+        show(page, curves, f"{name}, crawls per page", figure, x, "average staleness")
     _statements(page, found)
     _sizes(page)
 

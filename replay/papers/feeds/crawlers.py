@@ -9,7 +9,6 @@ from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.units import DAY_S, FloatArray
 from bestbefore.replay.papers.claims import Claim, verdict
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
-from bestbefore.replay.papers.feeds.polling import Measured, Schedules
 from bestbefore.replay.papers.feeds.population import ENOUGH, burstiness
 from bestbefore.replay.papers.feeds.runs import BOTH, ONLINE, PLANNED, STRATEGIES, UNIFORM
 from bestbefore.replay.papers.feeds.spans import END_S, START_S, Spans
@@ -37,10 +36,6 @@ def write(page: Page, learnt: LearntRates) -> list[Claim]:
     return claims
 
 
-def _measured(learnt: LearntRates, schedules: Schedules) -> Measured:
-    return Measured.of(schedules, learnt.spans.judged, len(learnt.spans), START_S, END_S)
-
-
 def _write_table_2(page: Page, learnt: LearntRates) -> list[Claim]:
     page.section("Table 2: allocations for crawlers")
     budget = float(len(learnt.spans))
@@ -54,7 +49,7 @@ def _write_table_2(page: Page, learnt: LearntRates) -> list[Claim]:
         PLANNED: STRATEGIES[PLANNED](learnt, 1),
         ONLINE: STRATEGIES[ONLINE](learnt, 1),
     }
-    found = {name: _measured(learnt, one) for name, one in schedules.items()}
+    found = {name: learnt.spans.measured(one) for name, one in schedules.items()}
     minutes = {name: one.mean_s / 60 for name, one in found.items()}
     page.table(("policy", *HEADS, "never retrieved"), [
         (name, *(beside(PRINTED[name], minutes[name]) if name in PRINTED else ("–", f"{minutes[name]:.1f}", "–")),

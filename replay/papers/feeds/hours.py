@@ -11,9 +11,7 @@ from bestbefore.policies.prefetch.timing.exact import retrieval_points
 from bestbefore.policies.prefetch.timing.points import Intensity, delay_slopes
 from bestbefore.policies.units import BINS, FloatArray
 from bestbefore.replay.papers.feeds.learnt_rates import STRENGTH, LearntRates
-from bestbefore.replay.papers.feeds.polling import Measured
 from bestbefore.replay.papers.feeds.runs import BUDGETS
-from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import timed, uniform
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
@@ -35,9 +33,7 @@ PATTERNS: Mapping[str, Callable[[LearntRates], FloatArray]] = {
 def mean_minutes(learnt: LearntRates, run: tuple[str, int]) -> float:
     """The mean delay, minutes, under strategy 2 for a pair of a pattern and retrievals a day."""
     name, per_day = run
-    spans = learnt.spans
-    schedules = timed(PATTERNS[name](learnt), per_day)
-    return Measured.of(schedules, spans.judged, len(spans), START_S, END_S).mean_s / 60.0
+    return learnt.spans.measured(timed(PATTERNS[name](learnt), per_day)).mean_s / 60.0
 
 
 def theorem_3(found: Clusters) -> tuple[int, int]:
@@ -85,8 +81,7 @@ def write(work: Work, page: Page, learnt: LearntRates, everything: LearntRates) 
         the clusters of all feeds are clusters of single postings. Drawn: {STRENGTH:.0f} hours with postings of its
         cluster's pattern are added to the feed's own, in which a burst within an hour counts once."""
     )
-    even = [Measured.of(uniform(len(learnt.spans), b), learnt.spans.judged, len(learnt.spans), START_S, END_S)
-            for b in BUDGETS]
+    even = [learnt.spans.measured(uniform(len(learnt.spans), b)) for b in BUDGETS]
     page.table(("pattern", *(f"{b} a day" for b in BUDGETS)), [
         ("none, evenly spaced", *(f"{one.mean_s / 60:.1f}" for one in even)),
         *((name, *(f"{found[name, b]:.1f}" for b in BUDGETS)) for name in PATTERNS),

@@ -1,5 +1,6 @@
 """The page of the paper."""
 
+from bestbefore.replay.papers.claims import write_claims
 from bestbefore.replay.papers.feeds import crawlers, examples, hours, pollers, population, tables, windows
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME, like_paper, read_spans
@@ -29,5 +30,4 @@ def write(work: Work, page: Page) -> None:
     hours.write(work, page, like, sets["all"])
     claims += windows.write(work, page, like.spans)
     page.section("Where our traces agree with the paper and where they do not")
-    page.table(("where", "finding of the paper", "ours", "holds"),
-               [(claim.where, claim.printed, claim.ours, claim.verdict) for claim in claims], words=4)
+    write_claims(page, claims)

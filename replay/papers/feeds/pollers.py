@@ -1,9 +1,7 @@
 """The comparison with Miniflux, Nutch, feedspool and fixed intervals at the same number of retrievals."""
 
-import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from itertools import pairwise
 
 import numpy as np
 
@@ -13,10 +11,12 @@ from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Listed, Measured, policy_retrievals_s
 from bestbefore.replay.papers.feeds.runs import ALLOCATION, BOTH, BUDGETS, ONLINE, PLANNED, UNIFORM
-from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S, Spans
+from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, Spans
 from bestbefore.replay.papers.feeds.strategies import evenly
 from bestbefore.replay.papers.feeds.tables import Found
+from bestbefore.replay.papers.interpolation import crossing
 from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.printed import minutes
 from bestbefore.replay.papers.work import Work
 
 MIN_INTERVAL_S = 60.0
@@ -47,7 +47,7 @@ def polled(spans: Spans, spec: str) -> Measured:
         policy_retrievals_s(policy, History(times, 0.0), first, END_S, MIN_INTERVAL_S)
         for times, first in zip(spans.times_s, firsts, strict=True)
     ]
-    return Measured.of(Listed(moments), spans.judged, len(spans), START_S, END_S)
+    return spans.measured(Listed(moments))
 
 
 def tuned() -> dict[str, list[str]]:
@@ -60,12 +60,7 @@ def tuned() -> dict[str, list[str]]:
 
 def mean_at(curve: Sequence[Measured], per_day: float) -> float | None:
     """The mean delay at `per_day` retrievals, by log-log interpolation on a curve; None outside its range."""
-    points = sorted((one.retrievals_per_day, one.mean_s) for one in curve)
-    for (x0, y0), (x1, y1) in pairwise(points):
-        if x0 <= per_day <= x1:
-            share = 0.0 if x0 == x1 else math.log(per_day / x0) / math.log(x1 / x0)
-            return float(y0 * (y1 / y0) ** share)
-    return None
+    return crossing(sorted((one.retrievals_per_day, one.mean_s) for one in curve), per_day)
 
 
 def write(work: Work, page: Page, learnt: LearntRates, found: Found) -> None:
@@ -84,15 +79,15 @@ def write(work: Work, page: Page, learnt: LearntRates, found: Found) -> None:
     rows = []
     for name, spec in AS_THEY_ARE.items():
         one = brought[spec]
-        others = (_minutes(mean_at(curve, one.retrievals_per_day)) for curve in ours.values())
-        rows.append((f"{name}: `{spec}`", f"{one.retrievals_per_day:.2f}", _minutes(one.mean_s), *others))
+        others = (minutes(mean_at(curve, one.retrievals_per_day)) for curve in ours.values())
+        rows.append((f"{name}: `{spec}`", f"{one.retrievals_per_day:.2f}", minutes(one.mean_s), *others))
     page.table(("poller", "retrievals a day", "mean delay", *ours), rows)
     curves = {name: [brought[spec] for spec in specs] for name, specs in tuned().items()}
     page.text("Tuned to a number of retrievals by one parameter (" + "; ".join(
         f"{name}: `{specs[0]}` to `{specs[-1]}`" for name, specs in tuned().items()
     ) + "), mean delays in minutes. Fixed-interval polling is `uniform`.")
-    rows = [(name, *(_minutes(mean_at(curve, b)) for b in BUDGETS)) for name, curve in curves.items()]
-    rows += [(name, *(_minutes(found[LIKE_PAPER_NAME, name, b].mean_s) for b in BUDGETS))
+    rows = [(name, *(minutes(mean_at(curve, b)) for b in BUDGETS)) for name, curve in curves.items()]
+    rows += [(name, *(minutes(found[LIKE_PAPER_NAME, name, b].mean_s) for b in BUDGETS))
              for name in (UNIFORM, ALLOCATION, BOTH, PLANNED, ONLINE)]
     page.table(("strategy", *(f"{b} a day" for b in BUDGETS)), rows)
     drawn_curves = {**curves, UNIFORM: [found[LIKE_PAPER_NAME, UNIFORM, b] for b in BUDGETS], **ours}
@@ -100,7 +95,3 @@ def write(work: Work, page: Page, learnt: LearntRates, found: Found) -> None:
         [Line(name, [(one.retrievals_per_day, one.mean_s / 60) for one in curve], marked=True)
          for name, curve in drawn_curves.items()],
         Scale("retrievals a day of a feed", logarithmic=True), Scale("mean delay, minutes", logarithmic=True)))
-
-
-def _minutes(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds / 60:.1f}"

@@ -6,7 +6,6 @@ from functools import partial
 from bestbefore.replay.papers.feeds import online
 from bestbefore.replay.papers.feeds.learnt_rates import LearntRates
 from bestbefore.replay.papers.feeds.polling import Measured, Schedules
-from bestbefore.replay.papers.feeds.spans import END_S, START_S
 from bestbefore.replay.papers.feeds.strategies import both, divided, papers_points, timed, uniform
 from bestbefore.replay.papers.work import Work
 
@@ -36,8 +35,7 @@ Key = tuple[str, str, int]
 def measure(sets: Mapping[str, LearntRates], key: Key) -> Measured:
     """Return the result of a strategy."""
     name, strategy, per_day = key
-    spans = sets[name].spans
-    return Measured.of(STRATEGIES[strategy](sets[name], per_day), spans.judged, len(spans), START_S, END_S)
+    return sets[name].spans.measured(STRATEGIES[strategy](sets[name], per_day))
 
 
 def measured(work: Work, sets: Mapping[str, LearntRates], keys: Sequence[Key]) -> dict[Key, Measured]:

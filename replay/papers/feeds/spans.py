@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from bestbefore.policies.models.patterns import hourly_counts
 from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray, IntArray
-from bestbefore.replay.papers.feeds.polling import Postings
+from bestbefore.replay.papers.feeds.polling import Measured, Postings, Schedules
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.traces.columns.columns import Updates
@@ -90,6 +90,10 @@ class Spans:
             for window in windows_s
         ]
         return np.column_stack([until - before for before in after])
+
+    def measured(self, schedules: Schedules) -> Measured:
+        """Return the results of retrievals in the test period."""
+        return Measured.of(schedules, self.judged, len(self), START_S, END_S)
 
     def only(self, numbers: IntArray, name: str) -> "Spans":
         """Return some of the feeds."""

@@ -22,8 +22,9 @@ from bestbefore.replay.papers.feeds.runs import (
     Key,
     measured,
 )
-from bestbefore.replay.papers.feeds.spans import END_S, LIKE_PAPER_NAME, START_S
+from bestbefore.replay.papers.feeds.spans import LIKE_PAPER_NAME
 from bestbefore.replay.papers.page import Page
+from bestbefore.replay.papers.printed import minutes
 from bestbefore.replay.papers.work import Work
 
 PRINTED = {
@@ -99,9 +100,9 @@ def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) ->
         printed = PRINTED.get(name, ("–", "–", "–"))
         share = f"{float(printed[0]) / float(PRINTED[UNIFORM][0]):.2f}" if name in PRINTED else "–"
         rows.append((
-            name, printed[0], _minutes(one.mean_s), share, f"{one.mean_s / like[UNIFORM].mean_s:.2f}",
+            name, printed[0], minutes(one.mean_s), share, f"{one.mean_s / like[UNIFORM].mean_s:.2f}",
             printed[1], f"{one.max_s / 60:.0f}", printed[2], f"{one.deviation_s / 60:.0f}",
-            _minutes(one.mean_of_feeds_s),
+            minutes(one.mean_of_feeds_s),
         ))
     page.table(("strategy", "mean, printed", "ours", "of uniform, printed", "ours", "max, printed", "ours",
                 "deviation, printed", "ours", "mean of feeds, ours"), rows)
@@ -121,13 +122,9 @@ def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) ->
 
 
 def _uniform_at_each_hour(learnt: LearntRates) -> Sequence[float]:
-    spans = learnt.spans
-    feeds = len(spans)
-    return [
-        Measured.of(Spaced(np.full(feeds, hour * HOUR_S), np.full(feeds, DAY_S)), spans.judged, feeds, START_S, END_S)
-        .mean_s
-        for hour in range(BINS)
-    ]
+    feeds = len(learnt.spans)
+    daily = (Spaced(np.full(feeds, hour * HOUR_S), np.full(feeds, DAY_S)) for hour in range(BINS))
+    return [learnt.spans.measured(schedules).mean_s for schedules in daily]
 
 
 def _write_figure_13(page: Page, found: Found) -> None:
@@ -141,8 +138,7 @@ def _write_figure_13(page: Page, found: Found) -> None:
         then; and they spread the retrievals of all feeds evenly over the day, which a plan need not. The figure's
         values are not printed; at one retrieval they are those of table 1."""
     )
-    page.table(("strategy", *(f"{b} a day" for b in BUDGETS), *(f"of uniform, {b}" for b in BUDGETS)),
-               _mean_rows(LIKE_PAPER_NAME, {name: name for name in STRATEGIES}, found))
+    _write_means(page, LIKE_PAPER_NAME, {name: name for name in STRATEGIES}, found)
     page.figure("figure_13", "Figure 13: feeds like the paper's", drawn(
         [Line(name, [(float(b), found[LIKE_PAPER_NAME, name, b].mean_s / 60) for b in BUDGETS], marked=True)
          for name in (*PAPERS, PLANNED, ONLINE)],
@@ -156,27 +152,22 @@ def _write_all(page: Page, found: Found) -> None:
         months, so that a retrieval a day of each is a luxury, of which allocation gives nearly all to the few busy
         ones. The points of `both` are exact here."""
     )
-    page.table(("strategy", *(f"{b} a day" for b in BUDGETS), *(f"of uniform, {b}" for b in BUDGETS)),
-               _mean_rows(ALL, SOLVED, found))
+    _write_means(page, ALL, SOLVED, found)
     page.text("Each trace alone, at one retrieval a day of a feed:")
     rows = []
     for trace in TRACED:
         means = [found[trace, name, 1].mean_s for name in SOLVED.values()]
         online = found.get((trace, ONLINE, 1))
         shares = (f"{mean / means[0]:.2f}" for mean in means[1:])
-        rows.append((f"`{trace}`", *map(_minutes, means), "–" if online is None else _minutes(online.mean_s), *shares))
+        rows.append((f"`{trace}`", *map(minutes, means), minutes(None if online is None else online.mean_s), *shares))
     page.table(("trace", *PAPERS, ONLINE, *(f"{name}, of uniform" for name in PAPERS[1:])), rows)
 
 
-def _mean_rows(name: str, strategies: Mapping[str, str], found: Found) -> list[tuple[str, ...]]:
+def _write_means(page: Page, name: str, strategies: Mapping[str, str], found: Found) -> None:
     rows = []
+    even = [found[name, UNIFORM, per_day].mean_s for per_day in BUDGETS]
     for shown, strategy in strategies.items():
         means = [found[name, strategy, per_day].mean_s for per_day in BUDGETS]
-        even = [found[name, UNIFORM, per_day].mean_s for per_day in BUDGETS]
         shares = [f"{mean / base:.2f}" for mean, base in zip(means, even, strict=True)]
-        rows.append((shown, *map(_minutes, means), *shares))
-    return rows
-
-
-def _minutes(seconds: float) -> str:
-    return f"{seconds / 60:.1f}"
+        rows.append((shown, *map(minutes, means), *shares))
+    page.table(("strategy", *(f"{b} a day" for b in BUDGETS), *(f"of uniform, {b}" for b in BUDGETS)), rows)

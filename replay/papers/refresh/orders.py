@@ -1,6 +1,7 @@
 """Table II and Figure 9: the orders of synchronisation, in closed form and simulated."""
 
 import numpy as np
+from scipy.optimize import brentq
 
 from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.replay.papers.page import Page
@@ -30,12 +31,8 @@ def furthest(found: dict[tuple[Order, float], Simulated]) -> float:
 
 
 def ratio_for(least_freshness: float) -> float:
-    """The ratio of changes to synchronisations at which `fixed` has this freshness, by bisection."""
-    low, high = 0.0, 1e6
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if freshness(Order.FIXED, middle) > least_freshness else (low, middle)
-    return low
+    """The ratio of changes to synchronisations at which `fixed` has this freshness."""
+    return float(brentq(lambda ratio: freshness(Order.FIXED, ratio) - least_freshness, 0.0, 1e6))
 
 
 def write(page: Page) -> None:

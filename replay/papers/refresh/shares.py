@@ -1,12 +1,10 @@
 """The search for shares of pages by change interval that reproduce the values printed in Table VII."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations
 from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bestbefore.policies.prefetch.allocation import continuous, objectives
 from bestbefore.policies.units import FloatArray
@@ -17,25 +15,15 @@ REFRESHES_PER_DAY = 1.0 / 30.0
 """The mean refreshes of a page per day."""
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
-    """A column of Table VII for one set of pages, or for several at once; ages are in days."""
-
-    proportional: ArrayLike
-    proportional_age: ArrayLike
-    uniform: ArrayLike
-    uniform_age: ArrayLike
-
-
-def simple_values(shares: FloatArray) -> Values:
-    """Return the values of the uniform and proportional policies; shares are (5,) or (n, 5)."""
+def simple_values(shares: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """(n,) the freshness and the age, in days, of the proportional and of the uniform policy; shares are (n, 5)."""
     rates = 1.0 / INTERVALS_DAYS
     same = np.full(5, REFRESHES_PER_DAY)
-    mean_rate = np.atleast_1d(shares @ rates)
+    mean_rate = shares @ rates
     refreshes = np.full(len(mean_rate), REFRESHES_PER_DAY)
     # f_i = f lambda_i / lambda: the same r for all, and an age in proportion to 1 / lambda_i (equation 11)
     proportional_age = (shares @ INTERVALS_DAYS) * mean_rate * objectives.age(mean_rate, refreshes)
-    return Values(
+    return (
         objectives.freshness(mean_rate, refreshes), proportional_age,
         shares @ objectives.freshness(rates, same), shares @ objectives.age(rates, same),
     )
@@ -67,10 +55,8 @@ def nearest(shares: FloatArray, printed: Sequence[str]) -> tuple[FloatArray, Flo
 
     The distance is the largest difference of the four, in units of the last printed digit.
     """
-    found = simple_values(shares)
     distance = np.zeros(len(shares))
-    ours = (found.proportional, found.proportional_age, found.uniform, found.uniform_age)
-    for text, values in zip(printed, ours, strict=True):
+    for text, values in zip(printed, simple_values(shares), strict=True):
         unit = 10.0 ** -len(text.partition(".")[2])
-        distance = np.maximum(distance, np.abs(np.asarray(values) - float(text)) / unit)
+        distance = np.maximum(distance, np.abs(values - float(text)) / unit)
     return shares[int(distance.argmin())], distance

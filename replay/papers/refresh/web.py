@@ -1,7 +1,6 @@
 """Table VII and Figure 18: freshness and age of the allocations for the change rates of Web pages."""
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from bestbefore.addon.charts.lines import Line, Scale, drawn
 from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.units import FloatArray
 from bestbefore.replay.papers.page import Page
-from bestbefore.replay.papers.printed import HEADS, beside
+from bestbefore.replay.papers.printed import HEADS, rows_beside
 from bestbefore.replay.papers.refresh.shares import (
     INTERVALS_DAYS,
     REFRESHES_PER_DAY,
@@ -28,31 +27,19 @@ PARTS = 100
 FASTER = tuple(2.0**k for k in range(-2, 7))
 
 
-class Printed(NamedTuple):
-    """A column of Table VII: freshness and age of each policy."""
-
-    proportional: str
-    proportional_age: str
-    uniform: str
-    uniform_age: str
-    optimal: str
-    optimal_age: str
-
-
-OVERALL_PRINTED = Printed("0.12", "400", "0.57", "5.6", "0.62", "4.3")
-COM_PRINTED = Printed("0.07", "386", "0.38", "8.5", "0.44", "7.4")
-GOV_PRINTED = Printed("0.69", "19.3", "0.82", "2.0", "0.85", "1.3")
 ROWS = (
     "proportional, freshness", "proportional, age in days", "uniform, freshness", "uniform, age in days",
     "optimal, freshness", "optimal, age in days",
 )
+OVERALL_PRINTED = ("0.12", "400", "0.57", "5.6", "0.62", "4.3")
+COM_PRINTED = ("0.07", "386", "0.38", "8.5", "0.44", "7.4")
+GOV_PRINTED = ("0.69", "19.3", "0.82", "2.0", "0.85", "1.3")
+"""The columns of Table VII, in the order of `ROWS`."""
 
 
 def column(shares: FloatArray) -> tuple[float, ...]:
     """Our values, in the order of the printed ones."""
-    simple = simple_values(shares[None, :])
-    four = (simple.proportional, simple.proportional_age, simple.uniform, simple.uniform_age)
-    return (*(float(np.asarray(values)[0]) for values in four), *optimal(shares))
+    return (*(float(values[0]) for values in simple_values(shares[None, :])), *optimal(shares))
 
 
 def faster_freshness(faster: float) -> tuple[float, float, float]:
@@ -81,7 +68,7 @@ def write(page: Page) -> None:
         printed: {" and ".join(shares_shown(shares) for shares in within)}."""
     )
     ours = column(OVERALL)
-    page.table(("overall", *HEADS), _rows(OVERALL_PRINTED, ours))
+    page.table(("overall", *HEADS), rows_beside(ROWS, OVERALL_PRINTED, ours))
     page.text(
         f"""The proportional freshness, {ours[0]:.4f}, is printed .12: cut, not rounded, or of shares with more daily
         pages. Of the text: optimal over proportional freshness "from 0.12 to 0.62", five times as much; ours
@@ -108,7 +95,7 @@ def _domains(page: Page, choices: FloatArray) -> None:
         ("com, 40 % daily", com, COM_PRINTED), ("com, any", choices, COM_PRINTED), ("gov", gov, GOV_PRINTED)
     ):
         best, distance = nearest(some, printed[:4])
-        page.table((f"{name}: {shares_shown(best)}", *HEADS), _rows(printed, column(best)))
+        page.table((f"{name}: {shares_shown(best)}", *HEADS), rows_beside(ROWS, printed, column(best)))
         if name == "com, any":
             near = choices[distance <= 0.5, 0]
             page.text(
@@ -165,7 +152,3 @@ def shares_shown(shares: FloatArray) -> str:
     '50 / 25 / 25 %'
     """
     return " / ".join(f"{100 * share:.0f}" for share in shares) + " %"
-
-
-def _rows(printed: Printed, ours: tuple[float, ...]) -> list[tuple[str, ...]]:
-    return [(what, *beside(text, value)) for what, text, value in zip(ROWS, printed, ours, strict=True)]

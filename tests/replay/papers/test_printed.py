@@ -1,3 +1,6 @@
+import doctest
+
+from bestbefore.replay.papers import printed
 from bestbefore.replay.papers.printed import beside, rows_beside
 
 
@@ -12,3 +15,7 @@ def test_no_difference_has_no_minus() -> None:
 
 def test_each_value_has_a_row() -> None:
     assert rows_beside(["e1", "e2"], ["1", "2"], [1.0, 2.5]) == [("e1", "1", "1.0", "+0.0"), ("e2", "2", "2.5", "+0.5")]
+
+
+def test_cells_are_as_the_examples_say() -> None:
+    assert doctest.testmod(printed) == (0, 2)

@@ -5,10 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve, crossing, values_between
+from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve, values_between
 from bestbefore.replay.papers.adaptive.words import NOT_REACHED, count_or_dash, fewer, three_digits
 from bestbefore.replay.papers.claims import Claim, less, verdict
 from bestbefore.replay.papers.figure import figure
+from bestbefore.replay.papers.interpolation import crossing
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 from bestbefore.replay.report.measure import REFRESHES

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from bestbefore.replay.papers.claims import Claim
+from bestbefore.replay.papers.claims import Claim, write_claims
 from bestbefore.replay.papers.page import Page
 
 
@@ -14,11 +14,7 @@ def write(page: Page, claims: Sequence[Claim]) -> None:
         TTL has with alpha = 0.5 / alpha = 0.2: less is better. `yes` means wherever it was compared, `partly` in some
         places, – that it cannot be compared. An entry – was not reached by any parameter."""
     )
-    page.table(
-        ("where", "finding of the paper", "here", "holds"),
-        [(claim.where, claim.printed, claim.ours, claim.verdict) for claim in claims],
-        words=4,
-    )
+    write_claims(page, claims)
     page.text(
         """Beyond the paper, with one cache for all clients, which is what a proxy has, plain TTL is hard to beat at low
         stale rates: [why](#why-plain-ttl-is-hard-to-beat-with-one-shared-cache). Histories beat it there too, under a

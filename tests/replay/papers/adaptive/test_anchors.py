@@ -1,7 +1,9 @@
 import pytest
 
 from bestbefore.policies.validation.machinery.spec import parse_spec
-from bestbefore.replay.papers.adaptive.anchors import anchored_table, held_everywhere, shown, stale_at_ttl
+from bestbefore.replay.papers.adaptive.anchors import anchored_table, order_claim, shown, stale_at_ttl
+from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve
+from bestbefore.replay.papers.claims import Claim
 from bestbefore.replay.report.series import Series
 from bestbefore.replay.sweeps.grid import Point
 from bestbefore.replay.sweeps.sweep import Result
@@ -30,9 +32,17 @@ def test_curves_are_compared_at_the_validations_of_ttl() -> None:
     assert stale_at_ttl(CURVES, 0.2)["short"] is None
 
 
-def test_a_finding_is_looked_for_at_each_anchor() -> None:
-    assert held_everywhere([CURVES], "IndHist", "TTL") == [True, True]
-    assert held_everywhere([CURVES], "IndHist", "short") == [False, None]
+SHORT = PolicyCurve("short", "indhist:theta={}")
+
+
+def test_a_claim_holds_if_it_holds_for_each_pair_at_each_anchor_of_each_part() -> None:
+    parts = {"": CURVES, "; beside ": CURVES}
+    once = shown(CURVES, [INDHIST])
+    found = order_claim("here", "less", parts, [INDHIST], [(INDHIST, TTL)])
+    assert found == Claim("here", "less", f"{once}; beside {once}", "yes")
+    assert order_claim("here", "less", parts, [INDHIST], [(INDHIST, TTL), (TTL, INDHIST)]).verdict == "partly"
+    # They are equal where both have a value.
+    assert order_claim("here", "less", parts, [INDHIST], [(INDHIST, SHORT)]).verdict == "no"
 
 
 def test_a_table_has_a_column_for_each_anchor_and_part() -> None:
@@ -42,4 +52,4 @@ def test_a_table_has_a_column_for_each_anchor_and_part() -> None:
 
 
 def test_a_sentence_names_the_shares_at_both_anchors() -> None:
-    assert shown(CURVES, ("TTL", "short")) == "TTL 8.0 % / 3.4 %, short 6.0 % / –"
+    assert shown(CURVES, (TTL, SHORT)) == "TTL 8.0 % / 3.4 %, short 6.0 % / –"

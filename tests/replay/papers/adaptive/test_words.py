@@ -1,14 +1,10 @@
 import doctest
 
-from bestbefore.replay.papers.adaptive import curves, multiples, words
+from bestbefore.replay.papers.adaptive import multiples, words
 
 
 def test_words_are_as_the_examples_say() -> None:
     assert doctest.testmod(words) == (0, 6)
-
-
-def test_crossings_are_as_the_examples_say() -> None:
-    assert doctest.testmod(curves) == (0, 1)
 
 
 def test_spreads_are_as_the_examples_say() -> None:

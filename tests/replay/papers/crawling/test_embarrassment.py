@@ -7,7 +7,7 @@ from bestbefore.replay.papers.crawling.embarrassment import (
     Curves,
     drawn_weights,
     held,
-    over_crawls,
+    over_budgets,
     over_parameters,
 )
 
@@ -17,7 +17,7 @@ PAGES = 3000
 
 @pytest.fixture(scope="module")
 def left() -> dict[str, Curves]:
-    return {name: over_crawls(PAGES, BUDGETS, arranged) for name, arranged in ARRANGEMENTS.items()}
+    return {name: over_budgets(PAGES, BUDGETS, arranged) for name, arranged in ARRANGEMENTS.items()}
 
 
 def test_weights_are_the_chance_that_a_stale_page_is_noticed() -> None:

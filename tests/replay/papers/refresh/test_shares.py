@@ -18,10 +18,7 @@ PAGES = np.repeat(1.0 / INTERVALS_DAYS, (10 * SHARES).round().astype(int))
 
 def test_the_simple_values_are_those_of_pages_one_by_one() -> None:
     found = simple_values(SHARES[None, :])
-    for allocate, fresh, aged in (
-        (continuous.proportional, found.proportional, found.proportional_age),
-        (continuous.uniform, found.uniform, found.uniform_age),
-    ):
+    for allocate, fresh, aged in ((continuous.proportional, *found[:2]), (continuous.uniform, *found[2:])):
         refreshes = allocate(PAGES, None, len(PAGES) * REFRESHES_PER_DAY)
         assert fresh == pytest.approx([objectives.freshness(PAGES, refreshes).mean()])
         assert aged == pytest.approx([objectives.age(PAGES, refreshes).mean()])
@@ -44,11 +41,7 @@ def test_all_shares_are_each_division_once() -> None:
 
 
 def test_the_nearest_shares_are_those_the_values_were_made_of() -> None:
-    found = simple_values(SHARES[None, :])
-    printed = [
-        f"{np.asarray(values)[0]:.4f}"
-        for values in (found.proportional, found.proportional_age, found.uniform, found.uniform_age)
-    ]
+    printed = [f"{values[0]:.4f}" for values in simple_values(SHARES[None, :])]
     best, distance = nearest(all_shares(10), printed)
     assert best == pytest.approx(SHARES)
     assert distance.min() <= 0.5
