@@ -82,22 +82,14 @@ class DomainCounts:
         counts = self.domains.get(domain)
         if counts is None:
             if len(self.domains) >= 2 * DOMAINS_COUNTED:
-                self._forget_quiet_ones()
+                kept, self.rest = self.busiest(DOMAINS_COUNTED)
+                self.domains = dict(kept)
             counts = self.domains[domain] = RequestCounts()
         counts.add(answered)
 
-    def _forget_quiet_ones(self) -> None:
-        busiest = self._by_requests()
-        for _, counts in busiest[DOMAINS_COUNTED:]:
-            self.rest += counts
-        self.domains = dict(busiest[:DOMAINS_COUNTED])
-
-    def _by_requests(self) -> list[tuple[str, RequestCounts]]:
-        return sorted(self.domains.items(), key=lambda item: (-item[1].requests, item[0]))
-
     def busiest(self, n: int) -> tuple[list[tuple[str, RequestCounts]], RequestCounts]:
         """Return the n domains with the most requests, in descending order, and the sum of all others."""
-        ordered = self._by_requests()
+        ordered = sorted(self.domains.items(), key=lambda item: (-item[1].requests, item[0]))
         other = RequestCounts()
         other += self.rest
         for _, counts in ordered[n:]:

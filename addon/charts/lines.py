@@ -54,8 +54,10 @@ def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
     points = [point for line in lines for point in line.points]
     x_axis = x.axis((point[0] for point in points), LEFT, RIGHT)
     y_axis = y.axis((point[1] for point in points), BOTTOM, TOP)
-    colours = [colour(number if line.of is None else line.of) for number, line in enumerate(lines)]
-    markers = [marker(number) if line.marked else "" for number, line in enumerate(lines)]
+    styled = [
+        (line, colour(number if line.of is None else line.of), marker(number) if line.marked else "")
+        for number, line in enumerate(lines)
+    ]
     chart = "".join((
         f'<svg class="chart" width="{WIDTH}" height="{HEIGHT}" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
         f'aria-label="{escape(y.title)} against {escape(x.title)}">',
@@ -64,15 +66,11 @@ def drawn(lines: Sequence[Line], x: Scale, y: Scale) -> str:
         f'{text_at(RIGHT, HEIGHT - 0.4 * FONT, f"{x.title} →", "end")}</g>',
         *(
             _line([(x_axis.at(x), y_axis.at(y)) for x, y in line.points], line.joined, css_class, path)
-            for line, css_class, path in zip(lines, colours, markers, strict=True)
+            for line, css_class, path in styled
         ),
         "</svg>",
     ))
-    legend = [
-        Entry(line.name, css_class, path, line.joined)
-        for line, css_class, path in zip(lines, colours, markers, strict=True)
-    ]
-    return framed(chart, legend)
+    return framed(chart, [Entry(line.name, css_class, path, line.joined) for line, css_class, path in styled])
 
 
 def _line(at: Sequence[tuple[float, float]], joined: bool, css_class: str, path: str) -> str:

@@ -31,10 +31,6 @@ BOUNDS = frozenset(LIVE_DEFAULTS)
 """The bounds of every policy. A rule inherits those that it does not set from [default], whatever its policy."""
 
 
-def _pattern(value: object) -> Pattern:
-    return Pattern.parse(values.text(value))
-
-
 def _policy(value: object) -> str:
     if isinstance(value, str) and value in POLICIES and value not in LIVE_POLICIES:
         raise ValueError(next(why for need, why in _WHY_NOT_LIVE.items() if need in POLICIES[value].needs))
@@ -54,11 +50,14 @@ _FIELDS: Mapping[str, Reader[Any]] = {
 }
 _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
     "policy": _policy,
-    **dict.fromkeys(sorted(PARAMETERS | BOUNDS), values.as_it_is),
+    **dict.fromkeys(sorted(PARAMETERS | BOUNDS), lambda value: value),
     "max_ttl": values.duration_s,  # finite: every copy is validated at some time
     **_FIELDS,
 }
-_DOMAIN_READERS: Mapping[str, Reader[Any]] = {"match": _pattern, **_DEFAULT_READERS}
+_DOMAIN_READERS: Mapping[str, Reader[Any]] = {
+    "match": lambda value: Pattern.parse(values.text(value)),
+    **_DEFAULT_READERS,
+}
 
 
 @dataclass(frozen=True, slots=True)

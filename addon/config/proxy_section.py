@@ -20,7 +20,7 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "mode": values.mode,
         "state": values.path_from(folder),
         "store": values.store,
-        "admin": values.address_or_off,
+        "admin": lambda value: None if value == "off" else values.address(value),
         "store_max": values.size_bytes(_SMALLEST_STORE_BYTES),
         "hot_max": values.size_bytes(),
         "in_flight_max": values.size_bytes(_SMALLEST_IN_FLIGHT_BYTES),

@@ -30,11 +30,6 @@ def nearest(name: str, names: Collection[str]) -> str | None:
     return next(iter(difflib.get_close_matches(name, names, n=1)), None)
 
 
-def as_it_is(value: object) -> object:
-    """Return the value unchanged, for keys that are checked later."""
-    return value
-
-
 def boolean(value: object) -> bool:
     if isinstance(value, bool):
         return value
@@ -109,10 +104,6 @@ def address(value: object) -> Address:
         if colon and _is_port(port) and (":" not in host or host.startswith("[")):
             return Address(_host(host), int(port))
     raise ValueError('expected HOST:PORT, such as "127.0.0.1:8080" or "[::1]:8080"')
-
-
-def address_or_off(value: object) -> Address | None:
-    return None if value == "off" else address(value)
 
 
 def server(value: object) -> Server:

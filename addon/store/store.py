@@ -65,7 +65,9 @@ class Store:
         self._link = Link(backend, clock, self._notices)
         self._faults = faults = Faults(clock.monotonic)
         self._tombstones = Tombstones(faults)
-        self._histories = Histories(self._link, self._tombstones, self._notices, faults, self._gained)
+        self._histories = Histories(
+            self._link, self._tombstones, self._notices, faults, lambda host, gain: self._groups.gained(host, gain)
+        )
         self._copies = Copies(
             self._link,
             clock,
@@ -300,9 +302,6 @@ class Store:
     def regroup(self) -> None:
         """Clear the cached counts: the rules have changed, and so have the members of groups."""
         self._groups.clear()
-
-    def _gained(self, host: str, gain: GroupCounts | None) -> None:
-        self._groups.gained(host, gain)
 
     # Counting
 

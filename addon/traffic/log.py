@@ -154,7 +154,7 @@ class TrafficLog:
             if not is_tidied:
                 await asyncio.to_thread(self._files.remove_before, now_s - self._keep_s)
                 self._tidied_at_s = monotonic_s
-                self._let_go_of_tombstones(now_s - TOMBSTONES_KEPT_S)
+                self._trim_tombstones(now_s - TOMBSTONES_KEPT_S)
             await asyncio.to_thread(self._append, answered, list(self._tombstones.items()))
         except OSError as error:
             self._left_out += len(answered)
@@ -164,14 +164,11 @@ class TrafficLog:
         except Exception:  # a bug must not end all logging
             _logger.exception("the traffic log could not be written: this is a bug in bestbefore")
         else:
-            self._own_up()
+            if self._left_out:
+                _logger.warning("the traffic log is written again; %d requests are missing in it", self._left_out)
+            self._failing, self._left_out = False, 0
 
-    def _own_up(self) -> None:
-        if self._left_out:
-            _logger.warning("the traffic log is written again; %d requests are missing in it", self._left_out)
-        self._failing, self._left_out = False, 0
-
-    def _let_go_of_tombstones(self, oldest_s: float) -> None:
+    def _trim_tombstones(self, oldest_s: float) -> None:
         """Remove tombstones from so long ago that all requests from before them have been answered."""
         self._tombstones = {
             t: matches for t, matches in self._tombstones.items() if t.time_s >= oldest_s or t in self._unobeyed

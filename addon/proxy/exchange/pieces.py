@@ -1,7 +1,8 @@
 """Spans of content, from memory, from a file, or from a stream that is still arriving."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+import os
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
@@ -24,7 +25,9 @@ def cut(
         return b"".join([content[piece.start : piece.end] if isinstance(piece, Span) else piece for piece in pieces])
     if isinstance(content, Path):
         return _from_file(content, pieces)
-    return _from_unlinked(content, pieces) if isinstance(content, UnlinkedFile) else _from_stream(content, pieces)
+    if isinstance(content, UnlinkedFile):
+        return _from_reads(content.read, pieces, "a temporary file")
+    return _from_stream(content, pieces)
 
 
 async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
@@ -33,24 +36,15 @@ async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[byte
         file = await asyncio.to_thread(path.open, "rb", buffering=0)
     except OSError as error:
         raise ConnectionError(f"{path} cannot be read: {error.strerror}") from error
-    try:
-        for piece in pieces:
-            if not isinstance(piece, Span):
-                yield piece
-                continue
-            file.seek(piece.start)
-            left = piece.end - piece.start
-            while left:
-                chunk = await asyncio.to_thread(file.read, min(left, FILE_CHUNK_BYTES))
-                if not chunk:
-                    raise ConnectionError(f"{path} is shorter than it was")
-                left -= len(chunk)
-                yield chunk
-    finally:
-        file.close()
+    with file:
+        async for chunk in _from_reads(lambda at, size: os.pread(file.fileno(), size, at), pieces, str(path)):
+            yield chunk
 
 
-async def _from_unlinked(file: UnlinkedFile, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+async def _from_reads(
+    read: Callable[[int, int], bytes], pieces: Sequence[Piece], name: str
+) -> AsyncGenerator[bytes]:
+    """Yield the pieces of a file. `read` takes an offset and a size; `name` is the file's in errors."""
     for piece in pieces:
         if not isinstance(piece, Span):
             yield piece
@@ -58,11 +52,11 @@ async def _from_unlinked(file: UnlinkedFile, pieces: Sequence[Piece]) -> AsyncGe
         at = piece.start
         while at < piece.end:
             try:
-                chunk = await asyncio.to_thread(file.read, at, min(piece.end - at, FILE_CHUNK_BYTES))
+                chunk = await asyncio.to_thread(read, at, min(piece.end - at, FILE_CHUNK_BYTES))
             except OSError as error:
-                raise ConnectionError(f"a temporary file cannot be read: {error.strerror}") from error
+                raise ConnectionError(f"{name} cannot be read: {error.strerror}") from error
             if not chunk:
-                raise ConnectionError("a temporary file is shorter than it was")
+                raise ConnectionError(f"{name} is shorter than it was")
             at += len(chunk)
             yield chunk
 

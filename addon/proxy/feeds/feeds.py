@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Concatenate
+from functools import partial
 
 from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.delta import reduced
@@ -64,30 +64,25 @@ class FeedReader:
         start = content if isinstance(content, bytes) else content.read(0, _MAX_START_BYTES)
         if begins_feed(head, start) is not True:
             return None
-        return await self._read(content, _document, head.fields.get("content-encoding") or "")
+        return await self._read(head, content, extract)
 
     async def without_items(self, head: Head, content: bytes, is_seen: Callable[[Item], bool]) -> bytes | None:
         """Return the decoded feed without the items that were seen; None if the items cannot be located."""
-        return await self._read(content, _without_items, head.fields.get("content-encoding") or "", is_seen)
+        return await self._read(head, content, partial(reduced, is_seen=is_seen))
 
-    async def _read[C: bytes | UnlinkedFile, T, **P](
-        self, content: C, read: Callable[Concatenate[C, P], T], *args: P.args, **kwargs: P.kwargs
+    async def _read[T](
+        self, head: Head, content: bytes | UnlinkedFile, parse: Callable[[bytes], T | None]
     ) -> T | None:
-        """Parse content in a thread; None after an unexpected exception, so that the client still gets the content."""
-        large = len(content) > LARGE_BYTES
-        async with self._reading_large if large else self._reading:
+        """Decode and parse in a thread; None after an unexpected exception: the client still gets the content."""
+        coding = head.fields.get("content-encoding") or ""
+        async with self._reading_large if len(content) > LARGE_BYTES else self._reading:
             try:
-                return await asyncio.to_thread(read, content, *args, **kwargs)
+                return await asyncio.to_thread(_parsed, content, coding, parse)
             except Exception:
                 logger.exception("a feed could not be read: this is a bug in bestbefore")
                 return None
 
 
-def _without_items(content: bytes, content_encoding: str, is_seen: Callable[[Item], bool]) -> bytes | None:
-    text = decoded(content, content_encoding, DOCUMENT_BYTES)
-    return None if text is None else reduced(text, is_seen)
-
-
-def _document(content: bytes | UnlinkedFile, content_encoding: str) -> Document | None:
+def _parsed[T](content: bytes | UnlinkedFile, content_encoding: str, parse: Callable[[bytes], T | None]) -> T | None:
     text = decoded(whole(content), content_encoding, DOCUMENT_BYTES)
-    return None if text is None else extract(text)
+    return None if text is None else parse(text)

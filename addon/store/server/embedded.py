@@ -165,7 +165,7 @@ loglevel warning
                 async with asyncio.timeout(STOP_S):
                     while not lock.take():
                         if socket is not None:
-                            await _shut_down(socket)
+                            await _send(socket, b"SHUTDOWN\r\n")
                         await asyncio.sleep(0.02)
             except TimeoutError:
                 raise StoreUnusableError(
@@ -261,10 +261,6 @@ def cut_zeros(path: Path) -> bool:
 async def answers(socket: Path) -> bool:
     """Whether a server on this socket answers; False while it loads its file."""
     return (await _send(socket, b"PING\r\n")).startswith(b"+PONG")
-
-
-async def _shut_down(socket: Path) -> None:
-    await _send(socket, b"SHUTDOWN\r\n")
 
 
 async def _send(socket: Path, command: bytes) -> bytes:

@@ -170,7 +170,7 @@ def test_a_file_must_be_one_that_can_be_read(tmp_path: Path) -> None:
 
 
 READERS: list[Callable[[object], object]] = [
-    values.boolean, values.text, values.size_bytes(), values.duration_s, values.address, values.address_or_off,
+    values.boolean, values.text, values.size_bytes(), values.duration_s, values.address,
     values.server, values.mode, values.store, values.network, values.port, values.field_name, values.host_pattern,
     values.path_from(Path("/")), values.readable_file_from(Path("/")), values.list_of(values.text),
     values.one_of(("a", "b")),
