@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Protocol
 
+from bestbefore.addon.errors import InputError
+
 VARIABLE = "BESTBEFORE_CLOCK"
 MAX_FACTOR = 1e6
 MAX_START_S = 1e11
@@ -105,7 +107,7 @@ def clock_from_environment(environ: Mapping[str, str]) -> RealClock | FastClock:
     """Return the real clock, or the one that BESTBEFORE_CLOCK=START,FACTOR asks for.
 
     START is `now`, Unix seconds in [0, 1e11], or an ISO 8601 time (UTC unless it bears an offset); FACTOR is in
-    [1, 1e6]. Unset or empty: the real clock. Raises ValueError with a message for the user for anything else.
+    [1, 1e6]. Unset or empty: the real clock. Raises InputError for anything else.
 
     Policy time starts at START in each process: give a restarted process the time that the last one reached.
     """
@@ -116,7 +118,7 @@ def clock_from_environment(environ: Mapping[str, str]) -> RealClock | FastClock:
     try:
         return FastClock(_start_s(start.strip()), float(factor))
     except (ValueError, OverflowError):
-        raise ValueError(f"{VARIABLE}={text!r}: {_EXPECTED}") from None
+        raise InputError(f"{VARIABLE}={text!r}: {_EXPECTED}") from None
 
 
 def _start_s(text: str) -> float:

@@ -32,10 +32,7 @@ def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> 
     """Run the caching proxy."""
     if os.environ.get(VARIABLE) and not (options["state"] or options["store"]):
         raise InputError(f"{VARIABLE} needs --state or --store: another clock needs another store")
-    try:
-        clock = clock_from_environment(os.environ)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    clock = clock_from_environment(os.environ)
     watch = ConfigWatch(config_file, options)
     _log_plainly()
     if isinstance(clock, FastClock):

@@ -48,10 +48,7 @@ def store_options[F: Callable[..., Any]](command: F) -> F:
 
 def config_and_clock(config_file: Path | None, options: Mapping[str, str | None]) -> tuple[Config, Clock]:
     """Return configuration and clock by the options and the environment. Raises InputError, also for a new folder."""
-    try:
-        clock = clock_from_environment(os.environ)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    clock = clock_from_environment(os.environ)
     config = load_config(config_file, options)
     # Opening a store creates missing files and restricts the folder's permissions: not in a mistyped folder.
     if config.settings.store == "embedded" and not (config.settings.state / STORE_FOLDER).is_dir():

@@ -20,7 +20,6 @@ from bestbefore.addon.admin.summary import Summary
 from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.load import Config
-from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
 from bestbefore.addon.domain import registrable_domain
@@ -91,13 +90,10 @@ class Service:
 
     @classmethod
     def from_options(cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion]) -> Self:
-        """Create a service for a stock mitmproxy from its options. Raises ValueError with a message for the user."""
+        """Create a service for a stock mitmproxy from its options. Raises InputError, ValueError."""
         given = dict(options)
         file = given.pop("config", None)
-        try:
-            watch = ConfigWatch(Path(file) if file else None, given)
-        except ConfigError as error:
-            raise ValueError(error.message) from None
+        watch = ConfigWatch(Path(file) if file else None, given)
         return cls(watch, clock_from_environment(os.environ), uses_hooks=True, companion=companion)
 
     @property

@@ -1,12 +1,13 @@
 """Opens the store that the user configured."""
 
 from collections.abc import Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.bodies import BodyFiles
 from bestbefore.addon.store.backend.connection import PATIENCE_S, Connection
-from bestbefore.addon.store.backend.interface import Backend, StoreUnusableError, Tombstone
+from bestbefore.addon.store.backend.interface import StoreUnusableError, Tombstone
 from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.server.embedded import START_S, EmbeddedServer, answers, default_store_max
@@ -17,39 +18,6 @@ from bestbefore.policies.units import DAY_S
 HOT_MAX = 64 * 1024 * 1024
 COMMAND_START_S = 60.0
 """How long a command, unlike the proxy, waits for a server that it starts."""
-
-
-class EmbeddedBackend(RedisBackend):
-    """A backend on an embedded server. On closing it stops its own server, and then releases the state directory."""
-
-    def __init__(
-        self,
-        state: StateDir,
-        server: EmbeddedServer | None,
-        connection: Connection,
-        names: Keys,
-        clock: Clock,
-        *,
-        clock_mark: str,
-        forget_after_s: float,
-    ) -> None:
-        """`server`: None if the server belongs to another process."""
-        super().__init__(
-            connection,
-            names,
-            clock,
-            clock_mark=clock_mark,
-            forget_after_s=forget_after_s,
-            files=BodyFiles(state.bodies),
-        )
-        self._state = state
-        self._server = server
-
-    async def close(self) -> None:
-        await super().close()
-        if self._server is not None:
-            await self._server.stop()
-        self._state.close()
 
 
 async def open_store(
@@ -68,7 +36,7 @@ async def open_store(
     patience_s: float = PATIENCE_S,
     forgotten: Callable[[Tombstone], None] = lambda _: None,
 ) -> Store:
-    """Open the store: `embedded` (in `state`), `memory`, or the URL of a Redis, which may be down.
+    """Open the store: `embedded` (in `state`), or the URL of a Redis, which may be down.
 
     `domain_of`: host -> registrable domain. `proxy`: the client name at the Redis server. `clock_mark`: the kind of
     clock; a store marked with another is refused. `store_max`, bytes: the maxmemory of an embedded server; of a user's
@@ -79,48 +47,38 @@ async def open_store(
     Raises StoreInputError (a wrong URL, a refused password, no Redis, another kind of store) and StoreUnusableError
     (the state directory is not writable or in use, or the server does not start).
     """
-    names = Keys(domain_of)
-    backend: Backend
-    joined = False
-    if where == "embedded":
-        if state is None:
-            raise ValueError("an embedded store needs a state directory")
-        held = StateDir(state)
-        try:
+    joined, files = False, None
+    async with AsyncExitStack() as opened:
+        if where == "embedded":
+            if state is None:
+                raise ValueError("an embedded store needs a state directory")
+            held = StateDir(state)
+            opened.callback(held.close)
             wait_s = COMMAND_START_S if join else START_S
             server = await _our_server(held, clock, store_max or default_store_max(), wait_s)
-            socket = server.socket if server is not None else await _socket_of_another(held, join=join)
-        except BaseException:
-            held.close()
-            raise
-        joined = server is None
-        backend = EmbeddedBackend(
-            held,
-            server,
-            Connection(socket=socket, name=proxy, patience_s=patience_s),
-            names,
-            clock,
-            clock_mark=clock_mark,
-            forget_after_s=forget_after_s,
+            if server is not None:
+                opened.push_async_callback(server.stop)
+            joined, files = server is None, BodyFiles(held.bodies)
+            socket = await _socket_of_another(held, join=join) if server is None else server.socket
+            connection = Connection(socket=socket, name=proxy, patience_s=patience_s)
+        else:
+            connection = Connection(where, name=proxy, patience_s=patience_s)
+        opened.push_async_callback(connection.close)
+        backend = RedisBackend(
+            connection, Keys(domain_of), clock, clock_mark=clock_mark, forget_after_s=forget_after_s, files=files
         )
-    else:
-        connection = Connection(where, name=proxy, patience_s=patience_s)
-        backend = RedisBackend(connection, names, clock, clock_mark=clock_mark, forget_after_s=forget_after_s)
-    store = Store(
-        backend,
-        clock=clock,
-        domain_of=domain_of,
-        hot_max=hot_max,
-        keep_s=keep_s,
-        forget_after_s=forget_after_s,
-        store_max=store_max if where != "embedded" else None,
-        forgotten=forgotten,
-    )
-    try:
+        store = Store(
+            backend,
+            clock=clock,
+            domain_of=domain_of,
+            hot_max=hot_max,
+            keep_s=keep_s,
+            forget_after_s=forget_after_s,
+            store_max=store_max if where != "embedded" else None,
+            forgotten=forgotten,
+        )
         await store.open(sweep=not joined)
-    except BaseException:
-        await backend.close()
-        raise
+        backend.closing = opened.pop_all()
     return store
 
 

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.clock import Clock, FastClock, ManualClock, RealClock, clock_from_environment
+from bestbefore.addon.errors import InputError
 
 
 def from_text(text: str) -> Clock:
@@ -101,7 +102,7 @@ def test_a_fast_clock_may_start_now(tmp_path: Path) -> None:
     ],
 )
 def test_a_malformed_variable_is_refused_with_its_value_and_what_was_expected(text: str) -> None:
-    with pytest.raises(ValueError, match="expected START,FACTOR") as error:
+    with pytest.raises(InputError, match="expected START,FACTOR") as error:
         from_text(text)
     assert f"BESTBEFORE_CLOCK={text!r}" in str(error.value)
 
@@ -112,5 +113,5 @@ def test_a_malformed_variable_is_refused_with_its_value_and_what_was_expected(te
 )
 @settings(max_examples=300, derandomize=True)
 def test_any_text_gives_a_clock_or_a_plain_error(text: str) -> None:
-    with suppress(ValueError):
+    with suppress(InputError):
         assert from_text(text).now() >= 0

@@ -26,6 +26,7 @@ from bestbefore.addon.engine.request import Ask, Serve, on_request
 from bestbefore.addon.engine.response import Relay, Times, completed, observed, on_response
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.engine.update import Update
+from bestbefore.addon.errors import InputError
 from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.document import digest
@@ -293,7 +294,7 @@ TARGETS = {
     ], (ValueError,)),
     "clock": FuzzTarget(_text(lambda text: clock_from_environment({VARIABLE: text})), [
         b"now,60", b"2024-01-27T10:00:00+01:00,1.5", b"1706227200,1",
-    ], (ValueError,)),
+    ], (InputError,)),
     "policy": FuzzTarget(_text(parse_spec), [
         b"indttl:theta=0.1,alpha=0.1,window=1d,threshold=2", b"ttl:fallback=ttl+group,max_ttl=6h",
     ], (ValueError,)),

@@ -17,6 +17,7 @@ from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
 from bestbefore.addon.engine.request import received
+from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.access.access import REALM, is_local
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.mitm import transports
@@ -85,7 +86,7 @@ class BestBefore:
             self._service = Service.from_options(
                 {name: getattr(ctx.options, f"bestbefore_{name}") or None for name in OPTIONS}, self._companion
             )
-        except ValueError as error:
+        except (InputError, ValueError) as error:
             raise exceptions.OptionsError(str(error)) from None
 
     def running(self) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import errno
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import partial
 from importlib.resources import files
 from typing import Any, cast
@@ -76,6 +77,8 @@ class RedisBackend(RedisCounts):
         self._clock_mark = clock_mark
         self._files = files
         self.keeper = RedisKeeper(self._connection, names, clock)
+        self.closing = AsyncExitStack()
+        """What is closed after the connection: the embedded server, if it is ours, and the state directory."""
         self._warned = False
         self.size_bytes: int | None = None
 
@@ -96,6 +99,7 @@ class RedisBackend(RedisCounts):
 
     async def close(self) -> None:
         await self._wire.close()
+        await self.closing.aclose()
 
     async def _check_store(self) -> None:
         """Raises StoreInputError if this store is of a newer version, or was used under another kind of clock."""

@@ -10,6 +10,7 @@ from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.traffic.files import TrafficFiles
@@ -49,5 +50,5 @@ def test_in_a_stock_mitmproxy_other_addons_are_shown_each_exchange(tmp_path: Pat
 
 
 def test_options_of_a_stock_mitmproxy_that_are_wrong_are_said() -> None:
-    with pytest.raises(ValueError, match="admin"):
+    with pytest.raises(InputError, match="admin"):
         Service.from_options({"admin": "nonsense"}, no_companion)

@@ -173,9 +173,9 @@ async def test_a_killed_server_is_started_again_and_what_waits_is_written(open_a
     await store.learn(observe(URL, 1000, "a"))
     await store.flush()
     for i in range(3):
-        pid = store._link.backend._server._process.pid
+        pid = store._link.backend._wire.info["process_id"]
         os.kill(pid, signal.SIGKILL)
-        await until(lambda pid=pid: store._link.backend._server._process.pid != pid)
+        await until(lambda pid=pid: store._link.backend._wire.info["process_id"] != pid)
         await store.learn(observe(URL, 2000 + i, i))
         await until(lambda: not store.status().down and not store.status().pending_observations)
     assert (await store.record(URL)).contacts == 4
@@ -191,7 +191,7 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.store.opening import open_store
 async def main():
     store = await open_store("embedded", clock=RealClock(), domain_of=str, state=Path({str(tmp_path)!r}))
-    print(store._link.backend._server._process.pid, flush=True)
+    print(store._link.backend._wire.info["process_id"], flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())
 """
