@@ -17,8 +17,8 @@ from bestbefore.addon.store.cache.groups import Groups, HostFilter
 from bestbefore.addon.store.cache.histories import Histories
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
+from bestbefore.addon.store.cache.pending_counts import PendingCounts
 from bestbefore.addon.store.cache.planning import Planning
-from bestbefore.addon.store.cache.requests import RequestCounter
 from bestbefore.addon.store.cache.sweep import Sweep
 from bestbefore.addon.store.cache.tombstones import (
     TOMBSTONES_AT_MOST,
@@ -79,9 +79,11 @@ class Store:
             store_max=store_max,
         )
         self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain)
-        self._requests = RequestCounter(faults)
+        self._requests = PendingCounts[str](
+            faults, "requests", "requests of", str, lambda backend, counts: backend.tally(counts)
+        )
         self.planning = Planning(self._link, clock, self._notices, faults, domain_of)
-        self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning)
+        self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning.wants)
         self._write_behind = WriteBehind(
             self._link, self._notices, faults, clock.monotonic, parts, self._connect, self._groups.read_due
         )
@@ -311,7 +313,7 @@ class Store:
 
     async def top(self, n: int) -> list[tuple[str, int]]:
         """Return the most requested objects, with their counts."""
-        counts = Counter(self._requests.waiting_top())
+        counts = Counter(self._requests.counts)
         for url, count in await self._link.read(lambda backend: backend.top(n + len(counts))) or ():
             counts[url] += count
         return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))[:n]

@@ -5,7 +5,7 @@ continues with its plan, with politeness and budget of its own.
 """
 
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from bestbefore.addon.clock import Clock
@@ -13,14 +13,13 @@ from bestbefore.addon.store.backend.interface import Backend, CommandError, Unav
 from bestbefore.addon.store.backend.keeper import WANTS_KEPT_DAYS, Keeper, Want
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
 from bestbefore.addon.store.cache.clean import is_writable
-from bestbefore.addon.store.cache.faults import Faults, short, write_each
+from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
+from bestbefore.addon.store.cache.pending_counts import MAX_PENDING, PendingCounts
 from bestbefore.addon.store.plan import Plan, decode, encode
 from bestbefore.policies.units import DAY_S
 
-WAITING_WANTS = 50_000
-"""How many wants may be pending; beyond it further ones are not counted."""
 DONE_KEPT_S = 2 * DAY_S
 """How long a finished job is remembered, in policy time: longer than any plan."""
 
@@ -41,11 +40,11 @@ class Planning:
         self, link: Link, clock: Clock, notices: Notices, faults: Faults, domain_of: Callable[[str], str]
     ) -> None:
         self._link = link
-        self._faults = faults
         self._clock = clock
         self._notices = notices
         self._local = MemoryKeeper(clock, domain_of)
-        self._wants: Counter[Want] = Counter()
+        self.wants = PendingCounts[Want](faults, "wants", "the demand for", lambda want: want.url, self._add_wants)
+        """The wants that wait to be written."""
         self._plan: Plan | None = None
         self._planned: frozenset[str] = frozenset()
         """The objects in the plan."""
@@ -59,9 +58,8 @@ class Planning:
         """Count a request without Cookie and credentials, by the range of the client's address."""
         if not is_writable(url):
             return
-        if len(self._wants) < WAITING_WANTS:
-            self._wants[Want(url, asked_from)] += 1
-        if url not in self._planned and len(self._news) < WAITING_WANTS:
+        self.wants.count(Want(url, asked_from))
+        if url not in self._planned and len(self._news) < MAX_PENDING:
             self._news[url] += 1
 
     @property
@@ -69,35 +67,15 @@ class Planning:
         """The number of objects requested at least twice that are neither in the plan nor were considered for it."""
         return sum(n > 1 for url, n in self._news.items() if url not in self._planned)
 
-    @property
-    def waiting(self) -> int:
-        """The number of pending wants."""
-        return len(self._wants)
-
-    def snapshot(self) -> Callable[[], bool]:
-        """Return a function that tells whether any of the wants pending now is still pending."""
-        wants = self._wants
-        return lambda: self._wants is wants and bool(wants)
-
-    async def write(self, backend: Backend) -> None:
-        """Write the wants. Raises UnavailableError, UnwritableError; they remain pending then."""
-        wants, self._wants = self._wants, Counter()
-        day = int(self._clock.now() // DAY_S)
-        try:
-            parts = await write_each(list(wants.items()), lambda part: backend.keeper.add_wants(day, dict(part)))
-            for (want, _), error in parts:
-                self._faults.add("wants", f"the demand for {short(want.url)} cannot be counted in the store: {error}")
-        except BaseException:
-            wants.update(self._wants)
-            self._wants = wants
-            raise
+    async def _add_wants(self, backend: Backend, wants: Mapping[Want, int]) -> None:
+        await backend.keeper.add_wants(int(self._clock.now() // DAY_S), wants)
 
     async def demand(self) -> Demand | None:
         """Return the wants of the last `WANTS_KEPT_DAYS` days, for planning; None if the backend is down."""
         today = int(self._clock.now() // DAY_S)
 
         async def read(keeper: Keeper) -> Demand:
-            counts, first = Counter(self._wants), today
+            counts, first = Counter(self.wants.counts), today
             async for day, part in keeper.wants(range(today - WANTS_KEPT_DAYS + 1, today + 1)):
                 counts.update(part)
                 first = min(first, day) if part else first
@@ -113,8 +91,7 @@ class Planning:
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
         """Forget the wants and the jobs of some URLs. Raises UnavailableError, UnwritableError."""
-        for want in [want for want in self._wants if matches(want.url)]:
-            del self._wants[want]
+        self.wants.forget(matches)
         await self._link.backend.keeper.forget(matches)
         await self._local.forget(matches)
         plan = await self.plan()

@@ -27,7 +27,7 @@ async def bad_copy(store, copy_of):
 
 
 async def bad_requests(store, copy_of):
-    store._requests._counts[url(ODD)] = 1
+    store._requests.counts[url(ODD)] = 1
 
 
 async def bad_wants(store, copy_of):

@@ -11,7 +11,8 @@ from bestbefore.addon.store.backend.interface import UnavailableError, Unwritabl
 from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT_DAYS
 from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.redis import RedisBackend
-from bestbefore.addon.store.cache import planning as module
+from bestbefore.addon.store.cache import pending_counts
+from bestbefore.addon.store.cache import planning as planning_module
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
@@ -80,17 +81,17 @@ def test_an_object_that_is_wanted_twice_and_not_planned_is_news(alone):
 
 
 def test_where_nothing_is_wanted_nothing_waits(alone):
-    assert not alone.snapshot()()
+    assert not alone.wants.snapshot()()
     alone.want(URL, "")
-    assert alone.snapshot()()
+    assert alone.wants.snapshot()()
 
 
 async def test_wants_that_were_written_wait_no_more(alone):
     alone.want(URL, "")
-    some = alone.snapshot()
-    await alone._link.read(alone.write)
+    some = alone.wants.snapshot()
+    await alone._link.read(alone.wants.write)
     alone.want(URL, "")
-    assert (some(), alone.waiting) == (False, 1)
+    assert (some(), alone.wants.waiting) == (False, 1)
 
 
 async def test_a_plan_is_read_once_for_each_version(alone):
@@ -111,7 +112,7 @@ async def test_the_demand_is_that_of_the_last_days_with_what_still_waits(alone, 
     for days in (0, 1, WANTS_KEPT_DAYS - 1):
         clock.set(first_s + days * DAY_S)
         alone.want(URL, "")
-        await alone._link.read(alone.write)
+        await alone._link.read(alone.wants.write)
     alone.want(URL, "192.168.0.0/16")
     demand = await alone.demand()
     assert demand.since_s == first_s
@@ -135,14 +136,15 @@ async def test_what_was_considered_is_news_no_more_unless_it_was_wanted_once(alo
 
 def test_what_cannot_be_written_is_not_wanted(alone):
     alone.want("http://a/\udcff", "")
-    assert (alone.waiting, alone.news) == (0, 0)
+    assert (alone.wants.waiting, alone.news) == (0, 0)
 
 
 def test_wants_wait_up_to_a_bound(alone, monkeypatch):
-    monkeypatch.setattr(module, "WAITING_WANTS", 2)
+    for module in (planning_module, pending_counts):
+        monkeypatch.setattr(module, "MAX_PENDING", 2)
     for url in ("http://a/1", "http://a/2", "http://a/3", "http://a/3"):
         alone.want(url, "")
-    assert (alone.waiting, alone.news) == (2, 0)
+    assert (alone.wants.waiting, alone.news) == (2, 0)
 
 
 @pytest.mark.parametrize("error", [UnavailableError("gone"), UnwritableError("no disk")])
@@ -155,8 +157,8 @@ async def test_wants_that_could_not_be_written_wait_with_those_that_came_meanwhi
 
     monkeypatch.setattr(alone._link.backend.keeper, "add_wants", add_wants)
     with pytest.raises(type(error)):
-        await alone.write(alone._link.backend)
-    assert alone._wants == {(URL, ""): 2}
+        await alone.wants.write(alone._link.backend)
+    assert alone.wants.counts == {(URL, ""): 2}
 
 
 async def test_a_want_that_cannot_be_written_even_alone_is_counted_as_a_fault(alone, monkeypatch):
@@ -170,9 +172,9 @@ async def test_a_want_that_cannot_be_written_even_alone_is_counted_as_a_fault(al
     monkeypatch.setattr(alone._link.backend.keeper, "add_wants", add_wants)
     for name in ("1", "bad", "2"):
         alone.want(f"http://a/{name}", "")
-    await alone.write(alone._link.backend)
+    await alone.wants.write(alone._link.backend)
     assert sorted(want.url for want in written) == ["http://a/1", "http://a/2"]
-    assert (alone.waiting, alone._faults.counts) == (0, {"wants": 1})
+    assert (alone.wants.waiting, alone.wants._faults.counts) == (0, {"wants": 1})
 
 
 async def test_what_is_forgotten_is_neither_wanted_nor_planned_nor_done(alone, clock):
@@ -183,7 +185,7 @@ async def test_what_is_forgotten_is_neither_wanted_nor_planned_nor_done(alone, c
         await alone.finish(url, "me", 5.0)
     await alone.put_plan(plan_of(URL, other))
     await alone.forget(lambda url: url == URL)
-    assert [want.url for want in alone._wants] == [other]
+    assert [want.url for want in alone.wants.counts] == [other]
     assert [job.url for job in (await alone.plan()).jobs] == [other]
     assert await alone.take(URL, 5.0, "me", 60.0, 0.0) == 0.0
     assert await alone.take(other, 5.0, "me", 60.0, 0.0) == DONE
@@ -198,7 +200,7 @@ async def test_a_plan_that_cannot_be_read_is_none_and_said_until_one_can(alone, 
     await keeper.put_plan("broken", b"\xff\xff")
     assert await alone.plan() is None
     await alone.put_plan(plan_of(URL))
-    other = Planning(alone._link, clock, alone._notices, alone._faults, registrable_domain)
+    other = Planning(alone._link, clock, alone._notices, alone.wants._faults, registrable_domain)
     for _ in range(2):
         other.want("http://a/1", "")
     assert (await other.plan()).jobs[0].url == URL

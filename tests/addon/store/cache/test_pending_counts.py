@@ -5,9 +5,9 @@ import time
 import pytest
 
 from bestbefore.addon.store.backend.interface import UnavailableError
-from bestbefore.addon.store.cache import requests
+from bestbefore.addon.store.cache import pending_counts
 from bestbefore.addon.store.cache.faults import Faults
-from bestbefore.addon.store.cache.requests import RequestCounter
+from bestbefore.addon.store.cache.pending_counts import PendingCounts
 
 
 class Backend:
@@ -23,8 +23,12 @@ class Backend:
         self.taken.append(dict(requests))
 
 
+def pending():
+    return PendingCounts(Faults(time.monotonic), "requests", "requests of", str, lambda to, counts: to.tally(counts))
+
+
 async def test_what_is_counted_is_written_once():
-    counted, backend = RequestCounter(Faults(time.monotonic)), Backend()
+    counted, backend = pending(), Backend()
     for url in ("http://a.example.org/", "http://a.example.org/", "http://b.example.org/"):
         counted.count(url)
     await counted.write(backend)
@@ -33,7 +37,7 @@ async def test_what_is_counted_is_written_once():
 
 
 async def test_what_could_not_be_written_is_added_to_what_comes():
-    counted, backend = RequestCounter(Faults(time.monotonic)), Backend()
+    counted, backend = pending(), Backend()
     counted.count("http://a.org/")
     backend.away = True
     with pytest.raises(UnavailableError):
@@ -45,8 +49,8 @@ async def test_what_could_not_be_written_is_added_to_what_comes():
 
 
 def test_only_so_many_objects_wait(monkeypatch):
-    monkeypatch.setattr(requests, "WAITING_OBJECTS", 2)
-    counted = RequestCounter(Faults(time.monotonic))
+    monkeypatch.setattr(pending_counts, "MAX_PENDING", 2)
+    counted = pending()
     for url in ("http://a/", "http://b/", "http://c/", "http://a/"):
         counted.count(url)
-    assert dict(counted.waiting_top()) == {"http://a/": 2, "http://b/": 1}
+    assert dict(counted.counts) == {"http://a/": 2, "http://b/": 1}
