@@ -46,7 +46,7 @@ class RequestContext:
     @property
     def restricted(self) -> bool:
         """Whether the client may not reach addresses of the proxy's own machine."""
-        return not self.reach.allows(LOOPBACK)
+        return LOOPBACK not in self.reach.ranges
 
     def answered(self, now_s: float, sent_bytes: int, *, complete: bool) -> Answered:
         """Return the log record of the request, which ended at `now_s` (monotonic)."""

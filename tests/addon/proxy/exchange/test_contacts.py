@@ -46,19 +46,27 @@ class Origin:
         self.asked = 0
         self.status = 200
         self.has_validator = False
+        self.local = False
+        self.fails = False
+        self.taken = 0
+        """How many pieces were read."""
 
     async def fetch(self, *_: Any, **__: Any) -> Fetched:
         self.asked += 1
+        if self.fails:
+            await self.goes_on.wait()
+            raise OriginError(Failure.UNREACHABLE, "no way there")
         fields = [("Date", format_http_date(NOW_S)), ("Content-Type", self.media_type)]
         if self.has_validator:
             fields.append(("ETag", f'"{self.asked}"'))
         if self.status == 200:
             fields.append(("Cache-Control", "max-age=60"))
         head = Head(self.status, Fields(fields))
-        return Fetched(head, NOW_S, NOW_S, self._content(), self.length, self.closed.set)
+        return Fetched(head, NOW_S, NOW_S, self._content(), self.length, self.closed.set, local=self.local)
 
     async def _content(self) -> AsyncGenerator[bytes]:
         for piece in self.pieces:
+            self.taken += 1
             yield piece
             await self.goes_on.wait()
         if self.broken:
@@ -324,3 +332,115 @@ async def test_an_answer_that_may_not_be_kept_takes_the_copy_with_it(store: Stor
         assert len((await store.copies(URL)).copies) == copies
         clock.advance(600.0)
     await asking.close()
+
+
+async def test_an_object_that_is_being_fetched_is_not_prefetched(store: Store) -> None:
+    clock, origin = ManualClock(NOW_S), Origin(b"content")
+    origin.has_validator = True
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(clock, store, origin, load_config(None).rules, site, lambda _: None)
+    await content_of(await answer_to(request(), client(), asking))
+    clock.advance(120.0)
+    origin.pieces = (b"1", b"2")
+    origin.goes_on.clear()
+    answer = await answer_to(request(), client(), asking)
+    assert await asking.prefetch(request(), EVERYWHERE) is None
+    origin.goes_on.set()
+    await content_of(answer)
+    await asyncio.sleep(0)
+    assert origin.asked == 2
+    assert await asking.prefetch(request(), EVERYWHERE) is not None, "the contact has ended"
+    await asking.close()
+
+
+@pytest.mark.parametrize("length", [None, 80_000])
+async def test_a_prefetch_of_what_is_too_large_to_be_stored_is_given_up(store: Store, length: int | None) -> None:
+    clock, origin = ManualClock(NOW_S), Origin(b"content")
+    origin.has_validator = True
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asking = Exchanges(clock, store, origin, load_config(None).rules, site, lambda _: None)
+    await content_of(await answer_to(request(), client(), asking))
+    clock.advance(120.0)
+    origin.pieces, origin.length, origin.taken = (bytes(4_000),) * 20, length, 0
+    origin.closed.clear()
+    await asking.prefetch(request(), EVERYWHERE)
+    await asyncio.sleep(0)
+    assert origin.closed.is_set()
+    assert origin.taken <= 5, "10,000 bytes, and what was on its way"
+    await asking.close()
+
+
+async def test_who_joined_a_contact_that_fails_gets_its_error(store: Store) -> None:
+    origin = Origin(b"content")
+    origin.fails = True
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    waiting = [asyncio.create_task(answer_to(request(), client(), asked)) for _ in range(3)]
+    await asyncio.sleep(0.01)
+    origin.goes_on.set()
+    assert [answer.head.status for answer in await asyncio.gather(*waiting)] == [502] * 3
+    assert origin.asked == 1
+    origin.fails = False
+    assert (await answer_to(request(), client(), asked)).head.status == 200, "the failed contact is over"
+    await asked.close()
+
+
+@pytest.mark.parametrize(("local", "contacts"), [(True, 2), (False, 1)])
+async def test_a_remote_client_shares_no_answer_that_came_from_this_machine(
+    store: Store, local: bool, contacts: int
+) -> None:
+    origin = Origin(b"1", b"2", length=2)
+    origin.local = local
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    first = asyncio.create_task(answer_to(request(), client(), asked))
+    await asyncio.sleep(0.01)
+    remote = client()
+    remote.peername = ("192.0.2.7", 1234)
+    other = asyncio.create_task(answer_to(request(), remote, asked))
+    await asyncio.sleep(0.01)
+    origin.goes_on.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert [await content_of(one) for one in (await first, await other)] == [b"12", b"12"]
+    assert origin.asked == contacts
+    await asked.close()
+
+
+@pytest.mark.parametrize("purged", [False, True])
+async def test_what_was_purged_meanwhile_is_not_shared(purged: bool) -> None:
+    clock = ManualClock(NOW_S)
+    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    origin = Origin(b"1", b"2", length=2)
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    first = asyncio.create_task(answer_to(request(), client(), asked))
+    await asyncio.sleep(0.01)
+    clock.advance(1.0)
+    if purged:
+        store.drop(URL)
+    other = asyncio.create_task(answer_to(request(), client(), asked))
+    await asyncio.sleep(0.01)
+    origin.goes_on.set()
+    async with asyncio.timeout(PATIENCE_S):
+        assert [await content_of(one) for one in (await first, await other)] == [b"12", b"12"]
+    assert origin.asked == 1 + purged
+    await asked.close()
+    await store.close()
+
+
+async def test_a_shared_answer_is_recorded_as_a_hit_with_the_reason(store: Store) -> None:
+    origin, records = Origin(b"1", b"2", length=2), list[Answered]()
+    origin.goes_on.clear()
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    asked = Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, records.append)
+    asking = [asyncio.create_task(answer_to(request(), client(), asked)) for _ in range(2)]
+    await asyncio.sleep(0.01)
+    origin.goes_on.set()
+    answers = await asyncio.gather(*asking)
+    for answer in answers:
+        await content_of(answer)
+    assert sorted(one.outcome for one in records) == sorted([Outcome.MISS, Outcome.HIT])
+    assert "collapsed" in (answers[1].head.fields.get("cache-status") or "")
+    (hit,) = (one for one in records if one.outcome is Outcome.HIT)
+    assert (hit.contact, hit.ttl_s) == (False, 60.0)
+    await asked.close()

@@ -2,16 +2,16 @@
 
 import pytest
 
-from bestbefore.addon.proxy.access.reach import EVERYWHERE
+from bestbefore.addon.proxy.access.reach import BEYOND_THIS_MACHINE, EVERYWHERE, PUBLIC, Reach
 from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
 
 NOW_S = 1_706_745_600.0
 
 
-def context(*fields: tuple[str, str]) -> RequestContext:
+def context(*fields: tuple[str, str], reach: Reach = EVERYWHERE) -> RequestContext:
     request = Request("GET", Target.parse("http://example.org/"), Fields(fields))
-    return RequestContext.of(request, "192.0.2.1", EVERYWHERE, 5.0, NOW_S)
+    return RequestContext.of(request, "192.0.2.1", reach, 5.0, NOW_S)
 
 
 @pytest.mark.parametrize(
@@ -34,3 +34,9 @@ def test_a_request_took_the_monotonic_time_until_its_end() -> None:
     record = context().answered(7.5, 12, complete=True)
     assert (record.time_s, record.duration_s, record.sent_bytes, record.complete) == (NOW_S, 2.5, 12, True)
     assert not record.background
+
+
+def test_a_client_that_reaches_no_loopback_address_is_restricted() -> None:
+    assert [context(reach=reach).restricted for reach in (EVERYWHERE, BEYOND_THIS_MACHINE, PUBLIC)] == [
+        False, True, True,
+    ]
