@@ -191,7 +191,7 @@ def host_pattern(value: object) -> HostPattern:
 
 
 def _is_port(digits: str) -> bool:
-    return digits.isascii() and digits.isdigit() and int(digits[:6]) <= 65535
+    return digits.isascii() and digits.isdigit() and len(digits) <= 5 and int(digits) <= 65535
 
 
 def _host(text: str) -> str:

@@ -70,7 +70,7 @@ def test_an_address_is_host_and_port(value: str, expected: tuple[str, int]) -> N
 @pytest.mark.parametrize(
     "value",
     ["localhost", "8080", ":8080", "*:8080", "::1:8080", "h:65536", "h:-1", "h: 80", "h:8O80", "h:", "", 8080, None,
-     "http://h:80", "h:٣", "*.example.org:80", "h:" + "9" * 5000],
+     "http://h:80", "h:٣", "*.example.org:80", "h:" + "9" * 5000, "h:0123456", "h:008080"],
 )
 def test_what_is_no_address_is_refused(value: object) -> None:
     with pytest.raises(ValueError, match=r"expected|is not a host"):

@@ -49,9 +49,11 @@ def test_connections_that_mitmproxy_opens_are_bounded() -> None:
     admission = make()
     opened = [admission.reserve_connection() for _ in range(admission.descriptors + 1)]
     assert opened[-2:] == [True, False]
+    admission.release_connection()  # that of the one refused
+    assert not admission.reserve_connection()
     admission.release_connection()
     admission.release_connection()
-    assert admission.reserve_connection()
+    assert [admission.reserve_connection() for _ in range(2)] == [True, False]
 
 
 @pytest.mark.parametrize(("more", "refused"), [(0, False), (1, True)])

@@ -409,7 +409,7 @@ async def test_a_remote_client_shares_no_answer_that_came_from_this_machine(
 @pytest.mark.parametrize("purged", [False, True])
 async def test_what_was_purged_meanwhile_is_not_shared(purged: bool) -> None:
     clock = ManualClock(NOW_S)
-    store = await open_store("memory", clock=clock, domain_of=registrable_domain)
+    store = await open_memory_store(clock=clock)
     origin = Origin(b"1", b"2", length=2)
     origin.goes_on.clear()
     asked = exchanges(store, origin)

@@ -237,6 +237,7 @@ def connecting(address: str, *target: str | int) -> Any:
         (HERE, ("127.0.0.1", 80), False),
         (REMOTE, ("127.0.0.1", 80), True),
         (REMOTE, ("localhost", 80), True),
+        (REMOTE, ("::1", 80, 0, 0), True),
         (REMOTE, ("127.0.0.1", 3129), False),  # the parent
         (REMOTE, ("203.0.113.1", 80), False),
         (REMOTE, ("name.invalid", 80), False),  # mitmproxy will say so
@@ -247,7 +248,7 @@ async def test_a_remote_client_gets_no_connection_to_this_machine(
     service: Service,
     monkeypatch: pytest.MonkeyPatch,
     address: str,
-    target: tuple[str, int],
+    target: tuple[str | int, ...],
     is_refused: bool,
 ) -> None:
     async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
