@@ -4,7 +4,8 @@ Each mutant (`mutants`) is written into a copy of the tree and the tests that co
 first: those of its name, those of its folder, those that import it. It is killed when one of them fails. Those that
 survive are listed, as are those that tests/data/equivalent_mutants.txt says no test can notice, with the reason.
 `--again FILE` takes the mutants, and what was killed, from the log of an earlier run, and runs those that survived it.
-`--out FILE` writes the page docs/results/mutation.md. Nothing is asserted.
+`--fresh SEED=FILE ...` adds a table of runs with other seeds, by their logs. `--out FILE` writes the page
+docs/results/mutation.md. Nothing is asserted.
 """
 
 import argparse
@@ -37,6 +38,7 @@ SECONDS = itertools.count(1)
 IMPORTERS_AT_MOST = 10
 """The nearest of the tests that import a module."""
 _LOGGED = re.compile(r"^\d+/\d+ \d+ s (\w+): (.+?):(\d+): (.*)$", re.MULTILINE)
+COLUMNS = " | mutants | equivalent | killed | survived | of those not equivalent |"
 EXPLANATION = """Small changes to the code, drawn at random over the folders: a comparison at its boundary or turned
 round, `and` for `or`, an operator of arithmetic, a constant plus one, a statement left out. A mutant is *killed* when a
 test fails; *equivalent* where no test could notice it, which was judged by reading. The tests run are those of the
@@ -47,6 +49,11 @@ AGAIN = """
 
 The mutants are those of an earlier run, as far as the code still has them. What was killed then counts as killed; what
 survived was run again with the tests of today."""
+
+
+FRESH = """The tests were written for the sample above, which says little of other mutants. These samples were drawn
+with other seeds, each after tests had been written for what survived of the one before it. Their numbers are those of
+the first run: what survived is not judged, and counts as survived where no test could notice it."""
 
 
 def tests_of(mutant: Mutant, tested_by: dict[str, str]) -> Iterator[list[str]]:
@@ -151,6 +158,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folders", nargs="+", default=["addon", "policies"])
     parser.add_argument("--again", type=Path, metavar="FILE", help="the errors of an earlier run")
+    parser.add_argument("--fresh", nargs="+", default=[], metavar="SEED=FILE", help="errors of runs with other seeds")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
     spec = spec_from_file_location("mirror", ROOT / "tests/test_mirror.py")
@@ -185,7 +193,7 @@ def main() -> None:
                 print(f"{len(outcomes)}/{len(found)} {spent:.0f} s {became}: {mutant}", file=sys.stderr, flush=True)
         for _ in range(given.jobs):
             copies.get().close()
-    text = page(found, outcomes, known)
+    text = page(found, outcomes, known) + fresh_samples(given.fresh)
     print(text)
     if given.out is not None:
         explanation = EXPLANATION + (AGAIN if before else "")
@@ -198,7 +206,7 @@ def page(found: Sequence[Mutant], outcomes: Sequence[str], known: dict[str, str]
     for mutant, became in zip(found, outcomes, strict=True):
         rows.setdefault("/".join(mutant.path.split("/")[:2]).removesuffix(".py"), Counter())[became] += 1
     rows["all"] = sum(rows.values(), Counter[str]())
-    lines = ["| folder | mutants | equivalent | killed | survived | of those not equivalent |", "|---" * 6 + "|"]
+    lines = ["| folder" + COLUMNS, "|---" * 6 + "|"]
     for folder, counts in rows.items():
         total, survived, same = counts.total(), counts["survived"], counts["equivalent"]
         killed = total - survived - same
@@ -211,6 +219,23 @@ def page(found: Sequence[Mutant], outcomes: Sequence[str], known: dict[str, str]
                 reason = f" ({known[without_line(mutant)]})" if became == "equivalent" else ""
                 lines.append(f"- {mutant}{reason}")
     return "\n".join(lines)
+
+
+def fresh_samples(logs: Sequence[str]) -> str:
+    """A table of runs with other seeds, with what became of their mutants before tests were written for any of them."""
+    if not logs:
+        return ""
+    lines = ["", "", "## Fresh samples", "", FRESH, "", "| seed" + COLUMNS, "|---" * 6 + "|"]
+    survivors = []
+    for name, _, log in (given.partition("=") for given in logs):
+        found = _LOGGED.findall(Path(log).read_text())
+        counts = Counter(became for became, *_ in found)
+        survived, same = counts["survived"], counts["equivalent"]
+        killed = len(found) - survived - same
+        share = killed / (killed + survived)
+        lines.append(f"| {name} | {len(found)} | {same} | {killed} | {survived} | {share:.0%} |")
+        survivors += [f"- {name}: {path}:{at}: {change}" for became, path, at, change in found if became == "survived"]
+    return "\n".join([*lines, "", "Survived there, by seed:", "", *survivors])
 
 
 if __name__ == "__main__":
