@@ -1,6 +1,7 @@
 """Servers and traces that tests of several folders need."""
 
 import faulthandler
+import gc
 import itertools
 import os
 import resource
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -233,6 +234,23 @@ def pytest_configure(config: pytest.Config) -> None:
     hypothesis.settings.register_profile("tests", hypothesis.settings.default, **as_in_ci)
     hypothesis.settings.load_profile("tests")
     config.stash[_STDERR] = os.dup(2)  # which tests are not captured from
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out the files without a slow test from `-m slow`: importing them all takes each process some seconds."""
+    if config.option.markexpr != "slow" or not collection_path.match("test_*.py"):
+        return None
+    return True if "slow" not in collection_path.read_text() else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage among the modules and tests, which stay until the end."""
+    gc.disable()
+    collected = yield
+    gc.freeze()
+    gc.enable()
+    return collected
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -99,6 +99,7 @@ def test_a_policy(tree: Tree) -> None:
     assert "shortestgap:gaps=10,min=1m,max=1d\n    ShortestGap: poll as often" in tree.run("bestbefore policies")
 
 
+@pytest.mark.slow
 def test_a_trace_reader(tree: Tree) -> None:
     tree.follow("adding_a_trace_reader.md")
     line = (

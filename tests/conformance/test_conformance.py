@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 FOLDER = Path(__file__).parent
 ROOT = FOLDER.parent.parent
@@ -68,7 +68,6 @@ def test_each_test_ends_as_recorded(plain: Any, expected: Any) -> None:
     assert not changed, "\n".join(changed)
 
 
-@pytest.mark.slow
 def test_policies_that_shorten_lifetimes_cost_no_test(suite: Path, expected: Any, tmp_path: Path) -> None:
     lost = [
         f"{name}: {test['why']}"

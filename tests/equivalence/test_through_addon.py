@@ -71,7 +71,7 @@ def assert_same(scenario: Scenario, policy: Policy) -> None:
     ("spec", "cache", "grouping"),
     [
         pytest.param("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL, marks=pytest.mark.slow),
-        ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX),
+        pytest.param("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX, marks=pytest.mark.slow),
         pytest.param("indagg:theta=0.2", Cache.SHARED, Grouping.ALL, marks=pytest.mark.slow),
         (f"indttl:theta=0.2,alpha=0.2,{LIVE}", Cache.SHARED, Grouping.ALL),
     ],
@@ -87,9 +87,9 @@ def test_the_addon_counts_what_the_other_engines_count(spec: str, cache: Cache, 
     [
         pytest.param("ttl:alpha=0.2", Cache.SHARED, Grouping.ALL, Warm.NONE, marks=pytest.mark.slow),
         ("indhist:theta=0.2", Cache.SHARED, Grouping.ALL, Warm.CONTACTS),
-        ("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX, Warm.COMPLETE),
+        pytest.param("agghist:theta=0.2", Cache.SHARED, Grouping.PREFIX, Warm.COMPLETE, marks=pytest.mark.slow),
         pytest.param(f"indagg:theta=0.1,{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE, marks=pytest.mark.slow),
-        (f"indttl:{LIVE}", Cache.CLIENT, Grouping.PREFIX, Warm.CONTACTS),
+        pytest.param(f"indttl:{LIVE}", Cache.CLIENT, Grouping.PREFIX, Warm.CONTACTS, marks=pytest.mark.slow),
         pytest.param(f"indttl:{LIVE}", Cache.SHARED, Grouping.ALL, Warm.NONE, marks=pytest.mark.slow),
     ],
 )
@@ -99,7 +99,8 @@ def test_the_addon_learns_by_itself_what_a_replay_lets_a_proxy_observe(
     assert_same(excerpt(cache, grouping, days=1.0, warm=warm), parse_spec(spec))
 
 
-@pytest.mark.parametrize(("warm", "cache"), list(product(WARMS, Cache)))
+@pytest.mark.parametrize("warm", WARMS)
+@pytest.mark.parametrize("cache", [Cache.SHARED, pytest.param(Cache.CLIENT, marks=pytest.mark.slow)])
 def test_so_it_is_where_much_happens_at_one_instant(warm: Warm | None, cache: Cache) -> None:
     grouping = Grouping.PREFIX if cache is Cache.SHARED else Grouping.ALL
     assert_same(crowded(WARMS.index(warm), cache, grouping, warm), parse_spec(f"indagg:theta=0.3,{LIVE}"))

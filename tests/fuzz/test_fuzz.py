@@ -1,6 +1,6 @@
 """Mutated requests and answers through a real proxy: no request at the origin that was not meant, and no crossing.
 
-20,000 requests in all, of which 1,200 are among the fast tests; `run.py` sends as many as are wanted.
+10,000 requests in all, of which 400 are among the fast tests; `run.py` sends as many as are wanted.
 """
 
 import asyncio
@@ -13,11 +13,11 @@ from session import Session
 pytestmark = pytest.mark.live
 
 SEED = 20_261_122
-FAST = {"plain": 400, "tunnel": 150, "h2": 250, "parent": 200, "reverse": 200}
-FAST_ROUND = 40
+FAST = {"plain": 120, "tunnel": 60, "h2": 80, "parent": 70, "reverse": 70}
+FAST_ROUND = 20
 """Cases: of few, too, some meet a hostile origin."""
-LONG = {"plain": 6600, "tunnel": 1850, "h2": 4750, "parent": 2800, "reverse": 2800}
-LONG_ROUND, FIRST_OF_LONG = 600, 1201
+LONG = {"plain": 3380, "tunnel": 940, "h2": 2420, "parent": 1430, "reverse": 1430}
+LONG_ROUND, FIRST_OF_LONG = 600, 401
 """Other cases than the fast ones."""
 CLIENTS = 48
 """Of each way."""

@@ -19,7 +19,7 @@ import pytest
 pytestmark = pytest.mark.live
 
 MIB = 1 << 20
-LARGE_BYTES = 300 * MIB
+LARGE_BYTES = 120 * MIB
 PATIENCE_S = 200.0
 """For what is large to pass: a slow machine may take a minute."""
 MAX_BUFFERED_BYTES = 48 * MIB

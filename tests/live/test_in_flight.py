@@ -1,6 +1,6 @@
 """How much memory clients and origins that take nothing make the proxy use, all together.
 
-test_bounds.py holds the same of one client at a time; of many at once, one way is tested always, the others when slow.
+test_bounds.py holds the same of one client at a time.
 """
 
 import re
@@ -18,7 +18,7 @@ import h2.config
 import h2.connection
 import pytest
 
-pytestmark = pytest.mark.live
+pytestmark = [pytest.mark.live, pytest.mark.slow]
 
 MIB = 1 << 20
 CLIENTS = 100
@@ -161,7 +161,6 @@ def test_clients_that_read_nothing_of_what_is_fetched(start_proxy: Any, origin: 
         eventually(lambda: gauge(proxy, "pending_copies") == 0)
 
 
-@pytest.mark.slow
 def test_clients_that_read_nothing_of_what_is_stored(start_proxy: Any, origin: Origin) -> None:
     proxy, taken = start_proxy(), ExitStack()
     for number in range(CLIENTS):
@@ -175,7 +174,6 @@ def test_clients_that_read_nothing_of_what_is_stored(start_proxy: Any, origin: O
         time.sleep(1.0)
 
 
-@pytest.mark.slow
 def test_clients_over_http_2_that_open_no_window(start_proxy: Any, secure_origin: Origin, authority: Any) -> None:
     proxy, taken = start_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)}), ExitStack()
     connections, streams = 10, CLIENTS // 10
@@ -201,7 +199,6 @@ def test_clients_over_http_2_that_open_no_window(start_proxy: Any, secure_origin
         eventually(lambda: gauge(proxy, "pending_copies") == 0)
 
 
-@pytest.mark.slow
 def test_uploads_to_an_origin_that_takes_nothing(start_proxy: Any, origin: Origin) -> None:
     proxy, taken = start_proxy(), ExitStack()
     with little_is_resident(proxy, taken):

@@ -208,6 +208,7 @@ replan = "10m"
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have one address of loopback")
 def test_the_sessions_of_three_pages(
     tmp_path: Path, start_proxy: Callable[..., Any], serve: Callable[[str, dict[str, bytes]], str]

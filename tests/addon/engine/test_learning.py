@@ -352,7 +352,7 @@ def apply_to(counts, learnt):
     starts.subtract(hour_of(t) for t in [learnt.dropped_since_s] if t is not None)
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(observations(), max_size=12), st.none() | TIMES)
 def test_the_gains_always_add_up_to_what_the_record_gives(seen, set_back_to_s):
     record, counts = None, (Counter(), Counter())
@@ -369,7 +369,7 @@ def test_the_gains_always_add_up_to_what_the_record_gives(seen, set_back_to_s):
         assert not any(n < 0 for c in counts for n in c.values())
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(observations(), min_size=1, max_size=12))
 def test_every_observation_counts_once_and_the_record_stays_in_order(seen):
     record = None
@@ -384,7 +384,7 @@ def test_every_observation_counts_once_and_the_record_stays_in_order(seen):
         assert record.history().times_s.tolist() == points
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 @given(st.lists(observations(), min_size=1, max_size=12))
 def test_no_two_known_updates_can_be_the_same(seen):
     record, _ = learn(*seen)

@@ -122,10 +122,16 @@ JUMPS: dict[str, Callable[[float], float]] = {
     "forward a year": lambda now_s: now_s + YEAR_S,
     "to 1970": lambda _: 30.0,
 }
+FAST = {("back a day", "memory"), ("forward a year", "memory")}
+"""The jumps that the fast tests make."""
 
 
 @pytest.mark.parametrize(
-    ("jump", "where"), [*((jump, "memory") for jump in JUMPS), ("back a day", "embedded"), ("to 1970", "embedded")]
+    ("jump", "where"),
+    [
+        pytest.param(jump, where, marks=() if (jump, where) in FAST else pytest.mark.slow)
+        for jump, where in [*((jump, "memory") for jump in JUMPS), ("back a day", "embedded"), ("to 1970", "embedded")]
+    ],
 )
 async def test_a_clock_that_jumps_keeps_no_copy_for_good(jump: str, where: str, tmp_path: Path) -> None:
     world = World(ManualClock(START_S))

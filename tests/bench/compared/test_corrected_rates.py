@@ -69,6 +69,7 @@ def test_a_change_without_a_date_is_refused_where_dates_are_needed() -> None:
         corrected_from_latest(np.full(2, HOUR), np.ones(2, dtype=bool), np.array([math.nan, 60.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.5, 2.0])
 def test_the_mean_is_right_to_three_percent_where_that_of_the_likelihood_is_not(rate: float) -> None:
     random = np.random.default_rng(3)

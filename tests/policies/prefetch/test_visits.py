@@ -103,7 +103,9 @@ def test_visits_are_whole_numbers_each_day_that_add_up_to_what_is_allocated():
     assert np.bincount(visits.number).tolist() == [2, 2, 1, 1]
 
 
-@pytest.mark.parametrize("per_day", [0.95, 0.7, 0.4, 0.13])
+@pytest.mark.parametrize(
+    "per_day", [0.4, *(pytest.param(share, marks=pytest.mark.slow) for share in (0.95, 0.7, 0.13))]
+)
 def test_rare_visits_come_at_their_hour_of_the_day_and_as_often_as_they_should(per_day):
     last_s, days = NOW_S, []
     for _ in range(1000):

@@ -8,7 +8,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.rules import HostPattern
 from bestbefore.replay.commands.recommend import command
 
-FEW = ("--policy", "ttl:alpha=0.02..0.5/4", "--policy", "indhist:theta=0.02..0.5/4", "--policy", "fixed:interval=1h")
+FEW = ("--policy", "ttl:alpha=0.02..0.5/2", "--policy", "indhist:theta=0.02..0.5/2", "--policy", "fixed:interval=1h")
 
 
 @pytest.fixture(autouse=True)
@@ -111,9 +111,10 @@ def test_a_choice_that_rests_on_too_little_is_warned_of() -> None:
     assert "warning: the choice for all domains together is little more than a guess: " in result.stderr
 
 
-@pytest.mark.parametrize("rate", ["0.02", "2%", "2 %", " .02", "2e-2"])
-def test_the_stale_rate_may_be_a_share_or_in_per_cent(rate: str) -> None:
-    assert run("--policy", "ttl", rate=rate).stdout == run("--policy", "ttl").stdout
+def test_the_stale_rate_may_be_a_share_or_in_per_cent() -> None:
+    printed = {run("--policy", "ttl", rate=rate).stdout for rate in ("0.02", "2%", "2 %", " .02", "2e-2")}
+    assert len(printed) == 1
+    assert "at most 2 % stale hits" in printed.pop()
 
 
 def test_a_share_that_was_perhaps_meant_in_per_cent_is_warned_of() -> None:

@@ -185,7 +185,7 @@ def test_what_one_engine_finished_is_not_taken_for_what_another_would_count(fold
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("cache", ["client", "shared"])
+@pytest.mark.parametrize("cache", [pytest.param("client", marks=pytest.mark.slow), "shared"])
 def test_all_engines_print_the_same(cache: str) -> None:
     arguments = ("--updates", "u.csv", "--requests", "few.csv", "--origin", "1706227200", "--cache", cache,
                  "--policy", "indttl", "--policy", "agghist:max_ttl=1h", "--per-domain", "--json")

@@ -109,7 +109,8 @@ SLOW = "indhist:theta=0.0001..0.0002/3000"
 """Many points, so that there is time to end it early."""
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
 def test_a_sweep_that_is_ended_leaves_what_was_finished(
     folder: Path, sent: signal.Signals, start_process: Callable[..., subprocess.Popen[str]]
 ) -> None:

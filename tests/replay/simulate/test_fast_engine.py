@@ -21,7 +21,8 @@ from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 DAY = 86400.0
-POLICIES = [parse_spec(spec) for spec in ("ttl:alpha=0.2", "agghist:theta=0.3", "oracle")]
+COMPILED = [parse_spec(spec) for spec in ("agghist:theta=0.3,max_ttl=1d,fallback=group+ttl", "nutch:initial=1d")]
+POLICIES = [parse_spec("ttl:alpha=0.2"), parse_spec("oracle"), *COMPILED]
 NOTHING = Counts(0, 0, 0, 0, 0)
 
 
@@ -38,8 +39,9 @@ def scenario_of(updates: int, requests: int, objects: int = 7, **given: object) 
     )
 
 
-@pytest.mark.parametrize("compiles", [False, True])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    ("policy", "compiles"), [*((policy, False) for policy in POLICIES), *((policy, True) for policy in COMPILED)]
+)
 def test_counts_do_not_depend_on_how_streams_are_shared_out(
     policy: fast_engine.Policy, compiles: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,8 @@ from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 DAY = 86400.0
-POLICIES = [parse_spec(spec) for spec in ("ttl:alpha=0.2", "indttl:fallback=group+ttl,max_ttl=1d", "aimd")]
+COMPILED = [parse_spec(spec) for spec in ("agghist:fallback=group+ttl,max_ttl=1d", "nutch:initial=1d")]
+POLICIES = [parse_spec("ttl:alpha=0.2"), *COMPILED]
 
 
 def scenario_of(updates: int, requests: int, warm: Warm = Warm.CONTACTS, test_start_s: float = 2 * DAY) -> Scenario:
@@ -49,7 +50,7 @@ def test_counts_do_not_depend_on_how_many_requests_are_taken_at_a_time(
 
 
 @pytest.mark.parametrize("grouping", [Grouping.ALL, Grouping.PREFIX])
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("policy", COMPILED)
 def test_counts_do_not_depend_on_how_many_cores_replay(policy: Policy, grouping: Grouping) -> None:
     scenario = replace(scenario_of(600, 5000), grouping=grouping)
     engine = FastObservedReplay(scenario)

@@ -196,7 +196,7 @@ def test_a_store_that_is_slow_is_waited_for(temporary: Path) -> None:
     ("number", "policies", "status", "said"),
     [
         pytest.param(signal.SIGINT, 1, 130, "", marks=pytest.mark.slow),
-        (signal.SIGINT, 2, 130, ""),
+        pytest.param(signal.SIGINT, 2, 130, "", marks=pytest.mark.slow),
         pytest.param(signal.SIGTERM, 1, -signal.SIGTERM, "", marks=pytest.mark.slow),
         pytest.param(None, 1, 1, "bestbefore: --through addon: the store did not answer (", marks=pytest.mark.slow),
         (None, 2, 1, "bestbefore: --through addon: the store did not answer ("),

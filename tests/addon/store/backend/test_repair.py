@@ -24,6 +24,8 @@ OF_A_TYPE = {
     "zset": lambda client, key: client.zadd(key, {GARBAGE: 1.5, "http://www.example.org/z": float("inf")}),
     "stream": lambda client, key: client.xadd(key, {"a": GARBAGE}),
 }
+FAST = {"string", "hash"}
+"""What the fast tests put in the place of each key."""
 KEYS = {
     "store": "bb:store",
     "domains": "bb1:domains",
@@ -72,7 +74,9 @@ async def live(store, copy_of, at_s, *, puts=True):
 
 
 @pytest.mark.parametrize("reopened", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("given", OF_A_TYPE)
+@pytest.mark.parametrize(
+    "given", [pytest.param(given, marks=() if given in FAST else pytest.mark.slow) for given in OF_A_TYPE]
+)
 @pytest.mark.parametrize("kind", KEYS)
 async def test_whatever_is_found_as_a_key_costs_that_key_alone(open_a_store, valkey, copy_of, kind, given, reopened):
     store = await open_a_store(valkey.url, hot_max=1)

@@ -17,7 +17,7 @@ def test_a_page_is_fresh_when_each_potential_update_is_crawled() -> None:
     assert often[MOST_POTENTIAL - 1] > 0.0
 
 
-@pytest.mark.parametrize("at_once", [1, 4_000_000])
+@pytest.mark.parametrize("at_once", [pytest.param(1, marks=pytest.mark.slow), 4_000_000])
 def test_each_row_is_what_is_least_for_one_page(monkeypatch: pytest.MonkeyPatch, at_once: int) -> None:
     monkeypatch.setattr(quasideterministic, "AT_ONCE", at_once)
     rates = np.random.default_rng(3).lognormal(0.0, 1.5, 40)
