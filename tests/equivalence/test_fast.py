@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from drawn import (
+    COMPILED_SPECS,
     DAY,
     EXCERPT_ORIGIN_S,
     EXCERPT_TEST_START_S,
@@ -178,8 +179,13 @@ def test_on_the_excerpt(spec: str, cache: Cache, grouping: Grouping, data: Path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cache", Cache)
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if "penalty" not in spec])  # plain takes minutes for that one
+@pytest.mark.parametrize(
+    ("spec", "cache"),
+    [
+        *((spec, Cache.SHARED) for spec in SPECS if "penalty" not in spec),  # plain takes minutes for that one
+        *((spec, Cache.CLIENT) for spec in COMPILED_SPECS),  # of the others random traces and the excerpt have these
+    ],
+)
 def test_on_the_paired_trace(spec: str, cache: Cache, traces: Path) -> None:
     paired = traces / "paired"
     check(paired / "dev.updates.csv.gz", paired / "dev.requests.csv.gz", spec, cache, Grouping.ALL)

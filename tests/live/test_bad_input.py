@@ -87,7 +87,10 @@ def test_a_wrong_option_is_named_with_what_was_expected(options: list[str], word
 
 @pytest.mark.parametrize(
     ("options", "words"),
-    [(["--stat", "x"], "--state"), (["--store", "redis://127.0.0.1:6379?socket_timeot=1"], "socket_timeot")],
+    [
+        (["--stat", "x"], "--state"),
+        pytest.param(["--store", "redis://127.0.0.1:6379?socket_timeot=1"], "socket_timeot", marks=pytest.mark.slow),
+    ],
 )
 def test_so_it_is_by_a_process_of_its_own(options: list[str], words: str) -> None:
     """Before and after it imports what it is made of."""

@@ -62,6 +62,7 @@ def test_who_is_one_too_many_is_told_at_once_and_the_others_are_served(start_pro
     assert "refused at a limit since the last such line" in lines[0]
 
 
+@pytest.mark.slow
 def test_an_idle_connection_makes_room_for_a_new_one(start_proxy: Any, start_origin: Any) -> None:
     proxy, origin = start_proxy(under=UNDER), start_origin({"/page": [0.0]})
     with ExitStack() as opened:
@@ -71,6 +72,7 @@ def test_an_idle_connection_makes_room_for_a_new_one(start_proxy: Any, start_ori
         assert get(connect(proxy, opened), f"{origin.url}/page").startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.slow
 def test_at_the_limit_of_the_system_nothing_floods_the_log(start_proxy: Any, start_origin: Any) -> None:
     proxy, origin = start_proxy(under=UNDER), start_origin({"/page": [0.0]})
     for _ in range(10):

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.live
 
 type Start = Callable[..., Any]
 
-CLIENTS = 5000
-FEW_CLIENTS = 2 * 640
+CLIENTS = 2560
+FEW_CLIENTS = 640
 """With the fast tests; the others with the slow ones."""
 AT_ONCE = 64
 REQUESTS_EACH = 10

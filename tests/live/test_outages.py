@@ -93,6 +93,7 @@ def test_a_killed_embedded_store_is_started_again_and_gets_what_was_learnt_meanw
     assert_nothing_is_lost(origin, "embedded", proxy.state, killed_s=killed_s)
 
 
+@pytest.mark.slow
 def test_a_redis_that_falls_silent_or_dies_and_comes_back_has_lost_nothing(
     start_proxy: Start, start_origin: Start, start_load: Start, start_valkey: Start
 ) -> None:
@@ -176,6 +177,7 @@ def test_a_full_store_is_said_once_and_served_around(start_proxy: Start, start_o
 ON_A_SMALL_DISK = ("unshare", "-rm", "sh", "-c", 'mount -t tmpfs -o size=16m none "$0" && exec "$@"')
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_said_once_and_what_was_learnt_meanwhile_is_written_later(
     start_proxy: Start, start_origin: Start, start_load: Start, tmp_path: Path
 ) -> None:

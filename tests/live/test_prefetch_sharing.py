@@ -106,6 +106,7 @@ async def test_each_job_is_done_once_by_one_of_them(where: str, workers: list[Wo
     assert begun == Counter(urls)
 
 
+@pytest.mark.slow
 async def test_the_job_of_a_killed_holder_is_done_by_another_when_its_lease_has_ended(
     where: str, workers: list[Worker]
 ) -> None:

@@ -156,7 +156,7 @@ def under(hosts: Path) -> tuple[str, ...]:
     return ("unshare", "-rm", "sh", "-c", f'mount --bind "{hosts}" /etc/hosts && exec "$@"', "sh")
 
 
-@pytest.mark.parametrize("further", ["", f'passthrough = ["{NAME}"]\n'])
+@pytest.mark.parametrize("further", [pytest.param("", marks=pytest.mark.slow), f'passthrough = ["{NAME}"]\n'])
 def test_a_name_is_looked_at_by_the_address_it_has_when_connected(
     configured: Start, address: str, origin: Everywhere, own_hosts: Path, further: str
 ) -> None:
@@ -200,6 +200,7 @@ def test_a_name_that_has_another_address_a_moment_later_gets_nothing(
     assert len(origin.fields) == 1
 
 
+@pytest.mark.slow
 def test_what_a_client_of_this_machine_fetched_from_it_is_not_served_to_others(
     configured: Start, address: str, origin: Everywhere, own_hosts: Path
 ) -> None:

@@ -86,7 +86,7 @@ async def all_at_once(n: int, ask: Callable[[], Awaitable[tuple[bytes, bytes]]])
     return await asyncio.gather(*(ask() for _ in range(n)))
 
 
-@pytest.mark.parametrize("clients", [CLIENTS, 500])
+@pytest.mark.parametrize("clients", [CLIENTS, pytest.param(500, marks=pytest.mark.slow)])
 async def test_many_who_miss_the_same_object_cause_one_contact(clients: int, shared_proxy: Any) -> None:
     async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin:
         answers = await all_at_once(clients, lambda: get(shared_proxy, origin.url + "/"))

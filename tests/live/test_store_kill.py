@@ -104,6 +104,7 @@ async def written(state: Path, urls: set[str]) -> set[tuple[str, float]]:
     return found
 
 
+@pytest.mark.slow
 async def test_a_kill_costs_at_most_the_last_moments_and_never_the_store(tmp_path, start_process):
     state, draw = tmp_path / "state", random.Random(1)
     learnt, kills = [], []

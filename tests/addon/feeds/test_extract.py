@@ -142,6 +142,7 @@ def test_a_document_may_have_eight_mebibytes_and_no_more() -> None:
     assert extract(largest + b" ") is None
 
 
+@pytest.mark.slow
 def test_fifty_thousand_items_are_read() -> None:
     item = b"<item><guid>%d</guid><pubDate>Fri, 20 Nov 2026 08:00:00 GMT</pubDate></item>"
     document = extract(b"<rss><channel>" + b"".join(item % n for n in range(50_000)) + b"</channel></rss>")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 UNNEEDED = {"flask", "jinja2", "ldap3", "llvmlite", "numba", "polars", "scipy", "werkzeug"}
 """What no part of a proxy's start calls for; scipy and mitmproxy's other addons were a third of its time."""
 
@@ -33,6 +35,7 @@ def test_a_proxy_that_listens_has_imported_nothing_that_it_does_not_need(tmp_pat
     assert imported & UNNEEDED == set()
 
 
+@pytest.mark.slow
 def test_the_package_can_be_imported_as_a_whole_afterwards() -> None:
     assert run("""
 import sys
@@ -45,6 +48,7 @@ print("whole")
 """) == "whole\n"
 
 
+@pytest.mark.slow
 def test_a_package_that_was_imported_before_is_left_as_it_is() -> None:
     assert run("""
 import mitmproxy.addons as before

@@ -103,6 +103,7 @@ def test_many_new_estimates_do_not_pile_up() -> None:
     assert len({scheduler.take((k + 1) * HOUR) for k in range(49)}) == 49
 
 
+@pytest.mark.slow
 def test_in_simulation_it_is_within_a_thousandth_of_the_optimum() -> None:
     random = np.random.default_rng(2)
     rates, weights, budget_per_hour = random.lognormal(-3, 1.5, 400), 1 / np.arange(1, 401), 8.0

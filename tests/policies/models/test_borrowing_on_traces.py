@@ -34,6 +34,7 @@ def between(times: FloatArray, after_s: float, until_s: float) -> FloatArray:
     return times[slice(*np.searchsorted(times, (after_s, until_s)))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["scoop", "opam"])
 def test_a_borrowed_rate_foretells_better_than_the_groups_and_than_ones_own(traces: Path, prefix: str) -> None:
     """Releases of packages in the next 90 days, by the deviance of a Poisson forecast, half of the packages judged.

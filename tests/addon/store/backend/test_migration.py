@@ -105,6 +105,7 @@ async def test_records_keep_version_and_lifetime_and_the_counts_are_theirs(serve
     await check(server, earlier_records)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mark", [None, b"\xff"])
 async def test_records_are_moved_where_the_mark_was_lost_too(server, earlier_records, mark):
     connection = Connection(server.url)
@@ -119,6 +120,7 @@ async def test_several_proxies_may_open_an_earlier_store_at_once(server, earlier
     await check(server, earlier_records)
 
 
+@pytest.mark.slow
 async def test_moving_records_may_be_interrupted_anywhere(server, earlier_records, monkeypatch):
     answers = Connection.answers
     for most in count(1):

@@ -37,7 +37,7 @@ async def test_objects_untouched_for_long_are_forgotten_and_the_others_stay(stor
     assert await counts(store) == (1, 1)
 
 
-@pytest.mark.parametrize("restarted", [False, True])
+@pytest.mark.parametrize("restarted", [False, pytest.param(True, marks=pytest.mark.slow)])
 async def test_a_clock_that_leaps_and_comes_back_forgets_nothing(open_a_store, where, clock, observe, restarted):
     store = await open_a_store(where, clock=clock, forget_after_s=180 * DAY_S)
 

@@ -26,12 +26,14 @@ def test_each_curve_has_a_value_for_each_stale_rate(excerpt_work: Work, scenario
     assert ttl == sorted(ttl, reverse=True)
 
 
+@pytest.mark.slow
 def test_without_a_bound_ttl_needs_what_it_needs(excerpt_work: Work, scenario: Scenario) -> None:
     _, rows = bounds(excerpt_work, scenario)
     assert [row[0] for row in rows] == ["`inf`", "`1h`"]
     assert set(values(rows[0][1])) <= {1.0, None}
 
 
+@pytest.mark.slow
 def test_objects_drawn_anew_scatter_around_what_was_recorded(excerpt_work: Work, scenario: Scenario) -> None:
     recorded = cells(excerpt_work, scenario, "")["TTL"]
     found = sampled(excerpt_work, scenario, 50, np.random.default_rng(3))["TTL"]

@@ -39,6 +39,7 @@ def test_a_pattern_is_between_the_feeds_own_and_its_clusters(learnt):
     assert np.all(learnt.drawn[:40, 9:15].sum(axis=1) > 0.9)
 
 
+@pytest.mark.slow
 def test_every_strategy_spends_its_budget(learnt):
     for name in STRATEGIES:
         found = measure({"made": learnt}, ("made", name, 2))
@@ -55,6 +56,7 @@ def test_whoever_knows_the_hours_halves_the_delay(learnt):
     assert online_ < 0.8 * even  # not all feeds can be retrieved at their best hour: the day has retrievals at each
 
 
+@pytest.mark.slow
 def test_online_retrievals_know_only_what_was_posted(learnt):
     moment_s = START_S + 5 * DAY_S
     cut = LearntRates(Spans("cut", [times[times <= moment_s] for times in learnt.spans.times_s]))

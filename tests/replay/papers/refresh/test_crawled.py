@@ -49,6 +49,7 @@ def test_real_pages_are_periods_with_changes_every_two_weeks(traces: Path) -> No
     assert np.flatnonzero(found[0]).tolist() == list(range(13, DAYS, 14))
 
 
+@pytest.mark.slow
 def test_without_traces_pages_are_simulated_alone(traces: Path) -> None:
     simulated, both = Page("refresh", "made"), Page("refresh", "made")
     write(Work(None, pytest.fail), simulated)

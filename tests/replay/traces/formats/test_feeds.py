@@ -217,6 +217,7 @@ def test_a_document_may_be_larger_and_denser_than_the_proxy_reads(archive: Archi
     assert rows(read_trace(archive({"f.xml": large}), None)) == [(day_s(1), "f")]
 
 
+@pytest.mark.slow
 def test_that_a_document_has_more_items_than_are_read_is_told(archive: Archive) -> None:
     items = [{"id": 0, "date_published": "2024-01-01"}, *({"id": number} for number in range(1, MAX_PARSED_ITEMS + 1))]
     many = json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": items}).encode()

@@ -212,6 +212,7 @@ def test_planted_updates_are_found_and_none_is_invented(coded: bool) -> None:
     assert len(found_s) >= 18
 
 
+@pytest.mark.slow
 def test_a_monitors_view_of_a_home_page(traces: Path) -> None:
     """What one monitor that fetched the page each minute saw change is found, without knowing the monitor."""
     accesses = read_trace(traces / "requests" / "bpgov.csv.gz", None).trace
@@ -225,6 +226,7 @@ def test_a_monitors_view_of_a_home_page(traces: Path) -> None:
     assert confirmed.count(True) == 11
 
 
+@pytest.mark.slow
 def test_updates_of_the_world_cup_site(traces: Path) -> None:
     accesses = read_trace(traces / "requests" / "wc98d6.csv.gz", None).trace
     result = infer_updates(accesses)

@@ -28,6 +28,7 @@ def test_each_mailbox_is_refreshed_by_itself() -> None:
     assert per_refresh == pytest.approx(0.5, abs=0.02)
 
 
+@pytest.mark.slow
 def test_both_findings_are_looked_for() -> None:
     table_2, figure_6 = write(Work(None, print), Page("adaptive", "made"), arrivals(2))
     assert (table_2.where, figure_6.where) == ("Table 2", "Figure 6")
