@@ -29,11 +29,11 @@ PATIENCE_S = 60.0
 _STDERR = pytest.StashKey[int]()
 LONGEST = """
 equivalence/test_fast conformance/test_conformance equivalence/test_fast_observed live/test_outages test_adding
-live/test_learning fuzz/test_fuzz live/test_kill test_sessions live/test_sessions live/test_store_kill replay/simulate/test_through_addon live/test_prefetch
-live/test_isolation live/test_remote_clients equivalence/test_through_addon live/test_store_faults
-addon/store/backend/test_repair live/test_reload replay/simulate/test_fast_observed_engine live/test_bad_input
-replay/papers/feeds/test_paper live/test_in_flight replay/papers/adaptive/test_paper live/test_proxy
-replay/commands/test_recommend live/test_prefetch_sharing
+live/test_learning fuzz/test_fuzz live/test_kill test_sessions live/test_sessions live/test_store_kill
+replay/simulate/test_through_addon live/test_prefetch live/test_isolation live/test_remote_clients
+equivalence/test_through_addon live/test_store_faults addon/store/backend/test_repair live/test_reload
+replay/simulate/test_fast_observed_engine live/test_bad_input replay/papers/feeds/test_paper live/test_in_flight
+replay/papers/adaptive/test_paper live/test_proxy replay/commands/test_recommend live/test_prefetch_sharing
 """
 """What takes longest comes first, so that no process is left with it when the others are done; what mostly waits and
 what mostly computes in turn."""

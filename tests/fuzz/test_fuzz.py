@@ -13,7 +13,7 @@ from session import Session
 pytestmark = pytest.mark.live
 
 SEED = 20_261_122
-FAST = {"plain": 120, "tunnel": 60, "h2": 80, "parent": 70, "reverse": 70}
+FAST = {"plain": 240, "h2": 160}
 FAST_ROUND = 20
 """Cases: of few, too, some meet a hostile origin."""
 LONG = {"plain": 1960, "tunnel": 550, "h2": 1410, "parent": 840, "reverse": 840}

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
+import scipy
 from numpy.testing import assert_allclose
-from scipy import stats
 
 from bestbefore.policies.models.renewal.fit import (
     anderson_darling,
@@ -40,20 +40,20 @@ def test_the_rate_is_updates_over_time_observed() -> None:
 def test_a_weibull_law_is_fitted_as_scipy_does(law: str) -> None:
     intervals = drawn(law)
     fit = fit_weibull(intervals)
-    shape, _, scale = stats.weibull_min.fit(intervals, floc=0)
+    shape, _, scale = scipy.stats.weibull_min.fit(intervals, floc=0)
     assert isinstance(fit.law, Weibull)
     assert_allclose([fit.law.shape, fit.law.scale], [shape, scale], rtol=1e-4)
-    assert fit.log_likelihood == pytest.approx(float(stats.weibull_min.logpdf(intervals, shape, 0, scale).sum()))
+    assert fit.log_likelihood == pytest.approx(float(scipy.stats.weibull_min.logpdf(intervals, shape, 0, scale).sum()))
 
 
 def test_a_pareto_law_is_fitted_as_scipy_does() -> None:
     intervals = drawn("pareto")
     fit = fit_pareto(intervals)
     assert fit is not None
-    shape, _, scale = stats.lomax.fit(intervals, floc=0)
+    shape, _, scale = scipy.stats.lomax.fit(intervals, floc=0)
     assert isinstance(fit.law, Pareto)
     assert_allclose([fit.law.shape, fit.law.scale], [shape, scale], rtol=1e-2)
-    assert fit.log_likelihood >= float(stats.lomax.logpdf(intervals, shape, 0, scale).sum()) - 1e-6
+    assert fit.log_likelihood >= float(scipy.stats.lomax.logpdf(intervals, shape, 0, scale).sum()) - 1e-6
 
 
 def test_a_pareto_law_without_a_mean_is_no_fit() -> None:
