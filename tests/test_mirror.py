@@ -21,7 +21,7 @@ TESTED_BY = {
     ),
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": (
-        "addon/proxy/exchange/expiry_evaluator addon/proxy/exchange/joining addon/proxy/exchange/relaying"
+        "addon/proxy/exchange/joining addon/proxy/exchange/relaying"
     ),
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/stream addon/proxy/mitm/wait",
     "tests/addon/proxy/test_service.py": "addon/proxy/identity",

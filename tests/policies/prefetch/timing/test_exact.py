@@ -137,3 +137,10 @@ def test_the_schedules_of_all_feeds_are_those_of_each():
 def test_a_bad_row_is_named(rates, retrievals, message):
     with pytest.raises(ValueError, match=message):
         retrieval_points_of_all(rates, np.array(retrievals))
+
+
+def test_more_than_two_hundred_retrievals_are_spread_by_the_square_root_of_the_intensity(monkeypatch):
+    assert retrieval_points(SINE, 201).tolist() == dense_points(SINE, 201).tolist()
+    monkeypatch.setattr("bestbefore.policies.prefetch.timing.exact.MOST_EXACT", 6)
+    assert expected_delay(SINE, retrieval_points(SINE, 6)) < expected_delay(SINE, dense_points(SINE, 6))
+    assert retrieval_points(SINE, 7).tolist() == dense_points(SINE, 7).tolist()

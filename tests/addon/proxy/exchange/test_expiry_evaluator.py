@@ -1,0 +1,124 @@
+"""Verdicts of the policy on copies, with what a store in memory knows of the object and its group."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.response import PERMANENT_S
+from bestbefore.addon.feeds.hints import Hints
+from bestbefore.addon.proxy.exchange.expiry_evaluator import FEED_HINT, PERMANENTLY, ExpiryEvaluator
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head
+from bestbefore.addon.rules import DomainRule, Rules
+from bestbefore.addon.store.store import Store
+from tests.addon.store.memory_backend import open_memory_store
+
+NOW_S = 1_706_745_600.0
+HOUR_S, DAY_S = 3600.0, 86_400.0
+URL = "http://www.example.org/page"
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[Store]:
+    made = await open_memory_store(clock=ManualClock(NOW_S))
+    yield made
+    await made.close()
+
+
+def rules(folder: Path, text: str = "") -> Rules:
+    (folder / "proxy.toml").write_text(text)
+    return load_config(folder / "proxy.toml").rules
+
+
+def copy(url: str = URL) -> Copy:
+    head = Head(200, Fields([("Date", format_http_date(NOW_S)), ("ETag", '"a"')]))
+    return Copy(url, head, BodyRef("d", 1), NOW_S, NOW_S, NOW_S, NOW_S)
+
+
+async def learn(store: Store, url: str, *hours_ago: float) -> Any:
+    """The record of an object that changed so many hours ago."""
+    for number, hours in enumerate(sorted(hours_ago, reverse=True)):
+        await store.learn(Observation(url, NOW_S - hours * HOUR_S, "", Fingerprint(etag=str(number))))
+    return await store.record(url)
+
+
+def rule_of(given: Rules, url: str = URL) -> DomainRule:
+    return given.rule_for(url.split("/")[2], "/page")
+
+
+async def test_an_object_without_a_record_has_no_learned_expiry(store: Store, tmp_path: Path) -> None:
+    given = rules(tmp_path)
+    rule = rule_of(given)
+    evaluated = await ExpiryEvaluator(store, lambda: given).evaluated(copy(), None, rule)
+    assert (evaluated.expiry_s, evaluated.reason, evaluated.rule) == (None, "", rule.key)
+
+
+async def test_the_policy_decides_at_the_moment_when_the_copy_was_current(store: Store, tmp_path: Path) -> None:
+    given = rules(tmp_path, '[default]\npolicy = "fixed"\ninterval = "2h"\n')
+    evaluator, record = ExpiryEvaluator(store, lambda: given), await learn(store, URL, 9.0, 5.0)
+    rule = rule_of(given)
+    evaluated = await evaluator.evaluated(copy(), record, rule)
+    assert (evaluated.expiry_s, evaluated.reason, evaluated.rule) == (NOW_S + 2 * HOUR_S, "fixed", rule.key)
+
+
+@pytest.mark.parametrize(("max_ttl", "lifetime_s"), [("1h", HOUR_S), ("300d", PERMANENT_S)])
+async def test_what_is_for_good_is_kept_as_long_as_the_rule_allows(
+    store: Store, tmp_path: Path, max_ttl: str, lifetime_s: float
+) -> None:
+    given = rules(tmp_path, f'[default]\nmax_ttl = "{max_ttl}"\n')
+    evaluator, record = ExpiryEvaluator(store, lambda: given), await learn(store, URL, 9.0)
+    evaluated = await evaluator.evaluated(replace(copy(), for_good=True), record, rule_of(given))
+    assert (evaluated.expiry_s, evaluated.reason) == (NOW_S + lifetime_s, PERMANENTLY)
+
+
+@pytest.mark.parametrize(
+    ("ttl_s", "hint", "expected_s", "reason"),
+    [
+        (1800.0, "1h", 1800.0, FEED_HINT),
+        (7200.0, "1h", 3600.0, FEED_HINT),  # no further than the rule allows
+        (600.0, "1h", 600.0, "fixed"),  # not later than the policy's: nothing is delayed
+        (300.0, "1h", 600.0, "fixed"),
+        (1800.0, 0, 600.0, "fixed"),
+    ],
+)
+async def test_what_a_feed_declares_delays_an_expiry_and_never_advances_it(
+    store: Store, tmp_path: Path, ttl_s: float, hint: str | int, expected_s: float, reason: str
+) -> None:
+    given = rules(tmp_path, f'[default]\npolicy = "fixed"\ninterval = "10m"\nfeed_hint = {hint!r}\n')
+    record = replace(await learn(store, URL, 9.0), feed=SimpleNamespace(hints=Hints(least_s=ttl_s)))
+    evaluated = await ExpiryEvaluator(store, lambda: given).evaluated(copy(), record, rule_of(given))
+    assert (evaluated.expiry_s, evaluated.reason) == (NOW_S + expected_s, reason)
+
+
+async def test_an_object_of_which_little_is_known_is_decided_by_its_group(store: Store, tmp_path: Path) -> None:
+    """The domain, or the rules of one name."""
+    given = rules(
+        tmp_path,
+        '[default]\npolicy = "groupgap"\nmin = 1\nmax = "2d"\n[[domain]]\nmatch = "*.example.org"\n'
+        '[[domain]]\nmatch = "a.test"\ngroup = "mine"\n[[domain]]\nmatch = "b.test"\ngroup = "mine"\n',
+    )
+    evaluator = ExpiryEvaluator(store, lambda: given)
+    lifetimes = []
+    for host, other, gap_hours in (("www.example.org", "feeds.example.org", 4), ("a.test", "b.test", 8)):
+        await learn(store, f"http://{other}/x", *[gap_hours * n + 0.1 for n in range(9)])
+        url = f"http://{host}/page"
+        record = await learn(store, url, 0.5)
+        lifetimes.append([
+            (await evaluator.evaluated(copy(url), record, rule_of(given, url))).expiry_s for _ in range(2)
+        ])
+    assert lifetimes == [[NOW_S + 4 * HOUR_S] * 2, [NOW_S + 8 * HOUR_S] * 2]
+    group = await evaluator._group("a.test", rule_of(given, "http://a.test/"))
+    assert await evaluator._group("b.test", rule_of(given, "http://b.test/")) is group, "nothing was learnt meanwhile"
+    await learn(store, "http://b.test/y", 1.0, 0.2)
+    assert await evaluator._group("a.test", rule_of(given, "http://a.test/")) is not group
+    before = await evaluator._group("a.test", rule_of(given, "http://a.test/"))
+    evaluator.forget()
+    assert await evaluator._group("a.test", rule_of(given, "http://a.test/")) is not before
