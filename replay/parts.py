@@ -1,12 +1,10 @@
 """The split of a trace in time: policies are chosen on the first part and tested on the second."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
-from bestbefore.replay.simulate.complete import Grouping
-from bestbefore.replay.simulate.observed import Warm
-from bestbefore.replay.simulate.scenario import Cache, Scenario
-from bestbefore.replay.traces.columns.columns import Requests, Updates
+from bestbefore.replay.simulate.scenario import Scenario
+from bestbefore.replay.traces.columns.columns import Requests
 
 FIRST_PART = 2 / 3
 """The length of the first part, as a share of the time between the first and the last request."""
@@ -27,41 +25,22 @@ class Parts:
     """The time of the last request."""
 
     @classmethod
-    def of(
-        cls,
-        updates: Updates,
-        requests: Requests,
-        *,
-        origin_s: float | None,
-        test_start_s: float | None,
-        cache: Cache,
-        grouping: Grouping,
-        warm: Warm | None,
-        warn: Callable[[str], None],
-    ) -> "Parts":
-        """Make the parts; the arguments are those of `Scenario.of`.
+    def of(cls, scenario: Scenario, requests: Requests) -> Self:
+        """Split a scenario, made of these requests.
 
-        Raises ValueError as `Scenario.of` does, and if one of the parts has no requests.
+        Raises ValueError if one of the parts has no requests.
         """
-        replayed = requests if test_start_s is None else requests.since(test_start_s)
+        replayed = scenario.requests
         if not len(replayed):
             raise ValueError("no request to replay")
         start_s, end_s = float(replayed.times_s[0]), float(replayed.times_s[-1])
         split_s = start_s + FIRST_PART * (end_s - start_s)
         if not start_s < split_s <= end_s:
             raise ValueError("all requests came at the same time: expected a trace in which time passes")
-
-        def scenario(requests: Requests, test_start_s: float | None, warn: Callable[[str], None]) -> Scenario:
-            return Scenario.of(
-                updates,
-                requests,
-                origin_s=origin_s,
-                test_start_s=test_start_s,
-                cache=cache,
-                grouping=grouping,
-                warm=warm,
-                warn=warn,
-            )
-
-        first = scenario(requests.before(split_s), test_start_s, warn)
-        return cls(first, scenario(requests, split_s, lambda _: None), start_s, split_s, end_s)
+        warmup = scenario.warmup
+        if warmup is not None:
+            before = requests.since(scenario.origin_s).before(split_s)
+            warmup = replace(warmup, requests=before, test_start_s=split_s)
+        first = replace(scenario, requests=replayed.before(split_s))
+        then = replace(scenario, requests=replayed.since(split_s), warmup=warmup)
+        return cls(first, then, start_s, split_s, end_s)

@@ -35,10 +35,6 @@ def command(format_name: str | None, in_path: Path, out_path: Path) -> None:
         if out_path.exists() and in_path.exists() and out_path.samefile(in_path):
             raise InputError(f"{out_path}: is the file to be read: give another one")
         reading = read_watched(in_path, format_name)
-        for message in reading.warnings():
-            click.echo(f"bestbefore convert: warning: {message}", err=True)
-        for message in reading.skipped.remarks():
-            click.echo(f"bestbefore convert: {message}", err=True)
         with whole_file(out_path) as file:
             write(file, table_of(reading.trace))
     except (TraceError, ValueError) as error:

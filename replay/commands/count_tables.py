@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from bestbefore.addon.config.problems import printable
+from bestbefore.replay.report.formatting import aligned
 from bestbefore.replay.sweeps.finished_points import Row
 
 Line = tuple[Sequence[str], Row]
@@ -23,16 +24,10 @@ def tables(heads: Sequence[str], lines: Sequence[Line], keys: Sequence[str]) -> 
 
 
 def _table(heads: Sequence[str], lines: Sequence[Line]) -> Iterator[str]:
-    """Yield the lines of a table, with texts aligned to the left and counts to the right."""
     texts = [name for name, value in lines[0][1].items() if isinstance(value, str)]
     cells = [[*heads, *(name.replace("_", " ") for name in lines[0][1])]]
     cells += [[*words, *_shown(row)] for words, row in lines]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    left = len(heads) + len(texts)
-    for line in cells:
-        aligned = [cell.ljust(width) for cell, width in zip(line[:left], widths[:left], strict=True)]
-        aligned += [cell.rjust(width) for cell, width in zip(line[left:], widths[left:], strict=True)]
-        yield "  ".join(aligned)
+    return aligned(cells, len(heads) + len(texts))
 
 
 def _shown(row: Mapping[str, float | str | None]) -> Iterator[str]:

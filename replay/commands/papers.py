@@ -12,6 +12,7 @@ import click
 from bestbefore.addon.admin.units import utc
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.messages import warn
 from bestbefore.replay.commands.progress import bar
 from bestbefore.replay.commands.scenario_options import jobs_option
 from bestbefore.replay.papers.page import Page
@@ -39,7 +40,7 @@ def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int
         writers = {name: writer_of(name) for name in chosen}
     except ValueError as error:
         raise InputError(str(error)) from None
-    work = Work(traces, _warn, jobs, bar)
+    work = Work(traces, warn, jobs, bar)
     for name, write in writers.items():
         page = Page(name, _made())
         try:
@@ -49,10 +50,6 @@ def command(names: tuple[str, ...], traces: Path | None, folder: Path, jobs: int
         except BrokenProcessPool:
             raise click.ClickException("a process ended early: is memory short? (see --jobs)") from None
         click.echo(page.write(folder))
-
-
-def _warn(message: str) -> None:
-    click.echo(f"bestbefore papers: warning: {message}", err=True)
 
 
 def _made() -> str:

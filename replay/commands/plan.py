@@ -1,8 +1,6 @@
 """`bestbefore plan`: plan the number, times and slots of contacts with objects within a budget."""
 
-import math
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -14,6 +12,8 @@ from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.table import OBJECTIVES
 from bestbefore.policies.validation.machinery.spec import parse_duration
 from bestbefore.replay.commands.file_option import file_option
+from bestbefore.replay.commands.messages import say, warn
+from bestbefore.replay.commands.number_option import is_positive, number
 from bestbefore.replay.commands.progress import bar, open_watched, spinner
 from bestbefore.replay.planning.drawing import drawing
 from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
@@ -33,21 +33,6 @@ BOUNDARIES = ("periodic", "interval")
 OUT_FORMATS = (".csv", ".json")
 
 
-def _positive(what: str, read: Callable[[str], float]) -> Callable[..., float]:
-    """Return a click callback that parses a finite value above 0."""
-
-    def check(_ctx: click.Context, param: click.Parameter, value: str) -> float:
-        try:
-            number = math.nan if "_" in value else read(value)
-        except ValueError:
-            number = math.nan
-        if not 0.0 < number < math.inf:
-            raise InputError(f"{param.opts[0]} {value}: expected {what} of more than 0")
-        return number
-
-    return check
-
-
 @click.command("plan", short_help="Plan contacts within a budget.")
 @file_option("--objects", "objects_path",
              "CSV file with the columns id,rate (updates per period); optional: weight,min,max (contacts per "
@@ -55,13 +40,15 @@ def _positive(what: str, read: Callable[[str], float]) -> Callable[..., float]:
 @file_option("--updates", "updates_path",
              "Instead of --objects: CSV file with the columns object,time (Unix seconds), or .npz or Parquet, from "
              "which rates are estimated.")
-@click.option("--budget", required=True, callback=_positive("a number of contacts per period", float), metavar="N",
+@click.option("--budget", required=True, metavar="N",
+              callback=number("a number of contacts per period of more than 0", is_positive),
               help="Contacts per period, a number above 0.")
 @click.option("--objective", type=click.Choice(list(OBJECTIVES)), required=True,
               help="What to optimise: the share of time in which copies are current, their mean age, or the mean delay "
               "of updates.")
-@click.option("--period", "period_s", default="1d", show_default=True, callback=_positive("a duration", parse_duration),
-              metavar="DURATION", help="Period of rates and budget: seconds, or a number with s, m, h or d.")
+@click.option("--period", "period_s", default="1d", show_default=True, metavar="DURATION",
+              callback=number("a duration of more than 0", is_positive, parse_duration),
+              help="Period of rates and budget: seconds, or a number with s, m, h or d.")
 @click.option("--discrete", is_flag=True, help="Plan a whole number of contacts per period, with the time of each.")
 @click.option("--boundary", type=click.Choice(BOUNDARIES),
               help="With --discrete: the plan repeats (periodic, the default), or all copies are current at its "
@@ -110,7 +97,7 @@ def command(
         _write(plan, moments, in_slots, out_path)
     if as_json:
         if in_slots is not None and out_path is None:
-            _say("JSON has no slots: --out FILE writes which contact is in which, beside the plan")
+            say("JSON has no slots: --out FILE writes which contact is in which, beside the plan")
         for part in json_parts(plan, no_bar if sys.stdout.isatty() else bar):
             click.echo(part, nl=False)
         return
@@ -139,13 +126,13 @@ def _objects(objects_path: Path | None, updates_path: Path | None, aim: Aim) -> 
     if updates_path is None or objects_path is not None:
         raise InputError("expected either --objects FILE or --updates FILE")
     with spinner(f"reading {updates_path.name}"):
-        updates = read_updates(updates_path, _warn)
+        updates = read_updates(updates_path, warn)
     if not len(updates):
         raise TraceError(f"{updates_path}: no update, expected some that show how often objects change")
     with_laws = aim.discrete and aim.objective == "freshness"
     objects = learnt(updates, aim.period_s, with_laws=with_laws, bar=bar)
     first, last = utc(float(updates.times_s[0])), utc(float(updates.times_s[-1]))
-    _say(
+    say(
         f"{updates_path}: {counted(len(updates), 'update')} of {counted(len(objects), 'object')} from {first} to "
         f"{last}; each is taken to be observed from its first update to the end"
     )
@@ -190,12 +177,4 @@ def _write(plan: ContactPlan, moments: Moments, in_slots: Slotted | None, path: 
         write_whole(files)
     except OSError as error:
         raise click.ClickException(f"{error.filename}: {error.strerror}") from None
-    _say(f"written: {', '.join(map(str, files))}")
-
-
-def _warn(message: str) -> None:
-    _say(f"warning: {message}")
-
-
-def _say(message: str) -> None:
-    click.echo(f"bestbefore plan: {message}", err=True)
+    say(f"written: {', '.join(map(str, files))}")

@@ -1,6 +1,5 @@
 """`bestbefore recommend`: choose the policies for the domains of a trace, as a configuration of the proxy."""
 
-import math
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +13,8 @@ from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.replay.candidates import CANDIDATES
+from bestbefore.replay.commands.messages import say, warn
+from bestbefore.replay.commands.number_option import number
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
 from bestbefore.replay.commands.trace_options import TraceOptions, read_given, trace_options
@@ -34,15 +35,10 @@ IMPLAUSIBLE = 0.5
 """The least stale rate for which a warning says that it may have been meant in percent."""
 
 
-def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
-    number, per_cent = value.strip().removesuffix("%"), value.strip().endswith("%")
-    try:
-        share = math.nan if "_" in number else float(number) / (100 if per_cent else 1)
-    except ValueError:
-        share = math.nan
-    if not 0.0 <= share <= 1.0:
-        raise InputError(f"{param.opts[0]} {value}: expected a share from 0 to 1, or from 0% to 100%")
-    return share
+def _share(text: str) -> float:
+    """Parse a share, perhaps in percent. Raises ValueError."""
+    text = text.strip()
+    return float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
 
 
 @click.command("recommend", short_help="Find the best policy for each domain.")
@@ -50,7 +46,8 @@ def _share(_ctx: click.Context, param: click.Parameter, value: str) -> float:
 @scenario_options(Cache.SHARED, Grouping.DOMAIN)
 @click.option("--history", type=click.Choice(["complete", "observed"]), default="observed", show_default=True,
               help="What policies know: all updates so far, or only what the contacts of a proxy would have shown.")
-@click.option("--stale-rate", "largest_stale_rate", callback=_share, required=True, metavar="SHARE",
+@click.option("--stale-rate", "largest_stale_rate", required=True, metavar="SHARE",
+              callback=number("a share from 0 to 1, or from 0% to 100%", lambda share: 0.0 <= share <= 1.0, _share),
               help="Largest share of stale hits among the requests that find a copy, such as 0.01 or 1%.")
 @click.option("--policy", "specs", multiple=True, metavar="SPEC",
               help="Policy to choose from: NAME or NAME:KEY=VALUE,...; a value may be a range A..B/N of N values. "
@@ -74,23 +71,15 @@ def command(
     """
     candidates = _candidates(specs or CANDIDATES)
     if largest_stale_rate >= IMPLAUSIBLE:
-        _warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
+        warn(f"{percent(largest_stale_rate)} stale hits are asked for; 1 % is written 1% or 0.01")
     if out_path is not None:
         _check_out(out_path)
-    updates, requests = read_given(trace, warn=_warn, say=_say)
+    updates, requests = read_given(trace)
     if requests is None:
         raise InputError("the trace has no requests: expected --requests FILE, or a log of requests")
     try:
-        parts = Parts.of(
-            updates,
-            requests,
-            origin_s=scenario.origin_s,
-            test_start_s=scenario.test_start_s,
-            cache=scenario.cache,
-            grouping=scenario.grouping,
-            warm=Warm.CONTACTS if history == "observed" else None,
-            warn=_warn,
-        )
+        whole = scenario.made(updates, requests, Warm.CONTACTS if history == "observed" else None)
+        parts = Parts.of(whole, requests)
     except ValueError as error:
         raise InputError(str(error)) from None
 
@@ -101,7 +90,7 @@ def command(
         Engines(parts.first, bar=bar), Engines(parts.then, bar=bar), candidates, largest_stale_rate, evaluate
     )
     if not found.is_founded:
-        _warn(unfounded(found))
+        warn(unfounded(found))
     _tell_what_is_not_reached(found)
     files = (trace.updates_path, trace.requests_path, trace.log_path)
     text = toml(found, _facts(parts, [path for path in files if path is not None]))
@@ -116,7 +105,7 @@ def command(
     except OSError:
         click.echo(f"\n{text}", nl=False)  # so that minutes of work are not lost
         raise
-    _say(f"{out_path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(out_path))}")
+    say(f"{out_path} is written; the proxy takes it: bestbefore proxy --config {shlex.quote(str(out_path))}")
 
 
 def _check_out(path: Path) -> None:
@@ -148,7 +137,7 @@ def _tell_what_is_not_reached(found: Recommendation) -> None:
     if missed:
         more = f" and {len(missed) - 3:,} more" if len(missed) > 3 else ""
         asked = percent(found.largest_stale_rate)
-        _warn(f"no candidate keeps to {asked} stale hits for {', '.join(missed[:3])}{more}: the nearest is chosen")
+        warn(f"no candidate keeps to {asked} stale hits for {', '.join(missed[:3])}{more}: the nearest is chosen")
 
 
 def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:
@@ -159,11 +148,3 @@ def _facts(parts: Parts, files: Sequence[Path]) -> list[str]:
         *(f"{thing.capitalize()}: {known[thing]}." for thing in ("caches", "histories", "groups")),
         "What is not set here (max_ttl, fallback and so on) was as the proxy has it by default.",
     ]
-
-
-def _warn(message: str) -> None:
-    _say(f"warning: {message}")
-
-
-def _say(message: str) -> None:
-    click.echo(f"bestbefore recommend: {message}", err=True)

@@ -16,6 +16,7 @@ from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.spec import params
 from bestbefore.policies.validation.table import POLICIES
 from bestbefore.replay.commands.count_tables import tables
+from bestbefore.replay.commands.messages import say
 from bestbefore.replay.commands.progress import bar, in_order
 from bestbefore.replay.commands.run_options import RunOptions, run_options
 from bestbefore.replay.commands.scenario_options import ScenarioOptions, jobs_option, scenario_options
@@ -63,7 +64,7 @@ def command(
         points += points_of(BOUND)
     if options.refresh:
         _refuse_what_requests_need(trace.requests_path, scenario.cache)
-    updates, requests = read_given(trace, warn=_warn, say=_say)
+    updates, requests = read_given(trace)
     try:
         runs = _runs(options, updates, requests, scenario)
         if options.through is not None:
@@ -109,11 +110,11 @@ def _runs(options: RunOptions, updates: Updates, requests: Requests | None, scen
     """Return the runs of a trace. Raises ValueError and InputError."""
     if options.refresh:
         if requests is not None:
-            _say("with --refresh the updates of a log count, not its requests")
-        return options.refreshing(updates, scenario, _warn)
+            say("with --refresh the updates of a log count, not its requests")
+        return options.refreshing(updates, scenario)
     if requests is None:
         raise InputError("the trace has no requests: expected --requests FILE, a log of requests, or --refresh")
-    return options.replaying(updates, requests, scenario, _warn)
+    return options.replaying(updates, requests, scenario)
 
 
 def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str) -> None:
@@ -126,15 +127,7 @@ def _refuse_obstacles(runs: Sequence[Run], points: Sequence[Point], through: str
 def _say_obstacles(runs: Sequence[Run], points: Sequence[Point]) -> None:
     for why in dict.fromkeys(run.obstacle(point.policy) for run in runs for point in points):
         if why is not None:
-            _say(f"{why}: replayed by the plain engine, which takes longer")
-
-
-def _warn(message: str) -> None:
-    _say(f"warning: {message}")
-
-
-def _say(message: str) -> None:
-    click.echo(f"bestbefore replay: {message}", err=True)
+            say(f"{why}: replayed by the plain engine, which takes longer")
 
 
 def _results(run: Run, points: Sequence[Point], jobs: int, folder: Path | None) -> list[Rows]:
@@ -151,7 +144,7 @@ def _results(run: Run, points: Sequence[Point], jobs: int, folder: Path | None) 
         return in_order(sweeping(points, run.rows, jobs, finished), len(points), "policies")
     except KeyboardInterrupt:
         if folder is not None:
-            _say(f"interrupted; what was finished is kept in {folder}, where the same command goes on")
+            say(f"interrupted; what was finished is kept in {folder}, where the same command goes on")
         raise
 
 

@@ -10,17 +10,16 @@ import click
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.validation.machinery.spec import parse_duration
 from bestbefore.replay.commands.file_option import file_option
+from bestbefore.replay.commands.messages import warn
 from bestbefore.replay.commands.option_groups import Command, passed_as
 from bestbefore.replay.commands.progress import bar
 from bestbefore.replay.commands.scenario_options import ScenarioOptions
-from bestbefore.replay.commands.trace_options import Say
 from bestbefore.replay.simulate.breakdown import DOMAIN, Breakdown
 from bestbefore.replay.simulate.counts import Counts, RefreshCounts
 from bestbefore.replay.simulate.engines import Engines, Through
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.refresh import RefreshScenario
 from bestbefore.replay.simulate.runs import RefreshRun, RequestRun, Run
-from bestbefore.replay.simulate.scenario import Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 from bestbefore.replay.traces.columns.objects import read_labels
 from bestbefore.replay.traces.errors import TraceError
@@ -107,27 +106,18 @@ class RunOptions:
         if self.column == DOMAIN and self.per_domain:
             raise InputError("--by domain and --per-domain exclude each other")
 
-    def replaying(self, updates: Updates, requests: Requests, given: ScenarioOptions, warn: Say) -> list[Run]:
+    def replaying(self, updates: Updates, requests: Requests, given: ScenarioOptions) -> list[Run]:
         """Make the replays of these requests, one for each kind of history. Raises ValueError and InputError."""
         warms = self._warms()
-        scenario = Scenario.of(
-            updates,
-            requests,
-            origin_s=given.origin_s,
-            test_start_s=given.test_start_s,
-            cache=given.cache,
-            grouping=given.grouping,
-            warm=warms[-1],
-            warn=warn,
-        )
-        parted = self._breakdowns(lambda: scenario.objects, warn)
+        scenario = given.made(updates, requests, warms[-1])
+        parted = self._breakdowns(lambda: scenario.objects)
         complete = replace(scenario, warmup=None)
         wanted = Through.FAST if self.through is None else Through(self.through)
         return [
             RequestRun(Engines(complete if warm is None else scenario, wanted, bar), warm, parted) for warm in warms
         ]
 
-    def refreshing(self, updates: Updates, given: ScenarioOptions, warn: Say) -> list[Run]:
+    def refreshing(self, updates: Updates, given: ScenarioOptions) -> list[Run]:
         """Make the replays of refreshes, one for each kind of history. Raises ValueError and InputError."""
         interval_s = DEFAULT_MIN_INTERVAL_S if self.min_interval_s is None else self.min_interval_s
         scenario = RefreshScenario.of(
@@ -137,7 +127,7 @@ class RunOptions:
             grouping=given.grouping,
             warn=warn,
         )
-        parted = self._breakdowns(lambda: scenario.known.histories, warn)
+        parted = self._breakdowns(lambda: scenario.known.histories)
         return [RefreshRun(replace(scenario, warm=warm), interval_s, parted) for warm in self._warms()]
 
     def _warms(self) -> list[Warm | None]:
@@ -146,8 +136,8 @@ class RunOptions:
         choices: dict[str, list[Warm | None]] = {"complete": [None], "observed": [observed], "both": [None, observed]}
         return choices[self.history]
 
-    def _breakdowns(self, all_objects: Callable[[], Iterable[str]], warn: Say) -> list[Breakdown]:
-        """Return the breakdowns of these objects. Calls `warn` with one line if the file of objects lacks some."""
+    def _breakdowns(self, all_objects: Callable[[], Iterable[str]]) -> list[Breakdown]:
+        """Return the breakdowns of these objects, with a warning if the file of objects lacks some."""
         if not self.per_domain and self.objects_path is None:
             return []
         objects = list(all_objects())

@@ -7,10 +7,15 @@ from dataclasses import dataclass
 
 import click
 
-from bestbefore.addon.errors import InputError
+from bestbefore.replay.commands.messages import warn
+from bestbefore.replay.commands.number_option import number
 from bestbefore.replay.commands.option_groups import Command, passed_as
 from bestbefore.replay.simulate.complete import Grouping
-from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.simulate.observed import Warm
+from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.traces.columns.columns import Requests, Updates
+
+_unix_time = number("a number of Unix seconds, finite and 0 or more", lambda time_s: 0.0 <= time_s < math.inf)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +26,19 @@ class ScenarioOptions:
     test_start_s: float | None
     cache: Cache
     grouping: Grouping
+
+    def made(self, updates: Updates, requests: Requests, warm: Warm | None) -> Scenario:
+        """Make the scenario of a trace; see `Scenario.of`. Raises ValueError."""
+        return Scenario.of(
+            updates,
+            requests,
+            origin_s=self.origin_s,
+            test_start_s=self.test_start_s,
+            cache=self.cache,
+            grouping=self.grouping,
+            warm=warm,
+            warn=warn,
+        )
 
 
 def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Command], Command]:
@@ -50,15 +68,3 @@ def scenario_options(cache: Cache, grouping: Grouping) -> Callable[[Command], Co
 
 jobs_option = click.option("--jobs", type=click.IntRange(min=1), default=os.cpu_count() or 1, metavar="N",
                            help="Number of processes (default: one per core).")
-
-
-def _unix_time(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    if value is None:
-        return None
-    try:
-        time_s = float(value)
-    except ValueError:
-        time_s = math.nan
-    if not 0.0 <= time_s < math.inf:
-        raise InputError(f"{param.opts[0]} {value}: expected a number of Unix seconds, finite and 0 or more")
-    return time_s

@@ -11,6 +11,7 @@ import click
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.errors import InputError
 from bestbefore.replay.commands.file_option import file_option
+from bestbefore.replay.commands.messages import say, warn
 from bestbefore.replay.commands.option_groups import Command, passed_as
 from bestbefore.replay.commands.progress import open_watched, spinner
 from bestbefore.replay.traces.columns import files
@@ -20,9 +21,6 @@ from bestbefore.replay.traces.formats.table import FORMATS
 from bestbefore.replay.traces.inference.inference import infer_updates
 from bestbefore.replay.traces.reading import Reading, foreign_format, format_named, read_trace
 from bestbefore.replay.traces.summary import summary
-
-Say = Callable[[str], None]
-"""Prints one line on stderr."""
 
 
 def format_option(*, required: bool) -> Callable[..., Callable[..., object]]:
@@ -67,29 +65,33 @@ def trace_options(command: Command) -> Command:
 
 
 def read_watched(path: Path, format_name: str | None) -> Reading:
-    """Read the trace in a file or folder, with a progress bar on a terminal. Raises TraceError."""
+    """Read the trace in a file or folder, with a progress bar on a terminal, and print remarks. Raises TraceError."""
     with spinner(f"reading {path.name}") if os.path.isdir(path) else nullcontext():  # noqa: PTH112 (which never raises)
-        return read_trace(path, format_name, open_watched, now_s=RealClock().now())
+        reading = read_trace(path, format_name, open_watched, now_s=RealClock().now())
+    for message in reading.warnings():
+        warn(message)
+    for message in reading.skipped.remarks():
+        say(message)
+    return reading
 
 
-def read_given(given: TraceOptions, *, warn: Say, say: Say) -> tuple[Updates, Requests | None]:
-    """Read the trace that the options name; requests are None if it has none.
+def read_given(given: TraceOptions) -> tuple[Updates, Requests | None]:
+    """Read the trace that the options name; requests are None if it has none. Raises InputError.
 
-    Raises InputError. Calls `warn` with warnings on its quality, and `say` with summaries of a log and of the updates
-    inferred from it.
+    Prints warnings on its quality, and summaries of a log and of the updates inferred from it.
     """
     updates_path, requests_path = given.updates_path, given.requests_path
     try:
         if given.log_path is not None:
             if updates_path is not None or requests_path is not None:
                 raise InputError("--log FILE replaces --updates and --requests: give one or the others")
-            return _from_log(read_watched(given.log_path, given.format_name), warn, say)
+            return _from_log(read_watched(given.log_path, given.format_name))
         if updates_path is None:
             raise InputError("expected --updates FILE and --requests FILE, or --log FILE")
         if given.format_name is not None:
             raise InputError("--format needs --log FILE; the format of --updates and --requests is recognised")
-        updates = _read_native(files.read_updates, updates_path, warn)
-        requests = None if requests_path is None else _read_native(files.read_requests, requests_path, warn)
+        updates = _read_native(files.read_updates, updates_path)
+        requests = None if requests_path is None else _read_native(files.read_requests, requests_path)
     except TraceError as error:
         raise InputError(str(error)) from None
     if requests is not None and not len(requests):
@@ -106,7 +108,7 @@ def read_given(given: TraceOptions, *, warn: Say, say: Say) -> tuple[Updates, Re
     return updates, requests
 
 
-def _read_native[T](read: Callable[[Path, Say], T], path: Path, warn: Say) -> T:
+def _read_native[T](read: Callable[[Path, files.Warn], T], path: Path) -> T:
     """Read a file in the native form. The TraceError for a file of another format says how to read it."""
     try:
         return read(path, warn)
@@ -117,12 +119,8 @@ def _read_native[T](read: Callable[[Path, Say], T], path: Path, warn: Say) -> T:
         raise TraceError(f"{error}; it is read with --log, as {name}") from None
 
 
-def _from_log(reading: Reading, warn: Say, say: Say) -> tuple[Updates, Requests | None]:
+def _from_log(reading: Reading) -> tuple[Updates, Requests | None]:
     path, trace = reading.skipped.path, reading.trace
-    for message in reading.warnings():
-        warn(message)
-    for message in reading.skipped.remarks():
-        say(message)
     say(f"{path}: {summary(trace)} ({reading.format})")
     if isinstance(trace, Updates):
         return trace, None

@@ -12,7 +12,7 @@ from bestbefore.policies.prefetch.allocation import objectives
 from bestbefore.policies.prefetch.allocation.cubics import chunks
 from bestbefore.policies.prefetch.timing.quasideterministic import Boundary, PotentialUpdates, least_staleness
 from bestbefore.policies.units import FloatArray
-from bestbefore.replay.planning.objects import Law, PlannedObjects
+from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.potential_waits import mean_age, total_delay
 
 NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)
@@ -21,13 +21,10 @@ NODES, NODE_WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 def freshness(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> FloatArray:
     """(n,) the share of time for which each copy is current."""
-    intervals = _intervals(contacts, boundary)
-    values = _for_all(objectives.freshness, objects.rates, intervals)
-    rows, laws = _renewals(objects.laws)
-    if rows.size:
-        n = intervals[rows]
-        tau = 1.0 / np.where(n > 0.0, n, 1.0)
-        values[rows] = np.where(n > 0.0, 1.0 - _stale_times(laws, tau[:, None])[:, 0] / tau, 0.0)
+    def of_laws(laws: list[RenewalLaw], tau: FloatArray) -> FloatArray:
+        return 1.0 - _stale_times(laws, tau[:, None])[:, 0] / tau
+
+    values = _of_renewals(objectives.freshness, of_laws, 0.0, objects, _intervals(contacts, boundary))
     tables: dict[PotentialUpdates, FloatArray] = {}
     for row, law in objects.laws.items():
         if isinstance(law, PotentialUpdates):
@@ -43,14 +40,10 @@ def age(objects: PlannedObjects, contacts: FloatArray, boundary: Boundary) -> Fl
 
     The expected age of a copy refreshed s ago is the law's `stale_time(s)`.
     """
-    intervals = _intervals(contacts, boundary)
-    values = _for_all(objectives.age, objects.rates, intervals)
-    rows, laws = _renewals(objects.laws)
-    if rows.size:
-        n = intervals[rows]
-        tau = 1.0 / np.where(n > 0.0, n, 1.0)
-        within = tau[:, None] * (NODES + 1.0) / 2.0
-        values[rows] = np.where(n > 0.0, _stale_times(laws, within) @ NODE_WEIGHTS / 2.0, np.inf)
+    def of_laws(laws: list[RenewalLaw], tau: FloatArray) -> FloatArray:
+        return _stale_times(laws, tau[:, None] * (NODES + 1.0) / 2.0) @ NODE_WEIGHTS / 2.0
+
+    values = _of_renewals(objectives.age, of_laws, np.inf, objects, _intervals(contacts, boundary))
     for row, law in objects.laws.items():
         if isinstance(law, PotentialUpdates):
             values[row] = mean_age(law, float(contacts[row]), boundary)
@@ -88,9 +81,21 @@ def _for_all(measure: objectives.Measure, rates: FloatArray, intervals: FloatArr
     return values
 
 
-def _renewals(laws: Mapping[int, Law]) -> tuple[np.ndarray, list[RenewalLaw]]:
-    found = {row: law for row, law in laws.items() if not isinstance(law, PotentialUpdates)}
-    return np.fromiter(found, np.intp, len(found)), list(found.values())
+def _of_renewals(
+    of_poisson: objectives.Measure,
+    of_laws: Callable[[list[RenewalLaw], FloatArray], FloatArray],
+    without_contacts: float,
+    objects: PlannedObjects,
+    intervals: FloatArray,
+) -> FloatArray:
+    """(n,) a measure of objects with a renewal law or none; `of_laws` takes laws and the time between two contacts."""
+    values = _for_all(of_poisson, objects.rates, intervals)
+    laws = {row: law for row, law in objects.laws.items() if not isinstance(law, PotentialUpdates)}
+    if laws:
+        n = intervals[list(laws)]
+        tau = 1.0 / np.where(n > 0.0, n, 1.0)
+        values[list(laws)] = np.where(n > 0.0, of_laws(list(laws.values()), tau), without_contacts)
+    return values
 
 
 def _stale_times(laws: list[RenewalLaw], tau: FloatArray) -> FloatArray:

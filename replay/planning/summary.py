@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from bestbefore.replay.planning.laws import name_of
 from bestbefore.replay.planning.moments import Punctuality
 from bestbefore.replay.planning.plan import BASELINES, ContactPlan, baseline_plan
 from bestbefore.replay.planning.slotted import Slotted
-from bestbefore.replay.report.formatting import percent
+from bestbefore.replay.report.formatting import aligned, percent
 from bestbefore.replay.traces.summary import counted
 
 SHOWN = 5
@@ -84,7 +84,7 @@ def _measures(plan: ContactPlan) -> list[str]:
         [name, f"{mean['freshness']:.4g}", _waited(mean["age"] * period_s), _waited(mean["delay"] * period_s)]
         for name, mean in means.items()
     ]
-    lines = _table(["", "freshness", "age", "delay"], rows, words=1)
+    lines = list(aligned([["", "freshness", "age", "delay"], *rows], words=1))
     own = means["this plan"][aim.objective]
     parts = [_better(aim.objective, own, means[name][aim.objective], name) for name in BASELINES]
     lines += ["", f"{aim.objective}: {', '.join(parts)}"]
@@ -184,7 +184,7 @@ def _changes(plan: ContactPlan) -> list[str]:
             for row in rows if (gains[row] > 0.0 if rows is best else gains[row] < 0.0)
         ]
         if cells:
-            lines += [f"those that {what}", *(f"  {line}" for line in _table(head, cells, words=1))]
+            lines += [f"those that {what}", *(f"  {line}" for line in aligned([head, *cells], words=1))]
     return lines
 
 
@@ -217,18 +217,3 @@ def _value(plan: ContactPlan, row: int, value: float) -> str:
             return _waited(value / float(plan.objects.rates[row]) * plan.aim.period_s)
         case _:
             return _waited(value * plan.aim.period_s)
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], words: int) -> list[str]:
-    """Align a table: the first `words` columns to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
-    return list(_aligned([head, *rows], widths, words))
-
-
-def _aligned(lines: Sequence[Sequence[str]], widths: Sequence[int], words: int) -> Iterator[str]:
-    for line in lines:
-        cells = [
-            cell.ljust(width) if place < words else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()

@@ -10,7 +10,7 @@ from bestbefore.addon.rules import HostPattern
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS
 from bestbefore.policies.validation.machinery.spec import Value
 from bestbefore.replay.recommend import LEAST_CACHED, LEAST_CHANGES, Choice, Recommendation, is_host, stale_rate
-from bestbefore.replay.report.formatting import percent
+from bestbefore.replay.report.formatting import aligned, percent
 from bestbefore.replay.simulate.counts import Counts
 
 WRITTEN = "# Written by bestbefore recommend."
@@ -34,10 +34,7 @@ def summary(recommendation: Recommendation) -> Iterator[str]:
     for domain, choice in choices.items():
         at_best = f"{choice.bound.validations:,}"
         rows.append((domain, choice.point.spec, *_figures(choice.first), *_figures(choice.then), at_best))
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = [cell.ljust(w) if i < 2 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))]
-        yield "  ".join(cells)
+    yield from aligned(rows, words=2)
     for text in _without_rule(recommendation.others):
         yield from textwrap.wrap(text, WIDTH)
     yield ""

@@ -1,4 +1,6 @@
-"""The formatting of names and numbers in reports."""
+"""The formatting of names, numbers and text tables in reports."""
+
+from collections.abc import Iterator, Sequence
 
 
 def words(name: str) -> str:
@@ -29,3 +31,15 @@ def percent(share: float) -> str:
     ('1.23 %', '100 %')
     """
     return f"{100 * share:.3g} %"
+
+
+def aligned(rows: Sequence[Sequence[str]], words: int) -> Iterator[str]:
+    """Yield the lines of a text table: the first `words` columns aligned to the left, the others to the right.
+
+    >>> list(aligned([("domain", "hits"), ("a", "1,000")], words=1))
+    ['domain   hits', 'a       1,000']
+    """
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = enumerate(zip(row, widths, strict=True))
+        yield "  ".join(cell.ljust(w) if i < words else cell.rjust(w) for i, (cell, w) in cells).rstrip()

@@ -2,22 +2,14 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 from bestbefore.replay.domains import domain_of
+from bestbefore.replay.simulate.counts import Counts, RefreshCounts
 
 DOMAIN = "domain"
 NO_LABEL = ""
 """The label of objects that the file does not name."""
-
-
-class Counted(Protocol):
-    """The interface of counts of objects: `counts.Counts`, `counts.RefreshCounts`."""
-
-    @classmethod
-    def total(cls, parts: Iterable[Self]) -> Self:
-        """The sum of the counts of several objects."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +31,7 @@ class Breakdown:
         """Make the breakdown by labels of objects."""
         return cls(column, {object_: labels.get(object_, NO_LABEL) for object_ in objects})
 
-    def count[C: Counted](self, counts: Mapping[str, C]) -> dict[str, C]:
+    def count[C: (Counts, RefreshCounts)](self, counts: Mapping[str, C]) -> dict[str, C]:
         """Sum the counts of objects to the counts of parts, ordered by the names of the parts."""
         members: dict[str, list[C]] = {}
         for object_, counted in counts.items():

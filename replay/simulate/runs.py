@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.replay.report.facts import facts, refresh_facts
@@ -17,95 +16,58 @@ from bestbefore.replay.sweeps.identity import identity, refresh_identity
 from bestbefore.replay.sweeps.progress import Watch
 
 
-class Run(Protocol):
-    """A replay of one trace under any policy."""
-
-    @property
-    def history(self) -> str:
-        """The kind of histories: `complete` or `observed`."""
-        ...
-
-    @property
-    def measure(self) -> Measure:
-        """The counts by which policies are compared."""
-        ...
-
-    @property
-    def breakdowns(self) -> Sequence[Breakdown]:
-        """The breakdowns of the counts."""
-        ...
-
-    def obstacle(self, policy: Policy) -> str | None:
-        """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
-        ...
-
-    def prepare(self, policies: Sequence[Policy]) -> None:
-        """Prepare replays under these policies, so that processes forked later share the prepared data."""
-        ...
-
-    def items(self, policy: Policy) -> int:
-        """Return the number of items that the progress bar counts in a replay under the policy."""
-        ...
-
-    def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
-        """Replay under the policy and return the counts, of the whole trace first, then of the breakdowns."""
-        ...
-
-    def conditions(self, policy: Policy) -> Mapping[str, str | None]:
-        """Return the conditions of a replay under the policy (cache, history, engine), by their names in reports."""
-        ...
-
-    def facts(self) -> Mapping[str, str]:
-        """Return a description of the trace and the replay, by name."""
-        ...
-
-    def identity(self) -> str:
-        """Return a digest that identifies this replay."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class RequestRun:
-    """A replay of requests, served from caches or by the origin."""
+    """A replay of requests, served from caches or by the origin, under any policy."""
 
     engines: Engines
     warm: Warm | None
     """The observed histories at the test start; None where histories are complete."""
     breakdowns: Sequence[Breakdown] = ()
+    """The breakdowns of the counts."""
     measure: Measure = REQUESTS
+    """The counts by which policies are compared."""
 
     @property
     def history(self) -> str:
+        """The kind of histories: `complete` or `observed`."""
         return _history(self.warm)
 
     def obstacle(self, policy: Policy) -> str | None:
+        """Return the reason why the preferred engine cannot replay under the policy; None if it can."""
         return self.engines.obstacle(policy)
 
     def prepare(self, policies: Sequence[Policy]) -> None:
+        """Prepare replays under these policies, so that processes forked later share the prepared data."""
         self.engines.prepare(policies)
 
     def items(self, policy: Policy) -> int:
+        """Return the number of items that the progress bar counts in a replay under the policy."""
         return self.engines.items(policy)
 
     def rows(self, policy: Policy, watch: Watch = iter) -> Rows:
+        """Replay under the policy and return the counts, of the whole trace first, then of the breakdowns."""
         if not self.breakdowns:
             return [self.engines.replay(policy, watch).by_name()]
         return _rows(Counts, self.engines.replay_objects(policy, watch), self.breakdowns)
 
     def conditions(self, policy: Policy) -> Mapping[str, str | None]:
+        """Return the conditions of a replay under the policy (cache, history, engine), by their names in reports."""
         cache, through = self.engines.scenario.cache, self.engines.through(policy)
         return {"cache": cache.value, **_known(self.warm), "through": through.value}
 
     def facts(self) -> Mapping[str, str]:
+        """Return a description of the trace and the replay, by name."""
         return facts(self.engines.scenario)
 
     def identity(self) -> str:
+        """Return a digest that identifies this replay."""
         return identity(self.engines.scenario, self.breakdowns, self.engines.preferred)
 
 
 @dataclass(frozen=True, slots=True)
 class RefreshRun:
-    """A replay of refreshes without requests."""
+    """A replay of refreshes without requests, under any policy, with the same interface as `RequestRun`."""
 
     scenario: RefreshScenario
     min_interval_s: float
@@ -137,6 +99,10 @@ class RefreshRun:
 
     def identity(self) -> str:
         return refresh_identity(self.scenario, self.min_interval_s, self.breakdowns)
+
+
+Run = RequestRun | RefreshRun
+"""A replay of one trace under any policy."""
 
 
 def _history(warm: Warm | None) -> str:

@@ -66,15 +66,11 @@ def _obstacle_of_groups(policy: Policy, origin_s: float, last_s: float) -> str |
     return None
 
 
-def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
-    """Return the counts; see `plain_engine.replay`. Raises ValueError if there is an obstacle, and PlayError."""
-    return Counts.total(replay_objects(scenario, policy, watch).values())
-
-
 def replay_objects(scenario: Scenario, policy: Policy, watch: Watch = iter) -> dict[str, Counts]:
     """Return the counts of the requested objects; see `plain_engine.replay_objects`. The progress bar counts `items`.
 
-    Must be called in the main thread, since the embedded server ends with it.
+    Raises ValueError if there is an obstacle, and PlayError. Must be called in the main thread, since the embedded
+    server ends with it.
     """
     if (why := obstacle(scenario, policy)) is not None:
         raise ValueError(why)

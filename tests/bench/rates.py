@@ -14,6 +14,7 @@ import numpy as np
 from compared.contact_evidence import evidence_at_contacts
 from compared.corrected_rates import corrected_from_flags, corrected_from_latest
 from compared.online_rates import Polls, after_contact
+from compared.smoothed_rates import smoothed_rate
 from results_page import write_page
 
 from bestbefore.policies.models.rates.evidence import Estimate, Evidence
@@ -144,7 +145,7 @@ def estimators(members: list[Object]) -> Iterator[tuple[str, Callable[[Object], 
     yield "Cho-GM, mean interval", for_regular_polls
     yield "Cho-GM, irregular form", lambda o: corrected_from_flags(o.lengths_s, o.changed)
     yield "most likely", lambda o: most_likely(o.flags)
-    yield "most likely, smoothed 0.5", lambda o: most_likely(o.flags, smoothing=0.5)
+    yield "most likely, smoothed 0.5", lambda o: smoothed_rate(o.lengths_s, o.changed)
     yield "posterior mean", lambda o: posterior(o.flags, prior)
     yield "online: Gamma filter", lambda o: by_filter(o, prior)
     yield "online: LLN", by_lln

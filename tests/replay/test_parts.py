@@ -4,7 +4,7 @@ import pytest
 from bestbefore.replay.parts import Parts
 from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.observed import Warm
-from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 
@@ -17,12 +17,13 @@ def parts(
     warnings: list[str] | None = None,
 ) -> Parts:
     ids = np.zeros(len(requests), dtype=np.int32)
-    return Parts.of(
-        Updates.of(np.array(updates), np.zeros(len(updates), dtype=np.int32), ("a",)),
-        Requests.of(np.array(requests), ids, ids, ("x",), ("a",)),
+    asked = Requests.of(np.array(requests), ids, ids, ("x",), ("a",))
+    scenario = Scenario.of(
+        Updates.of(np.array(updates), np.zeros(len(updates), dtype=np.int32), ("a",)), asked,
         origin_s=origin_s, test_start_s=test_start_s, cache=Cache.SHARED, grouping=Grouping.ALL, warm=warm,
         warn=([] if warnings is None else warnings).append,
     )
+    return Parts.of(scenario, asked)
 
 
 def test_the_second_part_begins_after_two_thirds_of_the_time_from_the_first_request_to_the_last() -> None:

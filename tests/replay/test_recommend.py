@@ -26,7 +26,7 @@ from bestbefore.replay.simulate.complete import Grouping
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.engines import Engines
 from bestbefore.replay.simulate.observed import Warm
-from bestbefore.replay.simulate.scenario import Cache
+from bestbefore.replay.simulate.scenario import Cache, Scenario
 from bestbefore.replay.sweeps.grid import Point, points_of
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 from bestbefore.replay.traces.columns.files import read_requests, read_updates
@@ -93,8 +93,14 @@ def excerpt_parts(data: Path, domain: str | None, warm: Warm | None) -> Parts:
         requests = Requests.of(
             requests.times_s, requests.client_ids, ids, requests.clients, (*requests.objects, "apart/x")
         )
-    return Parts.of(updates, requests, origin_s=1706227200.0, test_start_s=None, cache=Cache.SHARED,
-                    grouping=Grouping.DOMAIN, warm=warm, warn=print)
+    return split(updates, requests, 1706227200.0, warm)
+
+
+def split(updates: Updates, requests: Requests, origin_s: float | None = None, warm: Warm | None = None) -> Parts:
+    scenario = Scenario.of(
+        updates, requests, origin_s=origin_s, cache=Cache.SHARED, grouping=Grouping.DOMAIN, warm=warm, warn=print
+    )
+    return Parts.of(scenario, requests)
 
 
 def recommended(parts: Parts, largest_stale_rate: float, candidates: Sequence[Point] = CANDIDATES) -> Recommendation:
@@ -145,13 +151,12 @@ def test_a_domain_needs_requests_and_changes_that_they_met(
     Last comes a request of another object that makes them two thirds of the time.
     """
     times = np.arange(requests_of_a_second + 1.0)
-    parts = Parts.of(
+    parts = split(
         Updates.of(0.5 + np.arange(changes), np.zeros(changes, dtype=np.int32), ("a/x",)),
         Requests.of(
             np.append(times, 1.5 * len(times)), np.zeros(len(times) + 1, dtype=np.int32),
             np.append(np.zeros(len(times), dtype=np.int32), np.int32(1)), ("x",), ("a/x", "b/x"),
         ),
-        origin_s=None, test_start_s=None, cache=Cache.SHARED, grouping=Grouping.DOMAIN, warm=None, warn=print,
     )
     found = recommended(parts, 0.5)
     assert list(found.domains) == own
@@ -185,10 +190,9 @@ def test_what_cannot_be_reached_is_told(data: Path) -> None:
 def test_a_trace_without_hosts_has_a_default_alone() -> None:
     times = np.arange(0.0, 100_000.0, 100.0)
     ids = np.zeros(len(times), dtype=np.int32)
-    parts = Parts.of(
+    parts = split(
         Updates.of(np.array([5000.0]), np.zeros(1, dtype=np.int32), ("/index.html",)),
         Requests.of(times, ids, ids, ("x",), ("/index.html",)),
-        origin_s=None, test_start_s=None, cache=Cache.SHARED, grouping=Grouping.DOMAIN, warm=None, warn=print,
     )
     found = recommended(parts, 0.01)
     assert (found.domains, found.others) == ({}, [""])

@@ -36,8 +36,6 @@ class Evidence:
     """The hours of complete observation, in which every update is counted in `updates`; above 0 if there are any."""
     changed_h: FloatArray = field(default_factory=_no_intervals)
     """(m,) hours, above 0: the lengths of intervals with at least one update, at unknown times."""
-    contact_h: float = 0.0
-    """The mean length of the intervals between contacts, hours; 0 for a complete history, which has none."""
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.open_h) and self.open_h >= 0.0):

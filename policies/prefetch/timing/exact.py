@@ -6,6 +6,8 @@ which has the Monge property: w(a, b') + w(a', b) - w(a, b) - w(a', b') = (b' - 
 `circle_cuts` finds the optimum among the points of a grid, and `polished` descends from it between the grid points.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bestbefore.policies.prefetch.checked import RowError
@@ -159,8 +161,14 @@ def _hessian(rate: FloatArray, ridge: float) -> FloatArray:
     return hessian
 
 
-def retrieval_points_of_all(rates_per_hour: FloatArray, retrievals: IntArray) -> list[FloatArray]:
-    """The `retrieval_points` of n feeds with hourly rates (n, 24), each with its own number of retrievals (n,) a day.
+Points = Callable[[Intensity, int], FloatArray]
+"""(intensity, retrievals >= 1) -> the hours of the retrievals."""
+
+
+def retrieval_points_of_all(
+    rates_per_hour: FloatArray, retrievals: IntArray, points: Points = retrieval_points
+) -> list[FloatArray]:
+    """The `points` of n feeds with hourly rates (n, 24), each with its own number of retrievals (n,) a day.
 
     A feed with 0 retrievals has no points. Points depend on the shape of the rates only, so feeds with the same pattern
     and number are solved once. Raises a `RowError` for invalid rates and negative numbers.
@@ -178,6 +186,6 @@ def retrieval_points_of_all(rates_per_hour: FloatArray, retrievals: IntArray) ->
             raise RowError(row, str(e)) from None
         key = (number, (rates / (np.max(rates) or 1.0)).tobytes())
         if key not in solved:
-            solved[key] = retrieval_points(intensity, number) if number else np.empty(0)
+            solved[key] = points(intensity, number) if number else np.empty(0)
         schedules.append(solved[key])
     return schedules

@@ -71,10 +71,7 @@ class HistoryFeatures:
         self.by_bin.counts[:] = self._history.counts(self._after_s, self.t - window_s)
 
     def set_gaps(self) -> int:
-        latest_s = self._history.latest_s(self._after_s, self.t, RECENT_GAPS + 1)
-        for i in range(len(latest_s) - 1):
-            self.by_bin.gaps_s[i] = latest_s[i] - latest_s[i + 1]
-        return max(len(latest_s) - 1, 0)
+        return self._set_gaps(self._history)
 
     def group_since_s(self) -> float:
         if self._group is None or self._group.since_s is None:
@@ -94,9 +91,10 @@ class HistoryFeatures:
         return 0.0 if self._group is None else self._group.member_hours(self._after_s, self.t)
 
     def set_group_gaps(self) -> int:
-        if self._group is None:
-            return 0
-        latest_s = self._group.latest_s(self._after_s, self.t, RECENT_GAPS + 1)
+        return 0 if self._group is None else self._set_gaps(self._group)
+
+    def _set_gaps(self, of: History | Group) -> int:
+        latest_s = of.latest_s(self._after_s, self.t, RECENT_GAPS + 1)
         for i in range(len(latest_s) - 1):
             self.by_bin.gaps_s[i] = latest_s[i] - latest_s[i + 1]
         return max(len(latest_s) - 1, 0)

@@ -38,14 +38,14 @@ def write(page: Page) -> None:
     """Write the section on the examples."""
     page.section("Examples 1 and 2, theorem 3")
     best = retrieval_points(EXAMPLE_1, 1)
-    least, most = (float(expected_delay(EXAMPLE_1, [point])) for point in (float(best[0]), 0.0))
+    nearest, farthest = (float(expected_delay(EXAMPLE_1, [point])) for point in (float(best[0]), 0.0))
     page.table(
         ("example 1: lambda = 1 in [0, 1], then 0 until 2", "printed", "ours"),
         (
             ("best retrieval", "1", f"{best[0]:g}"),
-            ("total delay there", "1/2", f"{least:g}"),
-            ("total delay at 0, the worst", "3/2", f"{most:g}"),
-            ("factor", "3", f"{most / least:g}"),
+            ("total delay there", "1/2", f"{nearest:g}"),
+            ("total delay at 0, the worst", "3/2", f"{farthest:g}"),
+            ("factor", "3", f"{farthest / nearest:g}"),
         ),
     )
     curve = example_2()
@@ -73,20 +73,16 @@ def write(page: Page) -> None:
         Scale("t, in periods"), Scale("postings per period")))
     grid = grid_h(curve, RETRIEVALS, 1 / 48)
     page.text("The expected delay of a posting of example 2, in periods, by the methods of the paper and by ours:")
-    mass = curve.mass[-1]
+    methods = {
+        "uniform": uniform_points(1.0, RETRIEVALS),
+        "exhaustive search (paper)": exhaustive_points(curve, RETRIEVALS, grid),
+        "iterative refinement (paper)": refined_points(curve, RETRIEVALS, grid),
+        "dynamic programming, same grid": points_on_grid(curve, RETRIEVALS, grid),
+        "the same, polished": points,
+    }
+    delays = {name: float(expected_delay(curve, found)) / curve.mass[-1] for name, found in methods.items()}
+    least = delays["the same, polished"]
     page.table(
         ("method", "mean delay", "above the least"),
-        [
-            (name, f"{delay:.5f}", f"{100 * (delay / (float(expected_delay(curve, points)) / mass) - 1):.2f} %")
-            for name, delay in (
-                ("uniform", float(expected_delay(curve, uniform_points(1.0, RETRIEVALS))) / mass),
-                ("exhaustive search (paper)",
-                 float(expected_delay(curve, exhaustive_points(curve, RETRIEVALS, grid))) / mass),
-                ("iterative refinement (paper)",
-                 float(expected_delay(curve, refined_points(curve, RETRIEVALS, grid))) / mass),
-                ("dynamic programming, same grid",
-                 float(expected_delay(curve, points_on_grid(curve, RETRIEVALS, grid))) / mass),
-                ("the same, polished", float(expected_delay(curve, points)) / mass),
-            )
-        ],
+        [(name, f"{delay:.5f}", f"{100 * (delay / least - 1):.2f} %") for name, delay in delays.items()],
     )

@@ -5,21 +5,17 @@ minutes, are just below a week. So here a plan with both lasts a week: each feed
 or more, spread over its days, and each day has the best points for its number of visits.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 
 from bestbefore.policies.prefetch.allocation import continuous
 from bestbefore.policies.prefetch.online.spacing import GOLDEN
-from bestbefore.policies.prefetch.timing.exact import retrieval_points
+from bestbefore.policies.prefetch.timing.exact import Points, retrieval_points, retrieval_points_of_all
 from bestbefore.policies.prefetch.timing.points import Intensity, grid_h
 from bestbefore.policies.units import BINS, DAY_S, HOUR_S, FloatArray, IntArray
 from bestbefore.replay.papers.feeds.point_search import refined_points
 from bestbefore.replay.papers.feeds.polling import Recurrent, Spaced
 
 WEEK_DAYS = 7
-Points = Callable[[Intensity, int], FloatArray]
-"""(intensity, retrievals >= 1) -> the hours of the retrievals."""
 
 
 def papers_points(intensity: Intensity, retrievals: int) -> FloatArray:
@@ -42,7 +38,7 @@ def uniform(feeds: int, per_day: float) -> Spaced:
 
 def timed(profiles: FloatArray, per_day: int, points: Points = retrieval_points) -> Recurrent:
     """Strategy 2, timing only: the same number for each feed, at the best points of the day."""
-    hours = points_of_all(profiles, np.full(len(profiles), per_day), points)
+    hours = retrieval_points_of_all(profiles, np.full(len(profiles), per_day), points)
     return Recurrent([own * HOUR_S for own in hours], DAY_S)
 
 
@@ -91,22 +87,11 @@ def weekly(visits: IntArray, profiles: FloatArray, points: Points = retrieval_po
     on a different day for each feed.
     """
     each, more = np.divmod(visits, WEEK_DAYS)
-    fewer_h = points_of_all(profiles, each, points)
-    more_h = points_of_all(profiles, np.where(more > 0, each + 1, 0), points)
+    fewer_h = retrieval_points_of_all(profiles, each, points)
+    more_h = retrieval_points_of_all(profiles, np.where(more > 0, each + 1, 0), points)
     plans = []
     for feed, (fewer, longer, extra) in enumerate(zip(fewer_h, more_h, more.tolist(), strict=True)):
         until = [(day * extra + feed % WEEK_DAYS) // WEEK_DAYS for day in range(WEEK_DAYS + 1)]
         days = [longer if until[day + 1] > until[day] else fewer for day in range(WEEK_DAYS)]
         plans.append(np.concatenate([hours + day * BINS for day, hours in enumerate(days)]) * HOUR_S)
     return Recurrent(plans, WEEK_DAYS * DAY_S)
-
-
-def points_of_all(profiles: FloatArray, retrievals: IntArray, points: Points = retrieval_points) -> list[FloatArray]:
-    """The retrieval hours of each feed (F,); equal pairs of pattern and number of retrievals are solved once."""
-    patterns, pattern_of = np.unique(profiles, axis=0, return_inverse=True)
-    intensities = [Intensity.hourly(pattern) for pattern in patterns]
-    solved: dict[tuple[int, int], FloatArray] = {}
-    for pair in set(zip(pattern_of.tolist(), retrievals.tolist(), strict=True)):
-        pattern, number = pair
-        solved[pair] = points(intensities[pattern], number) if number else np.empty(0)
-    return [solved[pair] for pair in zip(pattern_of.tolist(), retrievals.tolist(), strict=True)]

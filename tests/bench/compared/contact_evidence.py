@@ -23,8 +23,7 @@ def evidence_at_contacts(
     lengths_h, quiet_h = _checked(lengths_s, changed, since_update_s)
     dated = changed & ~np.isnan(quiet_h)
     open_h = float(lengths_h[~changed].sum() + quiet_h[dated].sum())
-    mean_h = float(lengths_h.mean()) if lengths_h.size else 0.0
-    return Evidence(int(dated.sum()), open_h, lengths_h[changed & ~dated], mean_h)
+    return Evidence(int(dated.sum()), open_h, lengths_h[changed & ~dated])
 
 
 def _checked(

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
@@ -151,13 +152,15 @@ def test_a_trace_without_requests_cannot_be_replayed_as_requests() -> None:
         assert "requests" in result.stderr.splitlines()[-1]
 
 
-def test_files_that_name_objects_differently_are_warned_of(tmp_path: Path) -> None:
+def test_files_that_name_objects_differently_are_warned_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     updates, requests = tmp_path / "u.csv", tmp_path / "r.csv"
     updates.write_text("object,time\nhttp://h/a,1\n")
     requests.write_text("time,client,object\n2,c,/a\n")
-    warnings: list[str] = []
-    read_given(TraceOptions(updates, requests), warn=warnings.append, say=warnings.append)
-    assert warnings == [
-        f"{requests}: no object has an update in {updates}: expected the same names in both, not such as '/a' and "
-        "'http://h/a'"
-    ]
+    with click.Context(click.Command("replay"), info_name="replay"):
+        read_given(TraceOptions(updates, requests))
+    assert capsys.readouterr().err == (
+        f"bestbefore replay: warning: {requests}: no object has an update in {updates}: expected the same names in "
+        "both, not such as '/a' and 'http://h/a'\n"
+    )

@@ -3,6 +3,6 @@ import doctest
 from bestbefore.replay.report import formatting
 
 
-def test_names_and_numbers_are_as_the_examples_say() -> None:
+def test_names_numbers_and_tables_are_as_the_examples_say() -> None:
     assert doctest.testmod(formatting).failed == 0
-    assert doctest.testmod(formatting).attempted == 3
+    assert doctest.testmod(formatting).attempted == 4

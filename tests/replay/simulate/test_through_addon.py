@@ -16,12 +16,14 @@ import numpy as np
 import pytest
 import redis
 
+from bestbefore.policies.validation.machinery.policy import Policy
 from bestbefore.policies.validation.machinery.spec import parse_spec
 from bestbefore.replay.played.errors import PlayError
 from bestbefore.replay.simulate import plain_engine, through_addon
 from bestbefore.replay.simulate.counts import Counts
 from bestbefore.replay.simulate.observed import Warm
 from bestbefore.replay.simulate.scenario import Cache, Scenario
+from bestbefore.replay.sweeps.progress import Watch
 from bestbefore.replay.traces.columns.columns import Requests, Updates
 
 COMMAND = Path(sys.executable).parent / "bestbefore"
@@ -41,6 +43,10 @@ def scenario(
     )
 
 
+def replay(scenario: Scenario, policy: Policy, watch: Watch = iter) -> Counts:
+    return Counts.total(through_addon.replay_objects(scenario, policy, watch).values())
+
+
 # What is counted
 
 
@@ -48,7 +54,7 @@ def test_the_proxy_knows_of_observed_histories_what_its_contacts_have_shown() ->
     # Changes at 1000, 3000 and 3400. A miss at 2000 with Last-Modified 1000: fresh until 2000 + 0.5 * 1000.
     # 2499: hit. 2500: 304, fresh until 3250. 3200: stale hit. 3600: 200 of 3400, fresh until 3700. 3650: hit.
     updates_s, requests_s = [1000.0, 3000.0, 3400.0], [2000.0, 2499.0, 2500.0, 3200.0, 3600.0, 3650.0]
-    told = through_addon.replay(scenario(updates_s, requests_s, Warm.NONE), parse_spec("ttl:alpha=0.5"))
+    told = replay(scenario(updates_s, requests_s, Warm.NONE), parse_spec("ttl:alpha=0.5"))
     assert told == Counts(misses=1, hits=3, stale_hits=1, validations=2, unnecessary=1)
 
 
@@ -59,9 +65,9 @@ def test_what_happened_between_two_contacts_is_lost_unless_histories_are_complet
     updates_s = [HOUR_S + 100.0 * n for n in range(8)]
     requests_s = [0.0, 24.5 * HOUR_S, 25.2 * HOUR_S, 25.5 * HOUR_S]
     policy = parse_spec("indhist:theta=0.4,max_ttl=1d")
-    observed = through_addon.replay(scenario(updates_s, requests_s, Warm.NONE), policy)
+    observed = replay(scenario(updates_s, requests_s, Warm.NONE), policy)
     assert observed == Counts(misses=1, hits=1, stale_hits=0, validations=2, unnecessary=1)
-    complete = through_addon.replay(scenario(updates_s, requests_s, origin_s=0.0), policy)
+    complete = replay(scenario(updates_s, requests_s, origin_s=0.0), policy)
     assert complete == Counts(misses=1, hits=0, stale_hits=0, validations=3, unnecessary=2)
 
 
@@ -74,7 +80,7 @@ def test_whoever_watches_sees_the_contacts_before_the_test_start_too() -> None:
             seen.append(row[0])
             yield row
 
-    assert through_addon.replay(replayed, parse_spec("ttl"), watch).requests == 2
+    assert replay(replayed, parse_spec("ttl"), watch).requests == 2
     assert seen == [1500.0, 2000.0, 2500.0]
     assert through_addon.items(replayed) == 3
 
@@ -99,7 +105,7 @@ def test_what_the_proxy_does_not_know_as_the_replay_does_is_refused(spec: str, r
     policy = parse_spec(spec)
     assert why in (through_addon.obstacle(replayed, policy) or "")
     with pytest.raises(ValueError, match=why):
-        through_addon.replay(replayed, policy)
+        replay(replayed, policy)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def test_what_the_proxy_does_not_know_as_the_replay_does_is_refused(spec: str, r
     ],
 )
 def test_what_it_knows_alike_is_not(spec: str, replayed: Scenario) -> None:
-    assert through_addon.replay(replayed, parse_spec(spec)) == plain_engine.replay(replayed, parse_spec(spec))
+    assert replay(replayed, parse_spec(spec)) == plain_engine.replay(replayed, parse_spec(spec))
 
 
 # How it ends
@@ -164,7 +170,7 @@ def test_without_its_store_nothing_is_counted(temporary: Path, n: int) -> None:
         os.kill(server, signal.SIGKILL)
 
     with pytest.raises(PlayError) as raised:
-        through_addon.replay(long_trace(), parse_spec("ttl"), at_request(n, kill))
+        replay(long_trace(), parse_spec("ttl"), at_request(n, kill))
     message = raised.value.format_message()
     assert message.startswith("--through addon: the store did not answer (")
     assert message.endswith("): the replay is stopped")
@@ -184,7 +190,7 @@ def test_a_store_that_is_slow_is_waited_for(temporary: Path) -> None:
 
     replayed = long_trace()
     started_s = time.perf_counter()
-    assert through_addon.replay(replayed, parse_spec("ttl"), at_request(75, stop)) == plain_engine.replay(
+    assert replay(replayed, parse_spec("ttl"), at_request(75, stop)) == plain_engine.replay(
         replayed, parse_spec("ttl")
     )
     assert time.perf_counter() - started_s > 3.0

@@ -18,7 +18,7 @@ def flags(hours: list[float], changed: list[bool]) -> Evidence:
 
 
 seen_anyhow = st.builds(
-    lambda updates, open_h, changed_h: Evidence(updates, open_h, np.array(changed_h), 1.0),
+    lambda updates, open_h, changed_h: Evidence(updates, open_h, np.array(changed_h)),
     st.integers(0, 50), st.floats(0.01, 1e5), st.lists(st.floats(0.01, 1e5), max_size=8),
 )
 
@@ -103,18 +103,6 @@ def test_the_low_end_of_an_object_that_always_changed_is_found_at_any_scale(n: i
 def test_of_nothing_seen_nothing_is_known() -> None:
     estimate = most_likely(Evidence())
     assert (estimate.rate_per_hour, estimate.low_per_hour, estimate.high_per_hour) == (0.0, 0.0, math.inf)
-
-
-@pytest.mark.parametrize("changed", [0, 3, 10])
-def test_smoothed_regular_polls_are_half_a_changed_and_half_an_unchanged_one_more(changed: int) -> None:
-    seen = flags([2.0] * 10, [True] * changed + [False] * (10 - changed))
-    estimate = most_likely(seen, smoothing=0.5)
-    assert estimate.rate_per_hour == pytest.approx(-math.log((10 - changed + 0.5) / 11) / 2)
-    assert estimate.high_per_hour == most_likely(seen).high_per_hour
-
-
-def test_a_smoothed_complete_history_has_half_an_update_more() -> None:
-    assert most_likely(Evidence(0, 10.0), smoothing=0.5).rate_per_hour == pytest.approx(0.05)
 
 
 def test_the_95_percent_interval_holds_the_rate_95_times_in_a_hundred_at_irregular_polls() -> None:

@@ -68,14 +68,14 @@ def test_members_of_which_nothing_was_seen_change_nothing() -> None:
     assert fitted_prior([Evidence(), *members, Evidence()]) == fitted_prior(members)
 
 
-@pytest.mark.parametrize("members", [[], [Evidence()], [Evidence(0, 5.0)], [Evidence(0, 0.0, np.array([1.0]), 1.0)]])
+@pytest.mark.parametrize("members", [[], [Evidence()], [Evidence(0, 5.0)], [Evidence(0, 0.0, np.array([1.0]))]])
 def test_a_group_that_shows_no_mean_rate_is_refused(members: list[Evidence]) -> None:
     with pytest.raises(ValueError, match="no mean rate"):
         fitted_prior(members)
 
 
 def test_members_whose_rates_differ_by_orders_of_magnitude_have_a_prior_that_is_wide() -> None:
-    members = [Evidence(1000, 1e-6), Evidence(2, 1e4), Evidence(0, 1e5), Evidence(0, 0.0, np.array([1e-7]), 1e-7)]
+    members = [Evidence(1000, 1e-6), Evidence(2, 1e4), Evidence(0, 1e5), Evidence(0, 0.0, np.array([1e-7]))]
     prior = fitted_prior(members)
     assert prior.shape < 0.1
     assert 1e6 < prior.mean_per_hour < 1e10

@@ -125,6 +125,18 @@ def test_the_schedules_of_all_feeds_are_those_of_each():
     assert schedules[3].size == 0
 
 
+def test_equal_patterns_are_solved_once():
+    asked = []
+
+    def counted(_, retrievals):
+        asked.append(retrievals)
+        return np.arange(float(retrievals))
+
+    found = retrieval_points_of_all(np.outer([1.0, 2.0, 1.0, 1.0], np.arange(24.0)), np.array([2, 2, 0, 3]), counted)
+    assert sorted(asked) == [2, 3]
+    assert [points.size for points in found] == [2, 2, 0, 3]
+
+
 @pytest.mark.parametrize(
     ("rates", "retrievals", "message"),
     [

@@ -10,7 +10,6 @@ from bestbefore.replay.papers.feeds.strategies import (
     both,
     divided,
     papers_points,
-    points_of_all,
     timed,
     uniform,
     weekly,
@@ -70,15 +69,3 @@ def test_a_week_has_the_visits_spread_over_its_days():
 def test_both_spend_the_budget_of_a_week():
     plan = both(np.array([1.0, 9.0, 30.0]), np.repeat(AFTERNOON, 3, 0), None, 2.0)
     assert plan.retrievals(0.0, 7 * DAY_S).sum() == 2 * 3 * 7
-
-
-def test_equal_patterns_are_solved_once():
-    asked = []
-
-    def counted(intensity, retrievals):
-        asked.append(retrievals)
-        return np.arange(float(retrievals))
-
-    found = points_of_all(np.repeat(AFTERNOON, 4, 0), np.array([2, 2, 0, 3]), counted)
-    assert sorted(asked) == [2, 3]
-    assert [points.size for points in found] == [2, 2, 0, 3]
