@@ -27,9 +27,9 @@ QUIET_S = 70.0
 LEAVES_AFTER_S = 0.2
 """How long a client waits for an answer that does not come."""
 PATIENCE_S = 30.0
-PAGE = """16 clients ask for many URLs, most of origins that refuse, hang up, reset within the content, send what is no
-HTTP or say nothing. This is what the proxy holds on the way; the last line of the kind is when it has been
-quiet for longer than it waits for an origin. Between stands what was asked of whom and what became of it. See
+PAGE = """16 clients request many URLs, most from origins that refuse, hang up, reset within the content, send
+invalid HTTP or nothing. The lines show the resources of the proxy during the run, and the last one after it was idle
+for longer than it waits for an origin. The lines between them count the requests and their outcomes. See
 [conformance](../conformance.md#broken-input)."""
 printed: list[str] = []
 

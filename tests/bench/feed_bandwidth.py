@@ -32,7 +32,7 @@ POLLS_A_DAY = (1, 4, 24)
 
 EXPLANATION = f"""The feeds of `postings_feeds.csv.gz` as documents of their {ITEMS} latest items of {ITEM_BYTES} \
 bytes each (the means that section 4.6 of the feeds paper gives), polled at regular times through the last {DAYS} days \
-of each feed, by a reader that has seen the document of the poll before. What cuts the documents is what cuts them in \
+of each feed, by a reader that has seen the document of the poll before. The documents are cut by the same code as in \
 the proxy.
 
 *new*: the mean number of items of a poll that the reader has not seen, at most {ITEMS}, mean of the feeds; *median*: \
@@ -43,7 +43,7 @@ ours); *delta*: if the others get the new items only (`A-IM: feed`). *saved*: wh
 
 The paper finds 4.3 new items of 12, and 64 percent spared, at one poll a day. Its feeds are not public. Three \
 quarters of ours are written by machines, which fill a document within hours: one poll a day misses most of what they \
-post, and there is little that the reader has seen. Feeds written by people post less than the paper's, and more is \
+post, and the reader has seen little of a document. Feeds written by people post less than the paper's, and more is \
 spared."""
 
 

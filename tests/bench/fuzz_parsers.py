@@ -30,10 +30,10 @@ LONG_SHARE = 0.0005
 """Of the inputs, how many are made long, to find out what takes more than linear time."""
 LONG_BYTES = 60_000
 SHOWN_BYTES = 200
-PAGE = """What reads the words of others, and what it did with mutated examples: see
+PAGE = """The parsers of foreign input, and their results on mutated examples: see
 [conformance](../conformance.md#broken-input). Refused is what the target may answer bad input with; a fault
 is any other error, or a failed check of what was read. Times are of a shared machine; the slowest input is
-told in order to find what takes more than linear time."""
+shown to find parsers that take more than linear time."""
 
 
 @dataclass

@@ -27,7 +27,7 @@ Objects with log-normal rates (median one update in 20 hours, standard deviation
 are equal or Zipf's, refreshed at moments that are evenly spaced, a fifth of the objects a day. *Freshness* is the
 expected one under Poisson updates, weighted, in the days 16 to 45; *short of* compares with the best allocation at
 exact regular intervals, which no schedule with one contact at a time quite keeps. (Where it is negative, the days
-measured happen to hold some refreshes more than their share.) The last column is the time of one decision, in
+measured happen to contain some refreshes more than their share.) The last column is the time of one decision, in
 microseconds; below, the same for many objects, and the time of the first decision, for which the index looks at all.
 
 The due dates are those of the best allocation; the index policy knows only rates, weights and last refreshes. What they

@@ -83,7 +83,7 @@ apart. Every posting is an item with its time.
 
 A client asks for each feed once, and the proxy is stopped. It is started again two weeks of policy time later, and
 clients ask for each feed twice, at moments spread over some hours. The documents list the items of the two weeks, so
-that the history is complete although nobody looked in between. Then the one plan of the run is made, from the two weeks
+that the history is complete without a contact in between. Then the one plan of the run is made, from the two weeks
 and with equal weights, as in the paper. (`replan` is longer than the run.) Of a budget 95 percent are planned; it is
 set so that these are the fetches a day of the first column. `robots.txt` is not read, since that would count in it.
 Some hours later, from a midnight on, postings are judged, until they are fetched or the run ends.

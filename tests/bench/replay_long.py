@@ -24,7 +24,7 @@ ONCE_EACH = 10_000_000
 EXPLANATION = """*Seconds* are those of the clock for `bestbefore replay`, reading and sorting among them. *Memory* is
 the most that the process held; with mapped pages that is what the system had to spare, as columns are mapped from the
 archive and sorted streams from temporary files. What remains is the sorting of 33 million requests at a time, and the
-names. On a terminal a bar tells how much is done, and an estimate of the time left."""
+names. On a terminal a bar shows how much is done, and an estimate of the time left."""
 
 
 @dataclass

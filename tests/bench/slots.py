@@ -24,8 +24,8 @@ WITHIN = (1, 2, 5, 10, 20, 50, 100, 200)
 EXPLANATION = """Figure 10 of the crawling paper: one day, 10 equal crawlers with one million slots each (86.4 ms), \
 10 million crawls, 20 percent of them with a release time. The paper took about two minutes on its machine, with a \
 network flow library, and says that virtually all crawls lie within 20 slots of their ideal time. It does not say how \
-the ideal times were drawn, and that decides the figure, because with every slot taken each crawl is as late or early \
-as the crawls before it are too many or too few:
+the ideal times were drawn, which determines the figure: with every slot taken, each crawl is late or early by the \
+crawls before it that are too many or too few:
 
 - *independent*: each ideal time uniform in the day, on its own; the surplus is a random walk over 10 million crawls;
 - *spaced*: pages with 1 to 4 crawls at equal distances from a random phase on;

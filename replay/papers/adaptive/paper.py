@@ -26,15 +26,15 @@ def write(work: Work, page: Page) -> None:
     page.title("Adaptive pull-based freshness policies")
     page.text(
         """The tables and figures of L. Bright, A. Gal, L. Raschid, *Adaptive Pull-Based Data Freshness Policies for
-        Diverse Update Patterns*, each printed value beside ours. Their traces are not public, or too large; ours stand
-        in for them. For the World Cup site: the requests of a real public site over 15 days, each object with the
-        updates of a real web resource (which goes with which is drawn). For the two mailboxes: months of a mailing
-        list. Absolute numbers are therefore others; shares, ratios and orders are compared.""",
+        Diverse Update Patterns*, each printed value beside ours. Their traces are not public, or too large, so ours
+        replace them. For the World Cup site: the requests of a real public site over 15 days, each object with the
+        updates of a real web resource (assigned at random). For the two mailboxes: months of a mailing list. Absolute
+        numbers therefore differ; shares, ratios and orders are compared.""",
         f"""The paired trace: {len(whole.requests):,} requests and {len(whole.updates):,} updates in fifteen days, of
-        which the first eight are training unless it is said otherwise. Histories are complete, as with the paper's
-        piggybacking. A curve is a policy whose theta or alpha (where it has both, both at once) goes over the range in
-        its legend, from the upper left, the largest, to the lower right, the least; values between two of its points
-        are taken on a straight line for the logarithms.""",
+        which the first eight are training unless stated otherwise. Histories are complete, as with the paper's
+        piggybacking. A curve shows a policy whose theta or alpha (both at once if it has both) varies over the range in
+        the legend, from the largest value at the upper left to the smallest at the lower right; between two points,
+        values are interpolated linearly in logarithms.""",
     )
     top = page.part()
     claims = [

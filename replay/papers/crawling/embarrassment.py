@@ -140,6 +140,6 @@ def _statements_right(page: Page, curves: Curves) -> None:
         f"""The paper says that the objectives "generally increase" with the parameter. Ours do from one value to the
         next: {", ".join(f"{name} {shown}" for name, shown in zip(curves, rising, strict=True))}. It says that the
         curves converge "in the absence of weights when q = 1". There the rates of all pages are the same, so that
-        uniform and proportional are one scheme, weighted or not; the optimal scheme still tells the kinds of pages
-        apart, and with weights the pages."""
+        uniform and proportional are one scheme, weighted or not; the optimal scheme still distinguishes the kinds of
+        pages, and with weights single pages."""
     )

@@ -70,8 +70,8 @@ def write(page: Page) -> None:
     page.text(
         f"""The second has the shape of the paper's figure: optimal staleness is {second[4.0][0]:.3f} at a = 4,
         {second[2.0][0]:.3f} at 2, {second[1.0][0]:.3f} at 1 and {second[0.1][0]:.3f} at 0.1. The first goes from
-        {first[4.0][0]:.3f} at 4 to {first[2.0][0]:.3f} at 2 and {first[1.05][0]:.3f} at 1.05. What the paper computed
-        it does not say. In both, optimal is the lowest everywhere and uniform better than proportional, as it
+        {first[4.0][0]:.3f} at 4 to {first[2.0][0]:.3f} at 2 and {first[1.05][0]:.3f} at 1.05. The paper does not say
+        what it computed. In both, optimal is the lowest everywhere and uniform better than proportional, as the paper
         says:"""
     )
     page.table(

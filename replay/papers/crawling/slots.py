@@ -135,9 +135,9 @@ def write(page: Page) -> None:
         f"""One day, {CRAWLERS} equal crawlers with {SLOTS_EACH:,} slots each (86.4 ms), as many crawls as slots,
         {100 * RELEASED:.0f} % of them with release times, by `policies/prefetch/slots`. The paper: about two minutes
         with a network flow library; "virtually all crawls occur within a window of plus or minus 20 time slots", those
-        with release times not before them. It does not say how ideal times were drawn, and that decides, because with
-        every slot taken a crawl is as late or early as the crawls due before it are too many or too few. Shares of the
-        crawls in per cent:"""
+        with release times not before them. It does not say how ideal times were drawn, which determines the result:
+        with every slot taken, a crawl is late or early by the number of crawls due before it that are too many or too
+        few. Shares of the crawls in per cent:"""
     )
     rng = np.random.default_rng(SEED)
     curves = []
@@ -150,14 +150,14 @@ def write(page: Page) -> None:
     page.text(
         """*Even*: the day in as many equal parts as crawls, an ideal time anywhere in each; all crawls are within the
         paper's window, and more. With *independent* ideal times the surplus of crawls is a random walk over ten
-        million, some hundred slots wide; no assignment has less distance together. Two things bring independent times
-        to the paper's figure (here with a tenth of the slots):"""
+        million, some hundred slots wide; no assignment has a smaller sum of distances. Two things bring independent
+        times to the paper's figure (here with a tenth of the slots):"""
     )
     page.items(
         """free slots: *n % free* has so many fewer crawls than slots;""",
-        f"""the rule of section 3, by which a page's ideal times follow from its last crawl in the interval before.
-        *Day n* is the n-th of a plan that is carried on like that (pages with 1 to {MOST_PER_DAY} crawls a day, at
-        first at random; those with release times the same every day): crawls spread over the slots by themselves.""",
+        f"""the rule of section 3, by which a page's ideal times follow from its last crawl in the interval before. *Day
+        n* is the n-th day of a plan that is continued in this way (pages with 1 to {MOST_PER_DAY} crawls a day, at
+        first at random; those with release times the same every day): crawls then spread evenly over the slots.""",
     )
     rows = []
     for free in FREE:

@@ -53,11 +53,11 @@ def write(work: Work, page: Page, learnt: LearntRates, everything: LearntRates) 
     page.section("Figures 10 and 12: the hours at which feeds post")
     daily = everything.clusters_of_daily
     page.text(
-        f"""Figure 10 lays the days of all feeds over each other, figure 12 shows six of twelve k-means clusters of
-        hourly profiles, with sizes such as 384 and 377 feeds, peaks in the morning or the afternoon, and some
-        within two hours (10 to 12, 23 to 1). Ours are of the {daily.sizes.sum():,} feeds of `all` that posted
-        once a day or more in their two weeks, in UTC. They agree: peaks from morning to night, and sharp ones. The six
-        largest hold {100 * daily.sizes[:MAJOR].sum() / daily.sizes.sum():.0f} % of the feeds."""
+        f"""Figure 10 adds up the days of all feeds, figure 12 shows six of twelve k-means clusters of hourly profiles,
+        with sizes such as 384 and 377 feeds, peaks in the morning or the afternoon, and some within two hours (10 to
+        12, 23 to 1). Ours are of the {daily.sizes.sum():,} feeds of `all` that posted once a day or more in their two
+        weeks, in UTC. They agree: peaks from morning to night, and sharp ones. The six largest hold
+        {100 * daily.sizes[:MAJOR].sum() / daily.sizes.sum():.0f} % of the feeds."""
     )
     page.figure("figure_10", "Figure 10: the hours of all postings", drawn(
         [Line(f"all feeds, {everything.spans.learnt.sum():,} postings", _by_hour(everything.common))],
@@ -76,7 +76,7 @@ def write(work: Work, page: Page, learnt: LearntRates, everything: LearntRates) 
     runs = [(name, per_day) for name in PATTERNS for per_day in BUDGETS]
     found = dict(zip(runs, work.each(partial(mean_minutes, learnt), runs, "patterns"), strict=True))
     page.text(
-        f"""What pattern a feed should be retrieved by: the mean delay in minutes of the feeds like the paper's, each
+        f"""By which pattern a feed should be retrieved: the mean delay in minutes of the feeds like the paper's, each
         as often, at the best points (exact). Most feeds post too little in two weeks for a pattern of their own, and
         the clusters of all feeds are clusters of single postings. Drawn: {STRENGTH:.0f} hours with postings of its
         cluster's pattern are added to the feed's own, in which a burst within an hour counts once."""

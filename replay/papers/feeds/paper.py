@@ -18,8 +18,8 @@ def write(work: Work, page: Page) -> None:
     page.text(
         """The examples, tables and figures of K. C. Sia, J. Cho, H.-K. Cho, *Efficient Monitoring Algorithm for Fast
         News Alerts*, each printed value beside ours, and what is better than the paper. Its feeds are not public; ours
-        stand in for them, so shapes and ratios are compared. The protocol is the paper's: two weeks to learn from, 76
-        days to be judged by; the delay of a posting lasts until the first retrieval at or after it (definition 1)."""
+        replace them, so shapes and ratios are compared. The protocol is the paper's: two weeks of training, 76 days of
+        test; the delay of a posting lasts until the first retrieval at or after it (definition 1)."""
     )
     examples.write(page)
     population.write(page, spans)

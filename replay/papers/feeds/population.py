@@ -36,13 +36,13 @@ def write(page: Page, sets: Mapping[str, Spans]) -> None:
     page.section("The feeds, and figure 7")
     page.text(
         f"""The paper watched {PAPER_FEEDS:,} feeds over three months; {PAPER_DAILY:,} of them posted once a day or
-        more, all together {PAPER_POSTINGS_A_WEEK:,} postings a week. Our traces (feeds proper; commits, of a
-        repository or of one author; releases, of a package) are cut into spans of {SPAN_DAYS} days, {LEARN_DAYS} to
-        learn from and {SPAN_DAYS - LEARN_DAYS} to be judged by, and each span of an object with a posting is a feed.
-        All postings together come from far rarer feeds than the paper's. So beside `all` there is `like the paper`:
-        spans drawn so that their numbers of postings follow a power law in which the printed share posts daily. (Spans
-        with more than 2,047 postings are too few to be drawn, hence its lower mean.) Burstiness is that of Goh and
-        Barabasi: -1 for a clock, 0 at random, 1 for bursts; of feeds with {ENOUGH} postings or more."""
+        more, all together {PAPER_POSTINGS_A_WEEK:,} postings a week. Our traces (feeds proper; commits, of a repository
+        or of one author; releases, of a package) are cut into spans of {SPAN_DAYS} days, {LEARN_DAYS} to learn from and
+        {SPAN_DAYS - LEARN_DAYS} to be judged by, and each span of an object with a posting is a feed. All postings
+        together come from far rarer feeds than the paper's. So beside `all` there is `like the paper`: spans drawn so
+        that their numbers of postings follow a power law in which the printed share posts daily. (Spans with more than
+        2,047 postings are too few to be drawn, hence its lower mean.) Burstiness is that of Goh and Barabasi: -1 for
+        regular postings, 0 for a Poisson process, 1 for bursts; of feeds with {ENOUGH} postings or more."""
     )
     paper_mean = PAPER_POSTINGS_A_WEEK * SPAN_DAYS / 7 / PAPER_FEEDS
     rows = [("the paper", f"{PAPER_FEEDS:,}", f"{PAPER_POSTINGS_A_WEEK * 13:,}", f"{paper_mean:.0f}",

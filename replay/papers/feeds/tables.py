@@ -109,15 +109,16 @@ def _write_table_1(page: Page, sets: Mapping[str, LearntRates], found: Found) ->
     at_once = [found_at / 60.0 for found_at in _uniform_at_each_hour(sets[LIKE_PAPER_NAME])]
     page.text(
         f"""Why ours differ. *Uniform*: with phases spread evenly a posting waits half a day on average, 720 minutes;
-        ours is near that. Were all feeds retrieved at one common time of the day, it would be {min(at_once):.0f} to
-        {max(at_once):.0f} minutes, by the hour; the printed 645 is such a time. *Allocation* gains more and *both* is
-        worse than allocation alone at one a day, because our feeds are not steady (below): one that was silent for two
-        weeks and then posts a hundred times waits for the one retrieval a week that was left to it, and such postings
-        make up much of the mean. At more retrievals it is the patterns: those of feeds that post little are the hours
-        of single postings. *Ours, planned* takes for the rate of a feed what in the second week followed such a first
-        week, and draws patterns to clusters of feeds that post daily; *ours, online* learns on, after each retrieval,
-        and retrieves whose index `policies/prefetch/online/delay.py` is largest. A mean over feeds, each of which
-        counts once, is made longer by any allocation that favours busy feeds: it minimises the mean over postings."""
+        ours is near that. If all feeds were retrieved at the same time of day, it would be {min(at_once):.0f} to
+        {max(at_once):.0f} minutes, depending on the hour; the printed 645 lies in this range. *Allocation* gains more
+        and *both* is worse than allocation alone at one a day, because our feeds are not steady (below): one that was
+        silent for two weeks and then posts a hundred times waits for the one retrieval a week that was left to it, and
+        such postings make up much of the mean. At more retrievals it is the patterns: those of feeds that post little
+        are the hours of single postings. *Ours, planned* takes as the rate of a feed what in the second week followed
+        such a first week, and smooths patterns towards clusters of feeds that post daily; *ours, online* continues to
+        learn after each retrieval, and retrieves the feeds with the largest index
+        (`policies/prefetch/online/delay.py`). A mean over feeds, each of which counts once, is made longer by any
+        allocation that favours busy feeds: it minimises the mean over postings."""
     )
 
 
@@ -130,13 +131,13 @@ def _uniform_at_each_hour(learnt: LearntRates) -> Sequence[float]:
 def _write_figure_13(page: Page, found: Found) -> None:
     page.section("Figure 13: the delay against the number of retrievals, and what is better than the paper")
     page.text(
-        """Mean delays in minutes on the feeds like the paper's. Below the four of the paper, one thing after the other
-        is made better: points by dynamic programming instead of refinement; each feed's own pattern, drawn to its
-        cluster; rates to come instead of rates gone by. The last two do without a plan: due dates at the frequencies
-        of theorem 1 for rates that are learnt again (`online/spacing.py`), and the index (`online/delay.py`), which is
-        looked at every ten minutes. These two learn from the judged weeks too, but only what retrievals have shown by
-        then; and they spread the retrievals of all feeds evenly over the day, which a plan need not. The figure's
-        values are not printed; at one retrieval they are those of table 1."""
+        """Mean delays in minutes on the feeds like the paper's. Below the four of the paper, one part after the other
+        is improved: points by dynamic programming instead of refinement; each feed's own pattern, drawn to its cluster;
+        expected rates instead of past ones. The last two have no plan: due dates at the frequencies of theorem 1 for
+        rates that are estimated again (`online/spacing.py`), and the index (`online/delay.py`), which is evaluated
+        every ten minutes. These two learn from the test period too, but only what retrievals have shown by then; and
+        they spread the retrievals of all feeds evenly over the day, which a plan need not. The figure's values are not
+        printed; at one retrieval they are those of table 1."""
     )
     _write_means(page, LIKE_PAPER_NAME, {name: name for name in STRATEGIES}, found)
     page.figure("figure_13", "Figure 13: feeds like the paper's", drawn(
@@ -149,8 +150,8 @@ def _write_all(page: Page, found: Found) -> None:
     page.section("All postings")
     page.text(
         """The same for all feeds of the traces: mean delays in minutes. Most of these feeds post a few times in three
-        months, so that a retrieval a day of each is a luxury, of which allocation gives nearly all to the few busy
-        ones. The points of `both` are exact here."""
+        months, so that one retrieval a day of each is more than needed, and allocation gives nearly all of them to the
+        few busy ones. The points of `both` are exact here."""
     )
     _write_means(page, ALL, SOLVED, found)
     page.text("Each trace alone, at one retrieval a day of a feed:")

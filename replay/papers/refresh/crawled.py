@@ -102,9 +102,10 @@ def write(work: Work, page: Page) -> None:
         and downloaded them, in simulation, every day, week, month (28 days, as r = 2 says) and two months. Its pages
         are not public and the figure's values are not printed; it says that "most of the dots sit closely to our
         theoretical graph". Simulated here: {SIMULATED_PAGES:,} pages of {DAYS} days, each day with a change with
-        probability 1/{MEAN_INTERVAL_DAYS}, at noon as the paper assumes, {SWEEPS} sweeps over days that go round, seed
-        {SEED}. They are a little staler than the formula because who looks once a day sees one change where there were
-        several: pages seen to change every 14 days change every {-1.0 / math.log1p(-1.0 / MEAN_INTERVAL_DAYS):.1f}."""
+        probability 1/{MEAN_INTERVAL_DAYS}, at noon as the paper assumes, {SWEEPS} sweeps over these days,
+        repeated, seed {SEED}. They are a little staler than the formula because one visit a day shows one change where
+        there were several: pages seen to change every 14 days change every
+        {-1.0 / math.log1p(-1.0 / MEAN_INTERVAL_DAYS):.1f}."""
     )
     if work.traces is not None:
         periods = real_pages(work)

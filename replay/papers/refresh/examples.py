@@ -114,10 +114,10 @@ def write(page: Page) -> None:
                 drawn(_lines(example, goal), Scale("changes per day"), Scale("refreshes per day")),
             )
     page.text(
-        """All are those printed, rounded, but one: the refreshes of e1 for age in Table IV, .8349, are printed .84. The
-        points are the allocations, the lines the curves of section 5.4 through them, scaled by the weight for freshness
-        (theorem 6.3) and by its root for age (theorem 6.4). Those for freshness return to 0: what changes too often is
-        given up."""
+        """Rounded, all values equal the printed ones but one: the refreshes of e1 for age in Table IV, .8349, are
+        printed .84. The points are the allocations, the lines the curves of section 5.4 through them, scaled by the
+        weight for freshness (theorem 6.3) and by its root for age (theorem 6.4). Those for freshness return to 0: an
+        element that changes too often is not refreshed."""
     )
     rate, refreshes = peak()
     page.table(

@@ -59,11 +59,11 @@ def write(page: Page) -> None:
     page.section("Table III: estimation of benefits for different choices")
     page.text(
         """Two elements: the first changes once in each ninth of a day, the second once a day, at an unknown moment.
-        With n refreshes that part an interval evenly, the copy is fresh for n / (2 (n+1)) of it longer: 1/4 of a day
-        and 1/36 of a day for one refresh, as section 5.2 derives. In our copy of the paper the fractions of the table
-        are damaged: 10/36 can be read, and 1/36 and 1/4 in section 5.2. The choices can be checked: they are what the
-        section describes (the first element is given up in rows a to e; (i), the best of ten, lies between proportional
-        (h) and uniform (j), and uniform is better than proportional)."""
+        With n refreshes that divide an interval evenly, the copy is fresh for an additional n / (2 (n+1)) of it: 1/4 of
+        a day and 1/36 of a day for one refresh, as section 5.2 derives. In our copy of the paper the fractions of the
+        table are damaged: 10/36 can be read, and 1/36 and 1/4 in section 5.2. The choices can be checked: they are what
+        the section describes (the first element is given up in rows a to e; (i), the best of ten, lies between
+        proportional (h) and uniform (j), and uniform is better than proportional)."""
     )
     page.table(
         ("row", "refreshes in all", "first, second", "benefit printed", "ours, days", "ours", "best choice, ours"),

@@ -70,9 +70,9 @@ def write(page: Page) -> None:
     ours = column(OVERALL)
     page.table(("overall", *HEADS), rows_beside(ROWS, OVERALL_PRINTED, ours))
     page.text(
-        f"""The proportional freshness, {ours[0]:.4f}, is printed .12: cut, not rounded, or of shares with more daily
-        pages. Of the text: optimal over proportional freshness "from 0.12 to 0.62", five times as much; ours
-        {ours[4] / ours[0]:.2f} times. Age "decreases by 23 % from the uniform policy to the optimal"; ours
+        f"""The proportional freshness, {ours[0]:.4f}, is printed .12: truncated, not rounded, or calculated from shares
+        with more daily pages. Of the text: optimal over proportional freshness "from 0.12 to 0.62", five times as much;
+        ours {ours[4] / ours[0]:.2f} times. Age "decreases by 23 % from the uniform policy to the optimal"; ours
         {100 * (1 - ours[5] / ours[3]):.1f} %. "The age of the proportional policy is 93 times worse"; ours
         {ours[1] / ours[5]:.1f} times."""
     )
@@ -99,9 +99,9 @@ def _domains(page: Page, choices: FloatArray) -> None:
         if name == "com, any":
             near = choices[distance <= 0.5, 0]
             page.text(
-                f"""With 40 % daily pages com's values can be had within a unit of the last digit, but not rounded: for
-                all four to round to what is printed, {_percents(near)} of the pages must change daily. The printed
-                values come from shares with digits after the point, or from more than the 40 % that the text
+                f"""With 40 % daily pages the values of com can be reproduced within a unit of the last digit, but not
+                exactly: for all four to round to what is printed, {_percents(near)} of the pages must change daily. The
+                printed values come from shares with digits after the point, or from more than the 40 % that the text
                 assumes."""
             )
 

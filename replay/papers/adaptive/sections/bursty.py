@@ -58,7 +58,7 @@ def write(work: Work, page: Page, whole: Paired) -> list[Claim]:
         in its eight days; ours lie anywhere in fifteen. In the four days of the test {len(in_burst)} of the
         {len(pairs)} have their burst, more than half of the updates of the bursty object; these are also shown alone:
         few requests, {found[1]} that found a copy. In (b) the paper has the cyclic objects that were not merged; ours
-        are asked for too rarely, so that (b) has all cyclic objects, each alone."""
+        are requested too rarely, so (b) shows all cyclic objects, each alone."""
     )
     page.section("Figure 8: stale hits against validations, bursty objects")
     n = len(FIGURE_8_CURVES)
@@ -68,9 +68,9 @@ def write(work: Work, page: Page, whole: Paired) -> list[Claim]:
     add_rates_figure(page, "figure_10_a", "Figure 10 (a): merged objects", ten)
     add_rates_figure(page, "figure_10_b", "Figure 10 (b): cyclic objects, each alone", beside)
     page.text(
-        """The paper prints no numbers here. The shares of stale hits where there are as many validations as TTL has,
-        and in parentheses the multiple of TTL's, of (a) the merged objects, those of them in a burst, and (b) the
-        cyclic objects alone:"""
+        """The paper prints no numbers here. The shares of stale hits at the number of validations that TTL has, and in
+        parentheses their ratio to TTL's, for (a) the merged objects, those of them in a burst, and (b) the cyclic
+        objects alone:"""
     )
     page.table(*anchored_table(series))
     return _claims(ten, bursts, beside)

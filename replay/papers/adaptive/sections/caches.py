@@ -29,9 +29,9 @@ def write(work: Work, page: Page, whole: Paired) -> None:
     """Write the section on the same trace with each kind of cache."""
     page.section("One cache for each client, and one for all")
     page.text(
-        """The paper gives each client its own cache; a proxy has one for all. The validations, as a share of the
-        requests that found a copy, with which at most so many of these are stale hits (all objects, eight days of
-        training, seven of test; – : no parameter reaches it):"""
+        """The paper gives each client its own cache; a proxy has one for all. The validations needed, as a share of the
+        requests that found a copy, so that at most the given share of these requests are stale hits (all objects, eight
+        days of training, seven of test; – : no parameter reaches it):"""
     )
     heads = ["stale hits", *(curve.name for curve in CURVES)]
     for cache, what in ((Cache.CLIENT, "a cache for each client"), (Cache.SHARED, "one cache for all")):

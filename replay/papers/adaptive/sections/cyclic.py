@@ -66,18 +66,18 @@ def _write_figure_7(page: Page, most_requested: str, parts: Mapping[str, Sequenc
     here, all_ = cached_requests(without), cached_requests(whole)
     page.text(
         f"""Object `{most_requested}`, which a monitor fetches every minute and which is updated once a day, has
-        {share(1 - here / all_ if all_ else None)} of the requests for cyclic objects that found a copy: with it a curve
-        is the fate of its few updates. Findings are judged, here and in Figures 8 to 10, without it; the tables have
-        both."""
+        {share(1 - here / all_ if all_ else None)} of the requests for cyclic objects that found a copy: with it, a
+        curve depends mainly on its few updates. Here and in Figures 8 to 10 findings are judged without it; the tables
+        show both cases."""
     )
     caption = f"Figure 7: cyclic objects without `{most_requested}`, a cache for each client"
     add_rates_figure(page, "figure_7", caption, without)
     page.text(
         f"""The paper reads the stale hits at {VALIDATIONS:,} validations, where TTL has an alpha of 0.5, off its
-        figure. Beside it ours where there are as many validations as TTL has with alpha = 0.5, and with 0.2; in
-        parentheses the multiple of TTL's. (The paper does not say how many requests found a copy in the days of its
-        test, so that its counts cannot be made shares.) The last row is AggHist with `segment_penalty=1`, at each
-        decision on the optimal segments of the updates so far."""
+        figure. Beside them are ours at the number of validations that TTL has with alpha = 0.5, and with 0.2; in
+        parentheses the ratio to TTL's. (The paper does not say how many requests found a copy in the days of its test,
+        so its counts cannot be converted into shares.) The last row is AggHist with `segment_penalty=1`, which at each
+        decision uses the optimal segments of the updates so far."""
     )
     heads, rows = anchored_table(parts)
     printed = {name: f"{stale:,} ({number(stale / FIGURE_7[TTL.name])})" for name, stale in FIGURE_7.items()}

@@ -93,10 +93,10 @@ def write(work: Work, page: Page, cyclic: Paired) -> list[Claim]:
     page.text(
         f"""At each request for a cached cyclic object, without `{busiest}`, in the days of the test: the updates since
         the same client asked before, less those that a policy estimates for that time; 0 is accurate. TTL estimates as
-        the paper says, (t - t_lastmod) / (TTL - t_lastmod) with alpha = {ALPHA:g}; AggHist and IndHist give the mass.
-        Assumed: the copy is current when the client asked before, and whole updates count, rounded down. (Rounded to
-        the nearest, TTL, which begins at 1 / (1 + alpha), would be accurate only where an update came, hardly ever.) A
-        table, since seven numbers tell each policy."""
+        the paper says, (t - t_lastmod) / (TTL - t_lastmod) with alpha = {ALPHA:g}; AggHist and IndHist estimate the
+        expected number of updates. Assumed: the copy was current at the client's previous request, and estimates are
+        rounded down to whole updates. (If they were rounded to the nearest number, TTL, whose estimate begins at 1 / (1
+        + alpha), would be accurate only where an update came, which is rare.)"""
     )
     without = _write_table(page, [own for name, own in counted.items() if name != busiest])
     page.text(f"With object `{busiest}`, which is asked for most and whose next request comes within a minute:")

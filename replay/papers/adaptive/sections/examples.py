@@ -25,8 +25,9 @@ def write(page: Page) -> Claim:
     aggregate, individual = aggregate_example(), individual_example()
     page.section("The worked examples of sections 4.2 and 4.3")
     page.text(
-        """The mass of the printed intensities, by `policies/models/intensity.py`, which is what decides live. The paper
-        prints the first rounded. (Section 3.3.2 counts one hour of the day as often as there are days, 8, as we do.)"""
+        """The mass of the printed intensities, calculated by `policies/models/intensity.py`, which the live proxy uses
+        too. The paper rounds the first value. (In eight days, section 3.3.2 counts each hour of the day as eight hours
+        of observation, as we do.)"""
     )
     page.table(
         ("example", "printed", "ours"),

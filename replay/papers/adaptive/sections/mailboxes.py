@@ -49,10 +49,11 @@ def write(work: Work, page: Page, arrivals: Updates) -> list[Claim]:
     page.section("The mailboxes")
     messages = ", ".join(f"`{name}` with {scenarios[name].updates:,} after a week" for name in mailboxes)
     page.text(
-        f"""For DBWORLD (more than 6,400 messages in seven months) and INBOX (about 10,000 in fifteen) stand seven and
-        eight months of a mailing list: {messages}. As in the paper the first week is training, the history goes on
+        f"""DBWORLD (more than 6,400 messages in seven months) and INBOX (about 10,000 in fifteen) are replaced by seven
+        and eight months of a mailing list: {messages}. As in the paper the first week is training, the history goes on
         growing, and the mailbox is refreshed whenever its policy says: with TTL when the time since the last message
-        has grown by alpha, with IndHist when theta messages are expected. Two refreshes are at least a second apart."""
+        has grown by alpha, with IndHist when theta messages are expected. Two refreshes are at least a second
+        apart."""
     )
     return [_write_table_2(page, mailboxes, counted), _write_figure_6(page, mailboxes, counted)]
 

@@ -64,26 +64,27 @@ def write(work: Work, page: Page, whole: Paired) -> None:
         {found[RECORDED][agg]}. Why:"""
     )
     answer.items(
-        f"""**One cache does not forgive a missed update.** {first_requests} of its requests that find a copy are the
-        first of their client. In a cache of the client's own they would be misses, and fresh.""",
+        f"""**With one cache a missed update affects more requests.** {first_requests} of its requests that find a copy
+        are the first of their client. In a cache of the client's own they would be misses, and fresh.""",
         f"""**IndHist never validates in an hour in which it knows no update.** {least_known.requests} of the requests
-        are for objects with fewer than ten known updates, for which that is most of the day. A bound mends it, not a
-        better model: with `max_ttl=1h` IndHist needs {found[RECORDED][bounded]}.""",
+        are for objects with fewer than ten known updates, for which that is most of the day. A bound corrects this, a
+        better model does not: with `max_ttl=1h` IndHist needs {found[RECORDED][bounded]}.""",
         f"""**A part of the validations can hardly be saved.** Of the requests for objects with 200 known updates and
         more {busiest.changed} find a change; {busiest.validations} of TTL's validations are theirs, and there AggHist
         needs {busiest.cells[agg]}. For objects with fewer than ten known updates it needs {least_known.cells[agg]}.""",
-        f"""**Eight days teach too little.** With rates known beforehand IndHist would need {found[RATES_KNOWN][ind]}.
-        Bursts, where TTL is thought to be good, are not the reason: with independent updates AggHist needs
-        {found[NO_BURSTS][agg]}, and IndHist with rates known {found[BOTH][ind]}. Hours of the day are what histories
-        have over TTL: with gaps shuffled, which spoils them, AggHist needs {found[NO_HOURS][agg]}.""",
-        f"""**A proxy sees still less,** and TTL loses nothing by that: each contact tells the last update. With what
-        its own contacts show AggHist needs {found[OBSERVED][agg]}, IndHist {found[OBSERVED][ind]}, but with
-        `max_ttl=1h` {found[OBSERVED][bounded]}.""",
+        f"""**Eight days of training are too short.** With rates known beforehand IndHist would need
+        {found[RATES_KNOWN][ind]}. Bursts, where TTL is thought to be good, are not the reason: with independent updates
+        AggHist needs {found[NO_BURSTS][agg]}, and IndHist with rates known {found[BOTH][ind]}. The advantage of
+        histories over TTL is the pattern of the day: with gaps shuffled, which destroys it, AggHist needs
+        {found[NO_HOURS][agg]}.""",
+        f"""**A proxy knows even less,** and TTL loses nothing by that, since each contact shows the last update. With
+        the histories that its own contacts show, AggHist needs {found[OBSERVED][agg]}, IndHist {found[OBSERVED][ind]},
+        and IndHist with `max_ttl=1h` {found[OBSERVED][bounded]}.""",
     )
     answer.text(
         """For use, behind one cache: give `indhist` or `agghist` a `max_ttl`, of about an hour for 1 or 2 % stale hits,
         of some hours for 5 %; the default of a day changes nothing. (The bounds were chosen on the very days they are
-        measured on.) How little a difference of some hundredths means is in the row with resampled objects."""
+        measured on.) The row with resampled objects shows how little a difference of some hundredths means."""
     )
 
 
@@ -196,11 +197,11 @@ def _write_variants(work: Work, page: Page, rest: Paired) -> dict[str, Cells]:
     }
     found = {what: cells(work, scenario, what) for what, scenario in scenarios.items()}
     page.text(
-        f"""**If one thing were other than it was.** One cache, but for the row of the clients'; cells as above. Objects
-        resampled: as many of the same objects, with repetition, {SAMPLES} times. Rates known: the same fifteen days
-        came {REPEATED} times before. Independent: updates are drawn, with the object's mean rate in each hour of the
-        day, so that there are no bursts. Shuffled: gaps keep their lengths and lose the hours of the day. Observed:
-        what contacts show, at each whether the object changed and when last."""
+        f"""**With one thing changed.** One cache, except in the row of the clients' caches; cells as above. Resampled
+        objects: as many of the same objects, with repetition, {SAMPLES} times. Rates known: the same fifteen days came
+        {REPEATED} times before. Independent: updates are drawn, with the object's mean rate in each hour of the day, so
+        that there are no bursts. Shuffled: gaps keep their lengths and lose the hours of the day. Observed: what
+        contacts show, at each whether the object changed and when last."""
     )
     rows = [(what, *row.values()) for what, row in found.items()]
     rows.insert(1, (SAMPLED, *sampled(work, recorded, SAMPLES, rng).values()))

@@ -59,8 +59,8 @@ def write(page: Page, cyclic: Paired) -> Claim:
         also counts). The segments are optimal: of all ways to join hours of the day, that with the largest Poisson
         log-likelihood less ln N for each segment (`policies/models/segmentation.py`). This is the Bayesian information
         criterion: a segment has two parameters, its edge and its rate, and each costs half of ln N, N being the number
-        of updates. Ours do not reach over midnight, and two segments apart are never one, as 10-14 and 22-23 are in the
-        paper. The rates are of different sites: what can be compared is their shape."""
+        of updates. Ours do not extend across midnight, and two separate segments are never one, as 10-14 and 22-23 are
+        in the paper. The rates are of different sites: what can be compared is their shape."""
     )
     mean = len(training) / (DAYS * 24)
     printed_mean = printed_updates / (DAYS * 24)

@@ -10,9 +10,10 @@ def write(page: Page, claims: Sequence[Claim]) -> None:
     """Write the table of the paper's findings."""
     page.section("Where our traces agree with the paper and where they do not")
     page.text(
-        """Shares are those of stale hits among the requests that found a copy, where there are as many validations as
-        TTL has with alpha = 0.5 / alpha = 0.2: less is better. `yes` means wherever it was compared, `partly` in some
-        places, – that it cannot be compared. An entry – was not reached by any parameter."""
+        """Shares are stale hits among the requests that found a copy, at the number of validations that TTL has with
+        alpha = 0.5 / alpha = 0.2; smaller is better. The last column says whether the finding holds: `yes` in all
+        comparisons, `partly` in some of them, – if it cannot be compared. A share of – is reached by no value of the
+        parameter."""
     )
     write_claims(page, claims)
     page.text(
