@@ -10,7 +10,6 @@ import click
 
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.load import Config, load_config
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend.interface import (
@@ -66,7 +65,6 @@ async def open_configured_store(config: Config, clock: Clock) -> AsyncIterator[S
         store = await open_store(
             config.settings.store,
             clock=clock,
-            domain_of=registrable_domain,
             state=config.settings.state,
             clock_mark="accelerated" if isinstance(clock, FastClock) else "real",
             store_max=config.settings.store_max,

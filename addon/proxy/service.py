@@ -22,7 +22,6 @@ from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
 from bestbefore.addon.config.watch import ConfigWatch, Refused
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import peer_of
@@ -136,7 +135,6 @@ class Service:
         self.store = await open_store(
             settings.store,
             clock=self.clock,
-            domain_of=registrable_domain,
             proxy=site.name,
             state=settings.state,
             clock_mark="accelerated" if isinstance(self.clock, FastClock) else "real",

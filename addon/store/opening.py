@@ -8,7 +8,6 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.bodies import BodyFiles
 from bestbefore.addon.store.backend.connection import PATIENCE_S, Connection
 from bestbefore.addon.store.backend.interface import StoreUnusableError, Tombstone
-from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.server.embedded import START_S, EmbeddedServer, answers, default_store_max
 from bestbefore.addon.store.server.statedir import StateDir
@@ -24,7 +23,6 @@ async def open_store(
     where: str,
     *,
     clock: Clock,
-    domain_of: Callable[[str], str],
     proxy: str = "",
     state: Path | None = None,
     clock_mark: str = "real",
@@ -38,7 +36,7 @@ async def open_store(
 ) -> Store:
     """Open the store: `embedded` (in `state`), or the URL of a Redis, which may be down.
 
-    `domain_of`: host -> registrable domain. `proxy`: the client name at the Redis server. `clock_mark`: the kind of
+    `proxy`: the client name at the Redis server. `clock_mark`: the kind of
     clock; a store marked with another is refused. `store_max`, bytes: the maxmemory of an embedded server; of a user's
     Redis, how much this store may take (None: no bound). `join`: use the server of a proxy that runs on `state`.
     `patience_s`: how long the server may take to answer. `forgotten`: see `Store`. Must be called in the main thread,
@@ -64,13 +62,10 @@ async def open_store(
         else:
             connection = Connection(where, name=proxy, patience_s=patience_s)
         opened.push_async_callback(connection.close)
-        backend = RedisBackend(
-            connection, Keys(domain_of), clock, clock_mark=clock_mark, forget_after_s=forget_after_s, files=files
-        )
+        backend = RedisBackend(connection, clock, clock_mark=clock_mark, forget_after_s=forget_after_s, files=files)
         store = Store(
             backend,
             clock=clock,
-            domain_of=domain_of,
             hot_max=hot_max,
             keep_s=keep_s,
             forget_after_s=forget_after_s,

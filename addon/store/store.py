@@ -41,7 +41,6 @@ class Store:
         backend: Backend,
         *,
         clock: Clock,
-        domain_of: Callable[[str], str],
         hot_max: int,
         keep_s: float,
         forget_after_s: float,
@@ -50,7 +49,7 @@ class Store:
     ) -> None:
         """Create a store on a backend.
 
-        `domain_of`: host -> registrable domain. `store_max`: how many bytes may be stored; None if the backend bounds
+        `store_max`: how many bytes may be stored; None if the backend bounds
         itself. `forgotten` is called with each tombstone of any process that removes histories, possibly more than
         once.
         """
@@ -78,11 +77,11 @@ class Store:
             keep_s=keep_s,
             store_max=store_max,
         )
-        self._groups = Groups(self._link, clock, domain_of, self._histories.waiting_gain)
+        self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](
             faults, "requests", "requests of", str, lambda backend, counts: backend.tally(counts)
         )
-        self.planning = Planning(self._link, clock, self._notices, faults, domain_of)
+        self.planning = Planning(self._link, clock, self._notices, faults)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning.wants)
         self._write_behind = WriteBehind(
             self._link, self._notices, faults, clock.monotonic, parts, self._connect, self._groups.read_due

@@ -10,7 +10,6 @@ from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.interface import StoreUnusableError
 from bestbefore.addon.store.cache.notices import log
 from bestbefore.addon.store.opening import open_store
@@ -36,7 +35,6 @@ async def temporary_store(clock: ManualClock) -> AsyncGenerator[Store]:
             store = await open_store(
                 "embedded",
                 clock=clock,
-                domain_of=registrable_domain,
                 state=Path(folder),
                 clock_mark="accelerated",
                 store_max=UNBOUNDED_BYTES,

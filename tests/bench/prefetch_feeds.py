@@ -27,7 +27,6 @@ from feed_origin import FeedOrigin
 from results_page import write_page
 
 from bestbefore.addon.clock import FastClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher.planner import PLANNED
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Plan
@@ -263,7 +262,7 @@ replan = "{replan_days}d"
 async def _plan_of(state: Path, feeds: int) -> Plan:
     """Wait for the plan of so many feeds, in the store that the proxy has open; polled, since nothing tells of it."""
     store = await open_store(
-        "embedded", clock=FastClock(BASE_S, 1), domain_of=registrable_domain, state=state, clock_mark="accelerated",
+        "embedded", clock=FastClock(BASE_S, 1), state=state, clock_mark="accelerated",
         join=True,
     )
     try:

@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -66,7 +65,7 @@ async def main() -> None:
     clock = RealClock()
     with tempfile.TemporaryDirectory() as state:
         began = time.perf_counter()
-        store = await open_store("embedded", clock=clock, domain_of=registrable_domain, state=Path(state))
+        store = await open_store("embedded", clock=clock, state=Path(state))
         told("open", began, 1)
         now_s = clock.now()
         made = copies(now_s)

@@ -3,10 +3,8 @@
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.bodies import BodyFiles
 from bestbefore.addon.store.backend.connection import Connection
-from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.redis import RedisBackend
 from tests.addon.store.memory_backend import MemoryBackend
 
@@ -17,7 +15,7 @@ DAY_S = 86_400.0
 async def backend(request, tmp_path):
     """A connected, empty backend."""
     if request.param == "memory":
-        made = MemoryBackend(RealClock(), registrable_domain, max_bytes=10_000_000)
+        made = MemoryBackend(RealClock(), max_bytes=10_000_000)
     else:
         in_cluster = request.param == "cluster"
         server = request.getfixturevalue("cluster")[0] if in_cluster else request.getfixturevalue("valkey")
@@ -39,7 +37,6 @@ async def in_cluster(cluster):
 def _on(server, files=None):
     return RedisBackend(
         Connection(server.url, name="contract"),
-        Keys(registrable_domain),
         RealClock(),
         clock_mark="real",
         forget_after_s=180 * DAY_S,

@@ -12,7 +12,6 @@ from prometheus_client import CollectorRegistry
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.prefetch_section import FetchBudget
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher import runner
 from bestbefore.addon.prefetcher.politeness import Politeness
 from bestbefore.addon.prefetcher.runner import Done, Runner
@@ -23,7 +22,7 @@ from bestbefore.addon.store.plan import Job
 async def main(where: str, holder: str, lease_s: float, fetch_s: float) -> None:
     runner.LEASE_S, runner.RENEW_INTERVAL_S, runner.POLL_S = lease_s, lease_s / 4, 0.05
     clock = RealClock()
-    store = await open_store(where, clock=clock, domain_of=registrable_domain)
+    store = await open_store(where, clock=clock)
 
     async def fetch(job: Job) -> Done:
         print("begin", job.url, flush=True)

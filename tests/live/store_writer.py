@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -18,7 +17,7 @@ from bestbefore.addon.store.opening import open_store
 
 async def main(state: Path) -> None:
     clock = RealClock()
-    store = await open_store("embedded", clock=clock, domain_of=registrable_domain, state=state)
+    store = await open_store("embedded", clock=clock, state=state)
     stop = asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
     print("open", flush=True)
     n = 0

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.opening import open_store
@@ -139,7 +138,7 @@ def cost(lost: Collection[Any], kills: Collection[Kill]) -> str:
 
 async def kept(state: Path, urls: Collection[str]) -> tuple[dict[str, Record], GroupCounts]:
     """What the store has of these objects, and what it counts of all."""
-    store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
+    store = await open_store("embedded", clock=RealClock(), state=state)
     try:
         records = {url: record for url in urls if (record := await store.record(url)) is not None}
         return records, await store.group("all", lambda _: True)

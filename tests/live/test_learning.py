@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.clock import FastClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.opening import open_store
 
@@ -53,7 +52,7 @@ async def records(state: Path, urls: Sequence[str]) -> list[Record | None]:
     """What the store in this folder has learnt."""
     clock = FastClock(START_S, FACTOR)
     store = await open_store(
-        "embedded", clock=clock, domain_of=registrable_domain, state=state, clock_mark="accelerated", join=True
+        "embedded", clock=clock, state=state, clock_mark="accelerated", join=True
     )
     try:
         return [await store.record(url) for url in urls]

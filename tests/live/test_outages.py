@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.opening import open_store
 
@@ -38,7 +37,7 @@ long a busy machine may stand still."""
 
 async def records(where: str, state: Path, urls: Collection[str]) -> dict[str, Record | None]:
     """What a store has learnt."""
-    store = await open_store(where, clock=RealClock(), domain_of=registrable_domain, state=state)
+    store = await open_store(where, clock=RealClock(), state=state)
     try:
         return {url: await store.record(url) for url in urls}
     finally:

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Job, Plan
 
@@ -75,7 +74,7 @@ async def planned(where: str, urls: list[str]) -> None:
     """Let a plan be in force in which these are due now."""
     clock = RealClock()
     now_s = clock.now()
-    store = await open_store(where, clock=clock, domain_of=registrable_domain)
+    store = await open_store(where, clock=clock)
     jobs = tuple(Job(url, now_s, 1.0, 1.0, 1.0, 1.0) for url in urls)
     await store.planning.put_plan(Plan(now_s, now_s + 3600.0, 24_000.0, "freshness", len(jobs), jobs))
     await store.close()

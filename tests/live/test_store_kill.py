@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.opening import open_store
 
 pytestmark = [
@@ -93,7 +92,7 @@ def wait_for_servers(state: Path, wanted: int, *, other_than: int = 0) -> None:
 
 async def written(state: Path, urls: set[str]) -> set[tuple[str, float]]:
     """The contacts of which the records tell: the first of an object is its t_0, each other one found an update."""
-    store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
+    store = await open_store("embedded", clock=RealClock(), state=state)
     found = set()
     for url in urls:
         record = await store.record(url)

@@ -41,9 +41,7 @@ async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[byte
             yield chunk
 
 
-async def _from_reads(
-    read: Callable[[int, int], bytes], pieces: Sequence[Piece], name: str
-) -> AsyncGenerator[bytes]:
+async def _from_reads(read: Callable[[int, int], bytes], pieces: Sequence[Piece], name: str) -> AsyncGenerator[bytes]:
     """Yield the pieces of a file. `read` takes an offset and a size; `name` is the file's in errors."""
     for piece in pieces:
         if not isinstance(piece, Span):

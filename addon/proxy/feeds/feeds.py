@@ -70,9 +70,7 @@ class FeedReader:
         """Return the decoded feed without the items that were seen; None if the items cannot be located."""
         return await self._read(head, content, partial(reduced, is_seen=is_seen))
 
-    async def _read[T](
-        self, head: Head, content: bytes | UnlinkedFile, parse: Callable[[bytes], T | None]
-    ) -> T | None:
+    async def _read[T](self, head: Head, content: bytes | UnlinkedFile, parse: Callable[[bytes], T | None]) -> T | None:
         """Decode and parse in a thread; None after an unexpected exception: the client still gets the content."""
         coding = head.fields.get("content-encoding") or ""
         async with self._reading_large if len(content) > LARGE_BYTES else self._reading:

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT_DAYS, Want
 from bestbefore.addon.store.backend.keys import host_of
 
@@ -11,9 +12,8 @@ from bestbefore.addon.store.backend.keys import host_of
 class MemoryKeeper:
     """A `Keeper` in memory."""
 
-    def __init__(self, clock: Clock, domain_of: Callable[[str], str]) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._domain_of = domain_of
         self._wants: dict[int, Counter[Want]] = {}
         self._plan: tuple[str, bytes] | None = None
         self._leases: dict[str, tuple[str, float]] = {}
@@ -58,7 +58,7 @@ class MemoryKeeper:
             return DONE
         if url in self._leases:
             return max(self._leases[url][1] - now_s, 1e-3)
-        domain = self._domain_of(host_of(url))
+        domain = registrable_domain(host_of(url))
         if self._free_s.get(domain, now_s) > now_s:
             return self._free_s[domain] - now_s
         self._leases[url] = holder, now_s + lease_s

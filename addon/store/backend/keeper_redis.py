@@ -9,7 +9,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT, WANTS_KEPT_DAYS, Want
-from bestbefore.addon.store.backend.keys import Keys, host_of
+from bestbefore.addon.store.backend.keys import host_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
 from bestbefore.policies.units import DAY_S
@@ -44,11 +44,10 @@ return 1""",
 
 
 class RedisKeeper:
-    """A `Keeper` in Redis or Valkey; the keys are those of `keys.Keys`."""
+    """A `Keeper` in Redis or Valkey; the keys are those of `keys`."""
 
-    def __init__(self, commands: RepairingCommands, names: Keys, clock: Clock) -> None:
+    def __init__(self, commands: RepairingCommands, clock: Clock) -> None:
         self._connection = commands
-        self._names = names
         self._clock = clock
 
     # Wants
@@ -57,7 +56,7 @@ class RedisKeeper:
         commands: list[Sequence[Any]] = []
         used = set()
         for want, n in wants.items():
-            name = self._wanted(self._names.domain(host_of(want.url)), day)
+            name = self._wanted(keys.domain_of(host_of(want.url)), day)
             commands.append(("ZINCRBY", name, n, f"{want.asked_from} {want.url}"))
             used.add(name)
         live_ms = int(self._clock.to_real_s((WANTS_KEPT_DAYS + 1) * DAY_S) * 1000) + 1
@@ -66,7 +65,7 @@ class RedisKeeper:
         await self._connection.ask_all(commands)
 
     def _wanted(self, domain: str, day: int) -> str:
-        return f"{self._names.of_domain(domain, 'wanted')}:{day}"
+        return f"{keys.of_domain(domain, 'wanted')}:{day}"
 
     async def wants(self, days: Sequence[int]) -> AsyncIterator[tuple[int, dict[Want, int]]]:
         domains = await self._connection.ask("SMEMBERS", keys.DOMAINS)
@@ -77,16 +76,16 @@ class RedisKeeper:
                 yield day, {_want(member): count_of(n) for member, n in pairs(found)}
 
     async def forget(self, matches: Callable[[str], bool]) -> None:
-        async for part in self._connection.scan(self._names.every("wanted")):
+        async for part in self._connection.scan(keys.every("wanted")):
             for name, members in zip(
                 part, await self._connection.ask_all([("ZRANGE", name, 0, -1) for name in part]), strict=True
             ):
                 gone = [member for member in members if matches(_want(member).url)]
                 if gone:
                     await self._connection.ask("ZREM", name, *gone)
-        async for part in self._connection.scan(self._names.every("fetch")):
+        async for part in self._connection.scan(keys.every("fetch")):
             # A job in progress loses its lease here: its copy is dead already, and what it learns is new.
-            urls = ((name, Keys.name_in(name, "fetch")) for name in part)
+            urls = ((name, keys.name_in(name, "fetch")) for name in part)
             await self._connection.ask_all([("DEL", name) for name, url in urls if url is not None and matches(url)])
 
     # The plan
@@ -130,10 +129,10 @@ class RedisKeeper:
             await self._connection.ask(*_pause([self._pace(domain)], [_ms(wait_s)]))
 
     def _fetch(self, url: str) -> str:
-        return self._names.of_url(url, "fetch")
+        return keys.of_url(url, "fetch")
 
     def _pace(self, host: str) -> str:
-        return self._names.of_domain(self._names.domain(host), "pace")
+        return keys.of_domain(keys.domain_of(host), "pace")
 
     # The budget
 

@@ -1,12 +1,45 @@
-"""The keys in Redis."""
+"""The keys in Redis. In a cluster those with one hash tag, which is what stands in braces, share a slot.
+
+The tag is never the configured group: a changed rule must not move anything. U is a URL, H a host.
+
+Most of the data is content, and one domain may have more of it than a node can hold. So the keys of an object's
+copies have a hash tag of their own. A script changes them together:
+
+- `bb1:copies:{U}`, hash: variant -> `digest|stored_s|copy`. The copy includes, as `applied`, the number of the last
+  tombstone that its writer had applied. `bb1:bodies:{U}`, hash: digest -> content. Both live as long as the
+  longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time. A body is removed with the
+  last variant that refers to it.
+- `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
+  invalidated copy. Lives `TOMBSTONES_KEPT_S`.
+
+A script changes a record together with the counts of its host, so they share a slot. To spread them over nodes, the
+objects of a registrable domain D are divided into `PARTS` by a hash of the URL. Their keys begin with
+`bb1:{D#05}:`, where `#05` is the part; the counts of a host are the sums over all parts:
+
+- `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Expires
+  after seven days, or after the second contact never; the sweep removes it when untouched for `forget_after`.
+- `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> the number of
+  updates, and of t_0, that the members on H in this part have in that hour. They change with the records, in the
+  same script; a count that falls to 0 is removed. Never expire.
+
+The other keys of a domain are small and bounded, or expire within days, and a command reads or trims them for the
+whole domain. They begin with `bb1:{D}:`:
+
+- `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. It lives
+  `forget_after` from its last write.
+- `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
+  the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
+- `fetch:U`, string: the process that is prefetching U, a lease; or `done` and when the job was due, for 2 d.
+  `pace`, string: exists while no fetch of the domain may begin. A script reads both.
+"""
 
 import hashlib
 import re
-from collections.abc import Callable
 from functools import lru_cache
 
 import msgspec
 
+from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 
@@ -65,91 +98,56 @@ def variant_of(copy: Copy) -> str:
     return hashlib.blake2b(selected, digest_size=16).hexdigest()
 
 
-class Keys:
-    """The names of keys. In a cluster those with one hash tag, which is what stands in braces, share a slot.
+def domain_of(host: str) -> str:
+    """Return the registrable domain of a host; `-` for none."""
+    return registrable_domain(host) or "-"
 
-    The tag is never the configured group: a changed rule must not move anything. U is a URL, H a host.
 
-    Most of the data is content, and one domain may have more of it than a node can hold. So the keys of an object's
-    copies have a hash tag of their own. A script changes them together:
+def of_domain(domain: str, kind: str) -> str:
+    tag = domain.replace("{", "_").replace("}", "_")  # braces would end the hash tag early
+    return f"bb1:{{{tag}}}:{kind}"
 
-    - `bb1:copies:{U}`, hash: variant -> `digest|stored_s|copy`. The copy includes, as `applied`, the number of the last
-      tombstone that its writer had applied. `bb1:bodies:{U}`, hash: digest -> content. Both live as long as the
-      longest-lived variant needs (its lifetime and `keep`), and may be evicted at any time. A body is removed with the
-      last variant that refers to it.
-    - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
-      invalidated copy. Lives `TOMBSTONES_KEPT_S`.
 
-    A script changes a record together with the counts of its host, so they share a slot. To spread them over nodes, the
-    objects of a registrable domain D are divided into `PARTS` by a hash of the URL. Their keys begin with
-    `bb1:{D#05}:`, where `#05` is the part; the counts of a host are the sums over all parts:
+def of_url(url: str, kind: str) -> str:
+    """Return the key of this kind of an object, in the slot of its domain."""
+    return f"{of_domain(domain_of(host_of(url)), kind)}:{url}"
 
-    - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Expires
-      after seven days, or after the second contact never; the sweep removes it when untouched for `forget_after`.
-    - `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> the number of
-      updates, and of t_0, that the members on H in this part have in that hour. They change with the records, in the
-      same script; a count that falls to 0 is removed. Never expire.
 
-    The other keys of a domain are small and bounded, or expire within days, and a command reads or trims them for the
-    whole domain. They begin with `bb1:{D}:`:
+def of_parts(domain: str, kind: str) -> list[str]:
+    """Return the key of this kind in each part of a domain."""
+    return [of_domain(domain + part, kind) for part in PARTS]
 
-    - `requests`, sorted set: URLs by how often they were requested, the `REQUESTS_KEPT` highest. It lives
-      `forget_after` from its last write.
-    - `wanted:DAY`, sorted set: `RANGE URL` by how often clients in that range of addresses asked for it on a day since
-      the epoch without Cookie and credentials; only where prefetching is enabled. Nine days to live.
-    - `fetch:U`, string: the process that is prefetching U, a lease; or `done` and when the job was due, for 2 d.
-      `pace`, string: exists while no fetch of the domain may begin. A script reads both.
-    """
 
-    def __init__(self, domain_of: Callable[[str], str]) -> None:
-        self._domain_of = domain_of
+def of_record(url: str) -> list[str]:
+    """Return the keys that a commit changes: `record`, `hosts`, `updates`, `starts`, in the part of the object."""
+    host = host_of(url)
+    part = PARTS[hashlib.blake2b(url.encode(errors="surrogatepass"), digest_size=1).digest()[0] % len(PARTS)]
+    begin = of_domain(domain_of(host) + part, "")
+    return [f"{begin}record:{url}", f"{begin}hosts", f"{begin}updates:{host}", f"{begin}starts:{host}"]
 
-    def domain(self, host: str) -> str:
-        """Return the registrable domain of a host; `-` for none."""
-        return self._domain_of(host) or "-"
 
-    def of_domain(self, domain: str, kind: str) -> str:
-        tag = domain.replace("{", "_").replace("}", "_")  # braces would end the hash tag early
-        return f"bb1:{{{tag}}}:{kind}"
+def of_object(url: str, *kinds: str) -> list[str]:
+    """Return the keys of an object, one for each kind, all with its own hash tag, whatever braces the URL has."""
+    return [f"bb1:{kind}:{{{url}}}" for kind in kinds]
 
-    def of_url(self, url: str, kind: str) -> str:
-        """Return the key of this kind of an object, in the slot of its domain."""
-        return f"{self.of_domain(self.domain(host_of(url)), kind)}:{url}"
 
-    def of_parts(self, domain: str, kind: str) -> list[str]:
-        """Return the key of this kind in each part of a domain."""
-        return [self.of_domain(domain + part, kind) for part in PARTS]
+def every(kind: str) -> str:
+    """Return the pattern for SCAN that matches all keys of a kind that have a URL or a host."""
+    return f"bb1:{kind}:{{*" if kind in OBJECT_KINDS else f"bb1:{{*}}:{kind}:*"
 
-    def of_record(self, url: str) -> list[str]:
-        """Return the keys that a commit changes: `record`, `hosts`, `updates`, `starts`, in the part of the object."""
-        host = host_of(url)
-        part = PARTS[hashlib.blake2b(url.encode(errors="surrogatepass"), digest_size=1).digest()[0] % len(PARTS)]
-        begin = self.of_domain(self.domain(host) + part, "")
-        return [f"{begin}record:{url}", f"{begin}hosts", f"{begin}updates:{host}", f"{begin}starts:{host}"]
 
-    @staticmethod
-    def of_object(url: str, *kinds: str) -> list[str]:
-        """Return the keys of an object, one for each kind, all with its own hash tag, whatever braces the URL has."""
-        return [f"bb1:{kind}:{{{url}}}" for kind in kinds]
+def name_in(key: bytes, kind: str) -> str | None:
+    """Return the URL or host in a key of this kind; None for another key, which a pattern may match too."""
+    found = _match(_OF_OBJECT if kind in OBJECT_KINDS else _OF_DOMAIN, key)
+    if found is None or found["kind"] != kind or (kind in PART_KINDS and found["part"] is None):
+        return None
+    return found["name"]
 
-    @staticmethod
-    def every(kind: str) -> str:
-        """Return the pattern for SCAN that matches all keys of a kind that have a URL or a host."""
-        return f"bb1:{kind}:{{*" if kind in OBJECT_KINDS else f"bb1:{{*}}:{kind}:*"
 
-    @staticmethod
-    def name_in(key: bytes, kind: str) -> str | None:
-        """Return the URL or host in a key of this kind; None for another key, which a pattern may match too."""
-        found = _match(_OF_OBJECT if kind in OBJECT_KINDS else _OF_DOMAIN, key)
-        if found is None or found["kind"] != kind or (kind in PART_KINDS and found["part"] is None):
-            return None
-        return found["name"]
-
-    @staticmethod
-    def name_of_domain(key: bytes) -> str | None:
-        """Return the registrable domain in a key; None for a key without one, or not of this store."""
-        found = _match(_OF_DOMAIN, key)
-        return None if found is None or found["kind"] not in _TYPES else found["domain"]
+def name_of_domain(key: bytes) -> str | None:
+    """Return the registrable domain in a key; None for a key without one, or not of this store."""
+    found = _match(_OF_DOMAIN, key)
+    return None if found is None or found["kind"] not in _TYPES else found["domain"]
 
 
 def earlier(key: bytes) -> tuple[str, str] | None:

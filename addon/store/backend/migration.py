@@ -5,7 +5,7 @@ from typing import Any
 
 from bestbefore.addon.store.backend.connection import script
 from bestbefore.addon.store.backend.interface import Commit, Versioned
-from bestbefore.addon.store.backend.keys import OBJECT_KINDS, Keys, earlier
+from bestbefore.addon.store.backend.keys import OBJECT_KINDS, earlier, of_object
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.gains import share_of
 
@@ -23,7 +23,6 @@ type Command = list[Any]
 
 async def migrate(
     commands: RepairingCommands,
-    names: Keys,
     versioned: Callable[[bytes, bytes], Versioned],
     commit: Callable[[Commit, bytes, int], Command],
     *,
@@ -44,7 +43,7 @@ async def migrate(
         await _move_records(commands, records, versioned, commit)
         copies = [(key, kind, url) for key, kind, url in found if kind in OBJECT_KINDS]
         await commands.ask_all([
-            ("DEL", key) if is_cluster else _rename([key.decode(), *names.of_object(url, kind)], [])
+            ("DEL", key) if is_cluster else _rename([key.decode(), *of_object(url, kind)], [])
             for key, kind, url in copies
         ])
         await commands.ask_all([("DEL", key) for key, kind, _ in found if kind not in OBJECT_KINDS])

@@ -28,7 +28,7 @@ from bestbefore.addon.store.backend.interface import (
     Versioned,
 )
 from bestbefore.addon.store.backend.keeper_redis import RedisKeeper
-from bestbefore.addon.store.backend.keys import Keys, host_of, variant_of
+from bestbefore.addon.store.backend.keys import host_of, variant_of
 from bestbefore.addon.store.backend.migration import migrate
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
@@ -58,12 +58,11 @@ _last = _read_script("last", "string")
 
 
 class RedisBackend(RedisCounts):
-    """A `Backend` in Redis or Valkey; the keys are those of `keys.Keys`."""
+    """A `Backend` in Redis or Valkey; the keys are those of `keys`."""
 
     def __init__(
         self,
         connection: Connection,
-        names: Keys,
         clock: Clock,
         *,
         clock_mark: str,
@@ -73,10 +72,10 @@ class RedisBackend(RedisCounts):
         """`files`: where large bodies are kept; None: in Redis too. `forget_after_s` is in policy time."""
         self._wire = connection
         self._faults = Faults(clock.monotonic)
-        super().__init__(RepairingCommands(connection, self._faults), names, clock, forget_after_s=forget_after_s)
+        super().__init__(RepairingCommands(connection, self._faults), clock, forget_after_s=forget_after_s)
         self._clock_mark = clock_mark
         self._files = files
-        self.keeper = RedisKeeper(self._connection, names, clock)
+        self.keeper = RedisKeeper(self._connection, clock)
         self.closing = AsyncExitStack()
         """What is closed after the connection: the embedded server, if it is ours, and the state directory."""
         self._warned = False
@@ -132,7 +131,7 @@ class RedisBackend(RedisCounts):
                         log.info("%s: written by an earlier version; its keys get new names, once", where)
                     is_cluster = bool(self._wire.info.get("cluster_enabled"))
                     moved = await migrate(
-                        self._connection, self._names, self._versioned, self._commit_command, is_cluster=is_cluster
+                        self._connection, self._versioned, self._commit_command, is_cluster=is_cluster
                     )
                     if any(moved):
                         what = "removed" if is_cluster else "renamed"
@@ -148,11 +147,11 @@ class RedisBackend(RedisCounts):
     # Histories
 
     async def records(self, urls: Sequence[str]) -> list[Versioned]:
-        found = await self._connection.ask_all([("HMGET", self._names.of_record(url)[0], "v", "b") for url in urls])
+        found = await self._connection.ask_all([("HMGET", keys.of_record(url)[0], "v", "b") for url in urls])
         return [self._versioned(version or b"", record or b"") for version, record in found]
 
     async def commit(self, commits: Sequence[Commit]) -> list[bytes | Versioned]:
-        await self._join_domains({self._names.domain(host_of(c.url)) for c in commits if c.record})
+        await self._join_domains({keys.domain_of(host_of(c.url)) for c in commits if c.record})
         answers = await self._connection.ask_all([self._commit_command(c) for c in commits])
         return [new if done else self._versioned(new, *record) for done, new, *record in answers]
 
@@ -173,7 +172,7 @@ class RedisBackend(RedisCounts):
         if live_ms is None:
             live_ms = self._real_ms(PROVISIONAL_S if record and record.provisional else 0.0)
         return _commit(
-            self._names.of_record(commit.url),
+            keys.of_record(commit.url),
             [
                 commit.expected,
                 codec.encode_record(record) if record else b"",
@@ -189,7 +188,7 @@ class RedisBackend(RedisCounts):
     # Copies
 
     async def copies(self, url: str) -> list[KeptCopy]:
-        variants = await self._connection.ask("HVALS", *self._names.of_object(url, "copies"))
+        variants = await self._connection.ask("HVALS", *keys.of_object(url, "copies"))
         found = (self._readable(codec.decode_copy, v.split(b"|", 2)[-1]) for v in variants)
         return [kept for kept in found if kept is not None and kept.copy.url == url]
 
@@ -200,7 +199,7 @@ class RedisBackend(RedisCounts):
             if damaged:
                 self._damaged(copy)
             return cast("Body | None", found)
-        name = self._names.of_object(copy.url, "bodies")[0]
+        name = keys.of_object(copy.url, "bodies")[0]
         body: bytes | None = await self._connection.ask("HGET", name, ref.digest)
         if body is None:
             return None
@@ -231,7 +230,7 @@ class RedisBackend(RedisCounts):
                     body = await asyncio.to_thread(body.read_all)
             commands.append(
                 _put(
-                    self._names.of_object(copy.url, "copies", "bodies", "tombstone"),
+                    keys.of_object(copy.url, "copies", "bodies", "tombstone"),
                     [
                         variant_of(copy),
                         copy.body.digest,
@@ -264,7 +263,7 @@ class RedisBackend(RedisCounts):
     def _removal(self, url: str, tombstone: Tombstone, *, keeps: bool) -> list[Any]:
         """Return the command for a removal. `keeps`: store the tombstone too, so that no earlier copy comes later."""
         return _remove(
-            self._names.of_object(url, "copies", "bodies", "tombstone"),
+            keys.of_object(url, "copies", "bodies", "tombstone"),
             [tombstone.number, repr(tombstone.time_s), self._real_ms(TOMBSTONES_KEPT_S) if keeps else 0],
         )
 
@@ -294,15 +293,15 @@ class RedisBackend(RedisCounts):
     # Sweeps
 
     async def recorded(self) -> AsyncIterator[list[tuple[str, float]]]:
-        async for part in self._connection.scan(self._names.every("record")):
-            named = [(name, url) for name in part if (url := Keys.name_in(name, "record")) is not None]
+        async for part in self._connection.scan(keys.every("record")):
+            named = [(name, url) for name in part if (url := keys.name_in(name, "record")) is not None]
             times = await self._connection.ask_all([("HGET", name, "t") for name, _ in named])
             # An undecodable time counts as oldest; the record itself then decides.
             yield [(url, number_of(t) or 0.0) for (_, url), t in zip(named, times, strict=True) if t is not None]
 
     async def copied(self) -> AsyncIterator[list[str]]:
-        async for part in self._connection.scan(self._names.every("copies")):
-            yield [url for url in (Keys.name_in(name, "copies") for name in part) if url is not None]
+        async for part in self._connection.scan(keys.every("copies")):
+            yield [url for url in (keys.name_in(name, "copies") for name in part) if url is not None]
 
     async def clock_state(self) -> ClockState | None:
         found = await self._connection.ask("HMGET", keys.SWEEP, "looked_s", "steady_s")
@@ -319,8 +318,8 @@ class RedisBackend(RedisCounts):
         if self._files is not None:
             found = await asyncio.to_thread(self._files.list)
             referred_to: set[str] = set()
-            async for part in self._connection.scan(self._names.every("copies")):
-                part = [name for name in part if Keys.name_in(name, "copies") is not None]
+            async for part in self._connection.scan(keys.every("copies")):
+                part = [name for name in part if keys.name_in(name, "copies") is not None]
                 for variants in await self._connection.ask_all([("HVALS", name) for name in part]):
                     referred_to.update(v.split(b"|", 1)[0].decode(errors="replace") for v in variants)
             freed = await asyncio.to_thread(self._files.sweep, found, referred_to)

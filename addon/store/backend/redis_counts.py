@@ -9,7 +9,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.interface import GroupCounts
-from bestbefore.addon.store.backend.keys import Keys, host_of
+from bestbefore.addon.store.backend.keys import host_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.backend.replies import count_of, counts_of, text_of
 from bestbefore.addon.store.cache.gains import total
@@ -25,11 +25,10 @@ _sum = script((files("bestbefore.addon.store.backend") / "sum.lua").read_text("u
 class RedisCounts:
     """The base class of `redis.RedisBackend` for counts."""
 
-    def __init__(self, commands: RepairingCommands, names: Keys, clock: Clock, *, forget_after_s: float) -> None:
+    def __init__(self, commands: RepairingCommands, clock: Clock, *, forget_after_s: float) -> None:
         """`forget_after_s` is in policy time."""
         self._connection = commands
         self._connection.removed = self._rebuild
-        self._names = names
         self._clock = clock
         self._forget_after_s = forget_after_s
         self._domains: set[str] = set()
@@ -39,7 +38,7 @@ class RedisCounts:
         domains = await self._all_domains() if domain is None else [domain]
         gains = []
         for some in batched(domains, COUNTS_BATCH):
-            lists = [name for one in some for name in self._names.of_parts(one, "hosts")]
+            lists = [name for one in some for name in keys.of_parts(one, "hosts")]
             listed = await self._connection.ask_all([("SMEMBERS", name) for name in lists])
             parts = [
                 [
@@ -56,16 +55,16 @@ class RedisCounts:
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         commands: list[Sequence[Any]] = [("ZINCRBY", self._requests_key(url), n, url) for url, n in requests.items()]
-        domains = {self._names.domain(host_of(url)) for url in requests}
+        domains = {keys.domain_of(host_of(url)) for url in requests}
         for domain in domains:
-            name = self._names.of_domain(domain, "requests")
+            name = keys.of_domain(domain, "requests")
             commands.append(("ZREMRANGEBYRANK", name, 0, -REQUESTS_KEPT - 1))
             commands.append(("PEXPIRE", name, self._real_ms(self._forget_after_s)))
         await self._join_domains(domains)
         await self._connection.ask_all(commands)
 
     async def top(self, n: int) -> list[tuple[str, int]]:
-        names = [self._names.of_domain(domain, "requests") for domain in await self._all_domains()]
+        names = [keys.of_domain(domain, "requests") for domain in await self._all_domains()]
         found = await self._connection.ask_all([("ZREVRANGE", name, 0, n - 1, "WITHSCORES") for name in names])
         counted = [(text_of(url), count_of(score)) for part in found for url, score in pairs(part)]
         known = [(url, count) for url, count in counted if url is not None]
@@ -73,14 +72,14 @@ class RedisCounts:
 
     async def requested(self) -> AsyncIterator[list[str]]:
         for domain in await self._all_domains():
-            found = await self._connection.ask("ZRANGE", self._names.of_domain(domain, "requests"), 0, -1)
+            found = await self._connection.ask("ZRANGE", keys.of_domain(domain, "requests"), 0, -1)
             yield [url for url in map(text_of, found) if url is not None]
 
     async def uncount(self, urls: Sequence[str]) -> None:
         await self._connection.ask_all([("ZREM", self._requests_key(url), url) for url in urls])
 
     def _requests_key(self, url: str) -> str:
-        return self._names.of_domain(self._names.domain(host_of(url)), "requests")
+        return keys.of_domain(keys.domain_of(host_of(url)), "requests")
 
     async def _all_domains(self) -> list[str]:
         found = await self._connection.ask("SMEMBERS", keys.DOMAINS)
@@ -97,14 +96,14 @@ class RedisCounts:
         if removed == keys.DOMAINS:
             self._domains.clear()
             async for part in self._connection.scan("bb1:{*}:*"):
-                domains = set(filter(None, map(Keys.name_of_domain, part)))
+                domains = set(filter(None, map(keys.name_of_domain, part)))
                 if domains:
                     await self._connection.ask("SADD", keys.DOMAINS, *domains)
         elif removed.endswith("}:hosts"):
             pattern = removed.removesuffix("hosts").replace("[", "?").replace("*", "?")
             for kind in ("updates", "starts"):
                 async for part in self._connection.scan(f"{pattern}{kind}:*"):
-                    hosts = set(filter(None, (Keys.name_in(name, kind) for name in part)))
+                    hosts = set(filter(None, (keys.name_in(name, kind) for name in part)))
                     if hosts:
                         await self._connection.ask("SADD", removed, *hosts)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from cachetools import LRUCache
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.cache.gains import NO_COUNTS, add, total
 from bestbefore.addon.store.cache.link import Link
@@ -34,17 +35,10 @@ class _Sum:
 class Groups:
     """The sums of the counts of hosts in a group. They include what this process learns at once."""
 
-    def __init__(
-        self,
-        link: Link,
-        clock: Clock,
-        domain_of: Callable[[str], str],
-        waiting_gain: Callable[[HostFilter], GroupCounts],
-    ) -> None:
+    def __init__(self, link: Link, clock: Clock, waiting_gain: Callable[[HostFilter], GroupCounts]) -> None:
         """`waiting_gain` returns the unwritten changes of the hosts that belong."""
         self._link = link
         self._clock = clock
-        self._domain_of = domain_of
         self._waiting_gain = waiting_gain
         self._of_domains: LRUCache[str, dict[str, _Sum]] = LRUCache(DOMAINS_KEPT)
         self._wider: dict[str, _Sum] = {}
@@ -81,13 +75,13 @@ class Groups:
         return self._counts(known)
 
     def _in(self, host: str, domain: str | None) -> bool:
-        return domain is None or self._domain_of(host) == domain
+        return domain is None or registrable_domain(host) == domain
 
     def gained(self, host: str, gain: GroupCounts | None) -> None:
         """Add a change of a host's counts; None: the change is unknown, and the counts must be read again."""
         if gain is not None and not gain.updates and not gain.starts:
             return
-        of_domain = self._of_domains.get(self._domain_of(host), {})
+        of_domain = self._of_domains.get(registrable_domain(host), {})
         for known in [*of_domain.values(), *self._wider.values()]:
             if not known.belongs(host):
                 continue

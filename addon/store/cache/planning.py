@@ -36,13 +36,11 @@ class Demand:
 class Planning:
     """The part of the store for prefetching."""
 
-    def __init__(
-        self, link: Link, clock: Clock, notices: Notices, faults: Faults, domain_of: Callable[[str], str]
-    ) -> None:
+    def __init__(self, link: Link, clock: Clock, notices: Notices, faults: Faults) -> None:
         self._link = link
         self._clock = clock
         self._notices = notices
-        self._local = MemoryKeeper(clock, domain_of)
+        self._local = MemoryKeeper(clock)
         self.wants = PendingCounts[Want](faults, "wants", "the demand for", lambda want: want.url, self._add_wants)
         """The wants that wait to be written."""
         self._plan: Plan | None = None

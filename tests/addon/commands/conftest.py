@@ -8,7 +8,6 @@ import pytest
 
 from bestbefore.addon import cli
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
@@ -21,7 +20,7 @@ OBJECTS = ("http://www.example.org/a", "http://www.example.org/b", "https://exam
 
 
 async def _opened(state: Path) -> Store:
-    return await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
+    return await open_store("embedded", clock=RealClock(), state=state)
 
 
 async def _fill(state: Path) -> None:

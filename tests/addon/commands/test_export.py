@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store.opening import open_store
@@ -25,7 +24,7 @@ START_S = float(int(RealClock().now())) - 1000.0
 
 async def _fill(where: str, state: Path | None) -> None:
     """A, whose Last-Modified tells the times of its updates, and B, of which only an interval is known."""
-    store = await open_store(where, clock=RealClock(), domain_of=registrable_domain, state=state)
+    store = await open_store(where, clock=RealClock(), state=state)
     for after_s, modified_s in ((0.0, -500.0), (10.0, -500.0), (40.0, 35.0)):
         seen = Fingerprint(body=str(modified_s), last_modified_s=START_S + modified_s)
         await store.learn(Observation(A, START_S + after_s, "", seen))
@@ -154,7 +153,7 @@ def test_a_log_that_cannot_be_read_is_named(bestbefore: Run, learnt: Path, tmp_p
 
 def test_nothing_to_export_is_said(bestbefore: Run, tmp_path: Path) -> None:
     async def make_empty() -> None:
-        await (await open_store("embedded", clock=RealClock(), domain_of=str, state=tmp_path)).close()
+        await (await open_store("embedded", clock=RealClock(), state=tmp_path)).close()
 
     asyncio.run(make_empty())
     config = tmp_path / "proxy.toml"

@@ -6,7 +6,6 @@ import pytest
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.commands.plan_live import LISTED, plan_text
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.prefetcher.outlook import Fetch, Outlook
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Job, Plan
@@ -24,7 +23,7 @@ PLAN = Outlook(
 
 
 async def plan_for(state: Path, jobs: int) -> None:
-    store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
+    store = await open_store("embedded", clock=RealClock(), state=state)
     now_s = RealClock().now()
     planned = tuple(Job(f"http://e.org/{i}", now_s + 60.0 * i, 0.5, 4.0, 0.25, 0.5) for i in range(-3, jobs - 3))
     await store.planning.put_plan(Plan(now_s - 600.0, now_s + 86_400.0, 100.0, "delay", 3, planned))

@@ -10,7 +10,6 @@ import pytest
 
 from bestbefore.addon import cli
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
@@ -26,7 +25,7 @@ PAGE = "https://example.net/page?q=1"
 
 async def fill(state: Path, now_s: float) -> None:
     """A store in which a feed was contacted six times, changed twice and is stored, and a page was contacted once."""
-    store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=state)
+    store = await open_store("embedded", clock=RealClock(), state=state)
     for i in range(6):
         seen = Fingerprint(etag=f'"{i // 2}"')
         await store.learn(Observation(FEED, now_s - 3600.0 * (6 - i), "", seen))
@@ -60,7 +59,7 @@ from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.opening import open_store
 
 async def hold():
-    store = await open_store("embedded", clock=RealClock(), domain_of=registrable_domain, state=Path(sys.argv[1]))
+    store = await open_store("embedded", clock=RealClock(), state=Path(sys.argv[1]))
     print("open", flush=True)
     await asyncio.to_thread(sys.stdin.read)
     await store.close()

@@ -8,7 +8,6 @@ import pytest
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.prefetch_section import FetchBudget, PrefetchSettings
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.prefetcher.candidates import Candidate, candidates, requested_urls
 from bestbefore.addon.prefetcher.outlook import outlook
@@ -170,7 +169,7 @@ async def test_what_is_wanted_while_a_plan_is_made_is_news_unless_it_is_in_it(st
 
 async def test_a_plan_that_another_has_made_leaves_no_news(store: tuple[Store, ManualClock]) -> None:
     known, clock = store
-    another = Planning(known.planning._link, clock, known.planning._notices, known._faults, registrable_domain)
+    another = Planning(known.planning._link, clock, known.planning._notices, known._faults)
     for _ in range(2):
         known.planning.want("http://new.org/", "")
     await another.put_plan(make_plan([candidate("http://a.org/")], SETTINGS, NOW_S))

@@ -13,7 +13,6 @@ from mitmproxy.proxy.mode_specs import ProxyMode
 
 from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.client import Origin
@@ -81,7 +80,7 @@ async def proxy(world: World, where: str, state: Path) -> AsyncIterator[tuple[Ex
     if where == "memory":
         store = await open_memory_store(clock=clock)
     else:
-        store = await open_store(where, clock=clock, domain_of=registrable_domain, state=state)
+        store = await open_store(where, clock=clock, state=state)
     origin = Origin(clock)
     origin.answer_for(HOST, world.respond)
     site = Site("proxy", b"salt", max_cached_body=1 << 20)

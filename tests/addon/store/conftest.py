@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -36,7 +35,7 @@ async def open_a_store(monkeypatch):
         if where == "memory":
             store = await open_memory_store(**(usual | given))
         else:
-            store = await open_store(where, domain_of=registrable_domain, **(usual | given))
+            store = await open_store(where, **(usual | given))
         stores.append(store)
         return store
 

@@ -48,11 +48,10 @@ class _Kept:
 class MemoryBackend:
     """A `Backend` in memory. The least recently used copies are removed."""
 
-    def __init__(self, clock: Clock, domain_of: Callable[[str], str], *, max_bytes: int) -> None:
+    def __init__(self, clock: Clock, *, max_bytes: int) -> None:
         """Create an empty backend. `max_bytes`: the bound on the size of copies."""
         self._clock = clock
-        self._domain_of = domain_of
-        self.keeper = MemoryKeeper(clock, domain_of)
+        self.keeper = MemoryKeeper(clock)
         self._records: dict[str, Versioned] = {}
         self._versions = count(1)
         self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
@@ -178,7 +177,7 @@ class MemoryBackend:
         return total(
             GroupCounts(*counts)
             for host, counts in self._counts.items()
-            if domain in (None, self._domain_of(host)) and belongs(host)
+            if domain in (None, registrable_domain(host)) and belongs(host)
         )
 
     async def tally(self, requests: Mapping[str, int]) -> None:
@@ -235,9 +234,8 @@ async def open_memory_store(
 ) -> Store:
     """Open a store as `open_store` does."""
     store = Store(
-        MemoryBackend(clock, registrable_domain, max_bytes=MAX_BYTES),
+        MemoryBackend(clock, max_bytes=MAX_BYTES),
         clock=clock,
-        domain_of=registrable_domain,
         hot_max=hot_max,
         keep_s=keep_s,
         forget_after_s=forget_after_s,

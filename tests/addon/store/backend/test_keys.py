@@ -5,12 +5,11 @@ from collections import Counter
 import pytest
 from redis.crc import key_slot
 
-from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.store.backend.keys import Keys, earlier, host_of, type_of, variant_of
+from bestbefore.addon.store.backend import keys
+from bestbefore.addon.store.backend.keys import earlier, host_of, type_of, variant_of
 
 
 def test_jobs_have_the_registrable_domain_as_their_hash_tag_records_a_part_of_it_and_copies_the_object():
-    keys = Keys(registrable_domain)
     url = "http://www.example.co.uk/a"
     assert keys.of_url(url, "fetch") == "bb1:{example.co.uk}:fetch:http://www.example.co.uk/a"
     assert keys.of_object(url, "copies", "bodies") == [f"bb1:copies:{{{url}}}", f"bb1:bodies:{{{url}}}"]
@@ -24,12 +23,11 @@ def test_jobs_have_the_registrable_domain_as_their_hash_tag_records_a_part_of_it
 
 @pytest.mark.parametrize("domain", ["example.org", "a.de", "-", "[::1]", "xn--bcher-kva.example", "{b}.org"])
 def test_the_parts_of_a_domain_lie_evenly_in_the_slots(domain):
-    sixteenths = [key_slot(key.encode()) // 1024 for key in Keys(registrable_domain).of_parts(domain, "hosts")]
+    sixteenths = [key_slot(key.encode()) // 1024 for key in keys.of_parts(domain, "hosts")]
     assert sorted(sixteenths) == list(range(16))
 
 
 def test_the_objects_of_a_domain_are_spread_over_its_parts():
-    keys = Keys(registrable_domain)
     sizes = Counter(keys.of_record(f"http://www.example.org/{n}")[1] for n in range(1600))
     assert sizes.keys() == set(keys.of_parts("example.org", "hosts"))
     assert min(sizes.values()) > 60
@@ -37,13 +35,13 @@ def test_the_objects_of_a_domain_are_spread_over_its_parts():
 
 @pytest.mark.parametrize("url", ["http://a/}:record:b", "http://x}:record:{y/", "no url", "http://[::1]/{}"])
 def test_a_url_is_found_again_in_its_key(url):
-    key, *others = Keys(registrable_domain).of_record(url)
-    assert Keys.name_in(key.encode(), "record") == url
+    key, *others = keys.of_record(url)
+    assert keys.name_in(key.encode(), "record") == url
     assert earlier(key.encode()) is None
     assert key.count("{", 0, key.index("}")) == 1
     assert {key_slot(other.encode()) for other in others} == {key_slot(key.encode())}
-    copies, bodies = Keys.of_object(url, "copies", "bodies")
-    assert (Keys.name_in(copies.encode(), "copies"), Keys.name_in(bodies.encode(), "copies")) == (url, None)
+    copies, bodies = keys.of_object(url, "copies", "bodies")
+    assert (keys.name_in(copies.encode(), "copies"), keys.name_in(bodies.encode(), "copies")) == (url, None)
     assert key_slot(copies.encode()) == key_slot(bodies.encode())
 
 
@@ -74,7 +72,7 @@ def test_a_variant_is_told_by_what_selects_it_alone(copy_of):
     ],
 )
 def test_what_a_key_is_about_is_told_by_its_name(key, kind, name):
-    assert Keys.name_in(key, kind) == name
+    assert keys.name_in(key, kind) == name
 
 
 @pytest.mark.parametrize(
@@ -116,4 +114,4 @@ def test_a_key_that_has_another_name_now_is_known(key, found):
     [(b"bb1:{a.org#05}:hosts", "a.org"), (b"bb1:{a.org}:requests", "a.org"), (b"bb1:{a.org}:else", None), (b"x", None)],
 )
 def test_the_domain_that_a_key_is_about_is_told_by_its_name(key, domain):
-    assert Keys.name_of_domain(key) == domain
+    assert keys.name_of_domain(key) == domain

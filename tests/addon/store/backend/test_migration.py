@@ -9,9 +9,10 @@ from bestbefore.addon.clock import RealClock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import observe
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import Commit, UnavailableError
-from bestbefore.addon.store.backend.keys import PART_KINDS, Keys, earlier, host_of
+from bestbefore.addon.store.backend.keys import PART_KINDS, earlier, host_of
 from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
 from bestbefore.addon.store.cache.gains import share_of, total
 
@@ -20,19 +21,15 @@ URLS = [f"http://h{n % 3}.example{n % 2}.org/{n}" for n in range(40)]
 ONCE = "http://h0.example0.org/{once}"
 
 
-class EarlierKeys(Keys):
-    """The names of records and counts up to schema 2."""
-
-    def of_record(self, url):
-        host = host_of(url)
-        record, hosts, updates, starts = (self.of_domain(self.domain(host), kind) for kind in PART_KINDS)
-        return [f"{record}:{url}", hosts, f"{updates}:{host}", f"{starts}:{host}"]
+def earlier_names(url):
+    """The names of a record and its counts up to schema 2."""
+    host = host_of(url)
+    record, hosts, updates, starts = (keys.of_domain(keys.domain_of(host), kind) for kind in PART_KINDS)
+    return [f"{record}:{url}", hosts, f"{updates}:{host}", f"{starts}:{host}"]
 
 
-def backend_of(server, names=Keys):
-    return RedisBackend(
-        Connection(server.url), names(registrable_domain), RealClock(), clock_mark="real", forget_after_s=1e6
-    )
+def backend_of(server):
+    return RedisBackend(Connection(server.url), RealClock(), clock_mark="real", forget_after_s=1e6)
 
 
 def write_earlier(client, schema="1"):
@@ -66,15 +63,17 @@ def server(request):
 
 
 @pytest.fixture
-async def earlier_records(server):
+async def earlier_records(server, monkeypatch):
     """What schema 2 had of many objects, and of one that was seen once."""
-    backend = backend_of(server, EarlierKeys)
+    backend = backend_of(server)
     await backend.connect(lambda _: None, lambda _: None)
     records = [record_of(url, 2 + n % 5) for n, url in enumerate(URLS)] + [record_of(ONCE, 1)]
     assert [share_of(record).starts == {} for record in records] == [False] * 40 + [True]
-    await backend.commit([Commit(record.url, b"", record, share_of(record)) for record in records])
+    with monkeypatch.context() as patched:
+        patched.setattr(keys, "of_record", earlier_names)
+        await backend.commit([Commit(record.url, b"", record, share_of(record)) for record in records])
+        kept = await backend.records([*URLS, ONCE])
     await backend._connection.ask("HSET", "bb:store", "schema", "2")
-    kept = await backend.records([*URLS, ONCE])
     await backend.close()
     return kept
 
@@ -90,11 +89,11 @@ async def check(server, earlier_records):
         counts = await backend.counts(names.__contains__, domain)
         of_records = [k.record for k in found if host_of(k.record.url) in names]
         assert counts == total(share_of(r) for r in of_records if domain in (None, registrable_domain(host_of(r.url))))
-    live_s = await backend._connection.ask("TTL", backend._names.of_record(ONCE)[0])
+    live_s = await backend._connection.ask("TTL", keys.of_record(ONCE)[0])
     assert PROVISIONAL_S - 60 < live_s <= PROVISIONAL_S
-    assert await backend._connection.ask("TTL", backend._names.of_record(URLS[0])[0]) == -1
-    keys = [key async for part in backend._connection.scan("bb1:*") for key in part]
-    assert [key for key in keys if earlier(key)] == []
+    assert await backend._connection.ask("TTL", keys.of_record(URLS[0])[0]) == -1
+    names = [key async for part in backend._connection.scan("bb1:*") for key in part]
+    assert [key for key in names if earlier(key)] == []
     assert sorted([url async for part in backend.recorded() for url, _ in part]) == sorted([*URLS, ONCE])
     assert await backend._connection.ask("HGET", "bb:store", "schema") == b"3"
     await backend.close()
@@ -144,15 +143,14 @@ async def test_moving_records_may_be_interrupted_anywhere(server, earlier_record
     await check(server, earlier_records)
 
 
-async def test_what_was_learnt_since_under_the_new_name_stays(server, earlier_records):
+async def test_what_was_learnt_since_under_the_new_name_stays(server, earlier_records, monkeypatch):
     backend = backend_of(server)
     await backend.connect(lambda _: None, lambda _: None)
-    backend_earlier = backend_of(server, EarlierKeys)
-    await backend_earlier.connect(lambda _: None, lambda _: None)
-    await backend_earlier.commit([Commit(URLS[0], b"", record_of(URLS[0], 3), share_of(record_of(URLS[0], 3)))])
+    with monkeypatch.context() as patched:
+        patched.setattr(keys, "of_record", earlier_names)
+        await backend.commit([Commit(URLS[0], b"", record_of(URLS[0], 3), share_of(record_of(URLS[0], 3)))])
     await backend._connection.ask("HSET", "bb:store", "schema", "2")
     await backend.close()
-    await backend_earlier.close()
     await check(server, earlier_records)
 
 

@@ -5,8 +5,8 @@ import time
 import pytest
 
 from bestbefore.addon.clock import FastClock, RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.bodies import BodyFiles
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import (
@@ -18,12 +18,12 @@ from bestbefore.addon.store.backend.interface import (
     Tombstone,
     Versioned,
 )
-from bestbefore.addon.store.backend.keys import Keys, variant_of
+from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
 from bestbefore.addon.store.backend.redis_counts import REQUESTS_KEPT
 
 URL = "http://www.example.org/a"
-RECORD_KEY, *COUNT_KEYS = Keys(registrable_domain).of_record(URL)
+RECORD_KEY, *COUNT_KEYS = keys.of_record(URL)
 COPIES_KEY, BODIES_KEY = (f"bb1:{kind}:{{{URL}}}" for kind in ("copies", "bodies"))
 NOTHING = GroupCounts({}, {})
 DAY_S = 86_400.0
@@ -36,8 +36,7 @@ async def connect(valkey):
     async def connect_one(url=valkey.url, clock=None):
         backend = RedisBackend(
             Connection(url),
-            Keys(registrable_domain),
-            clock or RealClock(),
+                clock or RealClock(),
             clock_mark="real",
             forget_after_s=180 * DAY_S,
         )
@@ -208,7 +207,7 @@ async def test_the_size_is_that_of_all_that_is_ours_after_each_tidying(backend, 
 
 async def test_the_size_of_a_server_of_our_own_is_its_memory(valkey, tmp_path):
     backend = RedisBackend(
-        Connection(valkey.url), Keys(registrable_domain), RealClock(), clock_mark="real", forget_after_s=180 * DAY_S,
+        Connection(valkey.url), RealClock(), clock_mark="real", forget_after_s=180 * DAY_S,
         files=BodyFiles(tmp_path),
     )
     await backend.connect(lambda tombstone: None, lambda error: None)

@@ -5,10 +5,8 @@ import time
 import pytest
 
 from bestbefore.addon.clock import RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import GroupCounts
-from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.redis_counts import RedisCounts
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.faults import Faults
@@ -19,7 +17,7 @@ async def counts(valkey):
     connection = Connection(valkey.url)
     await connection.open()
     commands = RepairingCommands(connection, Faults(time.monotonic))
-    yield RedisCounts(commands, Keys(registrable_domain), RealClock(), forget_after_s=1e6)
+    yield RedisCounts(commands, RealClock(), forget_after_s=1e6)
     await connection.close()
 
 

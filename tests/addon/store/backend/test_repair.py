@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError
-from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, PART_KINDS, Keys, type_of
+from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, PART_KINDS, type_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.plan import Plan
@@ -39,7 +39,7 @@ KEYS = {
     "pace": "bb1:{example.org}:pace",
     "wanted": "bb1:{example.org}:wanted",
     "fetch": f"bb1:{{example.org}}:fetch:{URL}",
-    **dict(zip(PART_KINDS, Keys(registrable_domain).of_record(URL), strict=True)),
+    **dict(zip(PART_KINDS, keys.of_record(URL), strict=True)),
     **{kind: f"bb1:{kind}:{{{URL}}}" for kind in sorted(OBJECT_KINDS)},
 }
 

@@ -1,7 +1,6 @@
 """Groups in process: bounded, and right while the store is down."""
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.interface import GroupCounts
 from bestbefore.addon.store.cache import groups
 from bestbefore.addon.store.cache.gains import total
@@ -19,7 +18,7 @@ def made(backend=None, waiting=None):
     def waiting_gain(belongs):
         return total(gain for host, gain in (waiting or {}).items() if belongs(host))
 
-    return Groups(link, clock, registrable_domain, waiting_gain)
+    return Groups(link, clock, waiting_gain)
 
 
 def everything(host):

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.learning import hour_of
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.store.cache import histories as module
@@ -62,9 +61,9 @@ async def counts_of_group(store):
 
 async def live(steps):
     clock = ManualClock(1e6)
-    backend = SharedBackend(clock, registrable_domain, max_bytes=10**6)
+    backend = SharedBackend(clock, max_bytes=10**6)
     stores = [
-        Store(backend, clock=clock, domain_of=registrable_domain, hot_max=10**6, keep_s=1.0, forget_after_s=1e9)
+        Store(backend, clock=clock, hot_max=10**6, keep_s=1.0, forget_after_s=1e9)
         for _ in range(2)
     ]
     for store in stores:
@@ -108,8 +107,8 @@ def test_the_counts_of_a_group_are_always_those_of_its_records(steps):
 def test_for_one_proxy_they_are_so_at_every_moment(steps):
     async def run():
         clock = ManualClock(1e6)
-        backend = MemoryBackend(clock, registrable_domain, max_bytes=10**6)
-        store = Store(backend, clock=clock, domain_of=registrable_domain, hot_max=10**6, keep_s=1, forget_after_s=1e9)
+        backend = MemoryBackend(clock, max_bytes=10**6)
+        store = Store(backend, clock=clock, hot_max=10**6, keep_s=1, forget_after_s=1e9)
         await store._write_behind._try_to_connect()
         for step in steps:
             clock.advance(600)
@@ -126,7 +125,7 @@ def test_for_one_proxy_they_are_so_at_every_moment(steps):
 
 def histories():
     clock, notices, faults = ManualClock(1e9), Notices(), Faults(time.monotonic)
-    backend = MemoryBackend(clock, registrable_domain, max_bytes=10_000)
+    backend = MemoryBackend(clock, max_bytes=10_000)
     link = Link(backend, clock, notices)
     link.mark_up()
     return Histories(link, Tombstones(faults), notices, faults, lambda host, gain: None), backend

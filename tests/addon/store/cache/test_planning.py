@@ -5,11 +5,9 @@ import logging
 import pytest
 
 from bestbefore.addon.clock import ManualClock, RealClock
-from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import UnavailableError, UnwritableError
 from bestbefore.addon.store.backend.keeper import DONE, WANTS_KEPT_DAYS
-from bestbefore.addon.store.backend.keys import Keys
 from bestbefore.addon.store.backend.redis import RedisBackend
 from bestbefore.addon.store.cache import pending_counts
 from bestbefore.addon.store.cache import planning as planning_module
@@ -34,7 +32,7 @@ async def link(server):
     """To a server of its own; what listens to it says nothing, so that only a question can find that it is gone."""
     clock = RealClock()
     backend = RedisBackend(
-        Connection(server.url), Keys(registrable_domain), clock, clock_mark="real", forget_after_s=180 * 86_400.0
+        Connection(server.url), clock, clock_mark="real", forget_after_s=180 * 86_400.0
     )
     await backend.connect(lambda tombstone: None, lambda error: None)
     made = Link(backend, clock, Notices())
@@ -45,7 +43,7 @@ async def link(server):
 
 async def test_a_question_that_finds_the_backend_gone_tells_the_link(link, server):
     clock = RealClock()
-    planning = Planning(link, clock, Notices(), Faults(clock.monotonic), registrable_domain)
+    planning = Planning(link, clock, Notices(), Faults(clock.monotonic))
     assert await planning.lead("me", 60.0)
     server.kill()
     assert not link.down
@@ -66,9 +64,9 @@ def clock():
 @pytest.fixture
 def alone(clock):
     """Planning on a store in memory."""
-    link = Link(MemoryBackend(clock, registrable_domain, max_bytes=10_000), clock, Notices())
+    link = Link(MemoryBackend(clock, max_bytes=10_000), clock, Notices())
     link.mark_up()
-    return Planning(link, clock, Notices(), Faults(clock.monotonic), registrable_domain)
+    return Planning(link, clock, Notices(), Faults(clock.monotonic))
 
 
 def test_an_object_that_is_wanted_twice_and_not_planned_is_news(alone):
@@ -200,7 +198,7 @@ async def test_a_plan_that_cannot_be_read_is_none_and_said_until_one_can(alone, 
     await keeper.put_plan("broken", b"\xff\xff")
     assert await alone.plan() is None
     await alone.put_plan(plan_of(URL))
-    other = Planning(alone._link, clock, alone._notices, alone.wants._faults, registrable_domain)
+    other = Planning(alone._link, clock, alone._notices, alone.wants._faults)
     for _ in range(2):
         other.want("http://a/1", "")
     assert (await other.plan()).jobs[0].url == URL

@@ -190,7 +190,7 @@ from pathlib import Path
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.store.opening import open_store
 async def main():
-    store = await open_store("embedded", clock=RealClock(), domain_of=str, state=Path({str(tmp_path)!r}))
+    store = await open_store("embedded", clock=RealClock(), state=Path({str(tmp_path)!r}))
     print(store._link.backend._wire.info["process_id"], flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 asyncio.run(main())
