@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from cachetools import LRUCache
 
@@ -53,34 +53,25 @@ class _Excluded:
     until_s: float
 
 
+@dataclass(slots=True, eq=False)
 class Fetcher:
     """Executes single jobs."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        store: Store,
-        exchanges: Exchanges,
-        origin: Origin,
-        politeness: Politeness,
-        settings: PrefetchSettings,
-        metrics: PrefetchMetrics,
-    ) -> None:
-        self._clock = clock
-        self._store = store
-        self._exchanges = exchanges
-        self._origin = origin
-        self._politeness = politeness
-        self._settings = settings
-        self._metrics = metrics
-        self._robots: LRUCache[str, _Read] = LRUCache(ORIGINS_KEPT)
-        """By scheme and authority."""
-        self._excluded: LRUCache[str, _Excluded] = LRUCache(EXCLUDED_KEPT)
-        """Objects that are not eligible, by URL."""
+    clock: Clock
+    store: Store
+    exchanges: Exchanges
+    origin: Origin
+    politeness: Politeness
+    settings: PrefetchSettings
+    metrics: PrefetchMetrics
+    _robots: LRUCache[str, _Read] = field(init=False, default_factory=lambda: LRUCache(ORIGINS_KEPT))
+    """By scheme and authority."""
+    _excluded: LRUCache[str, _Excluded] = field(init=False, default_factory=lambda: LRUCache(EXCLUDED_KEPT))
+    """Objects that are not eligible, by URL."""
 
     async def excluded(self) -> frozenset[str]:
         """Return the objects to leave out of plans. One without a copy is checked again, for a client may fetch one."""
-        now_s = self._clock.now()
+        now_s = self.clock.now()
         return frozenset([
             url for url, known in list(self._excluded.items())
             if now_s < known.until_s <= now_s + EXCLUDED_S
@@ -88,8 +79,8 @@ class Fetcher:
         ])  # fmt: skip
 
     async def _has_copy(self, url: str) -> bool:
-        found = await self._store.copies(url)
-        return fetch_of(found.copies, (), self._settings.user_agent) != Refusal.NO_COPY
+        found = await self.store.copies(url)
+        return fetch_of(found.copies, (), self.settings.user_agent) != Refusal.NO_COPY
 
     async def fetch(self, job: Job) -> Done:
         """Execute a job that this process has taken.
@@ -103,52 +94,52 @@ class Fetcher:
             return self._exclude(job.url, "too-slow")
 
     async def _fetch(self, job: Job) -> Done:
-        found = await self._store.copies(job.url)
-        request = fetch_of(found.copies, job.asked_from, self._settings.user_agent)
+        found = await self.store.copies(job.url)
+        request = fetch_of(found.copies, job.asked_from, self.settings.user_agent)
         if isinstance(request, Refusal):
             return self._exclude(job.url, request)
         asked, reach = request
-        if self._settings.robots:
+        if self.settings.robots:
             read = self._known_robots(asked.target)
             if read is None:
                 await self._read_robots(asked, reach)
-                return Done("robots-read", retry_s=self._settings.per_host_interval)
+                return Done("robots-read", retry_s=self.settings.per_host_interval)
             if not read.robots.allows(asked.target.path):
                 return self._exclude(job.url, "robots", read.until_s)
-        before = await self._store.record(job.url)
-        since_s = self._clock.now() if before is None else before.last_contact_s
+        before = await self.store.record(job.url)
+        since_s = self.clock.now() if before is None else before.last_contact_s
         if since_s >= job.due_s and before is not None:
             return Done("not-needed")
         try:
-            fetched = await self._exchanges.prefetch(asked, reach)
+            fetched = await self.exchanges.prefetch(asked, reach)
         except OriginError:
             return Done("broken-off")
         if fetched is None:
             return Done("under-way")
         if fetched.learnt is not None:
-            self._metrics.found(_delays_s(fetched.learnt, since_s))
+            self.metrics.found(_delays_s(fetched.learnt, since_s))
         if fetched.status is None:
-            self._politeness.unanswered(registrable_domain(asked.target.host), self._clock.now())
-        if fetched.received_bytes > self._exchanges.site.max_cached_body:
+            self.politeness.unanswered(registrable_domain(asked.target.host), self.clock.now())
+        if fetched.received_bytes > self.exchanges.site.max_cached_body:
             return self._exclude(job.url, "too-large")  # not stored: the next fetch would transfer all of it again
         return Done(_outcome(fetched))
 
     def _exclude(self, url: str, why: str, until_s: float | None = None) -> Done:
-        self._excluded[url] = _Excluded(why, self._clock.now() + EXCLUDED_S if until_s is None else until_s)
+        self._excluded[url] = _Excluded(why, self.clock.now() + EXCLUDED_S if until_s is None else until_s)
         return Done(why)
 
     def _known_robots(self, target: Target) -> _Read | None:
         read = self._robots.get(_origin_of(target))
-        now_s = self._clock.now()
+        now_s = self.clock.now()
         return read if read is not None and now_s < read.until_s <= now_s + ROBOTS_KEPT_S else None
 
     async def _read_robots(self, asked: Request, reach: Reach) -> None:
         """Read an origin's robots.txt. A redirect, which may lead anywhere, is not followed: it allows all paths."""
         target = Target.of(asked.target.scheme, asked.target.host, asked.target.port, "/robots.txt")
-        request = Request("GET", target, Fields([("User-Agent", self._settings.user_agent)]))
+        request = Request("GET", target, Fields([("User-Agent", self.settings.user_agent)]))
         robots, kept_s = NOTHING, ROBOTS_RETRY_S
         try:
-            fetched = await self._origin.fetch(request, reach=reach)
+            fetched = await self.origin.fetch(request, reach=reach)
             try:
                 if fetched.head.status == 200:
                     content = await _beginning(fetched.chunks)
@@ -159,8 +150,8 @@ class Fetcher:
             finally:
                 fetched.close()
         except OriginError:
-            self._politeness.unanswered(registrable_domain(target.host), self._clock.now())
-        self._robots[_origin_of(target)] = _Read(robots, self._clock.now() + kept_s)
+            self.politeness.unanswered(registrable_domain(target.host), self.clock.now())
+        self._robots[_origin_of(target)] = _Read(robots, self.clock.now() + kept_s)
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:

@@ -6,9 +6,9 @@ Waits are in real time; due times and spacing are in policy time.
 import asyncio
 import heapq
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from urllib.parse import urlsplit
 
@@ -45,36 +45,27 @@ class Done:
     """If set, the job must be tried again after so many seconds of policy time."""
 
 
+@dataclass(slots=True, eq=False)
 class Runner:
     """Executes jobs until it is cancelled."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        planning: Planning,
-        politeness: Politeness,
-        budget: FetchBudget,
-        metrics: PrefetchMetrics,
-        holder: str,
-        fetch: Callable[[Job], Awaitable[Done]],
-    ) -> None:
-        """`holder`: a unique name of this process."""
-        self._clock = clock
-        self._planning = planning
-        self._politeness = politeness
-        self._budget = budget
-        self._metrics = metrics
-        self._holder = holder
-        self._fetch = fetch
-        self._agenda = Agenda(_domain_of)
-        self._version = ""
-        self._postponed: list[tuple[float, int, Job]] = []
-        """A heap of postponed jobs, by the monotonic time until which they wait."""
-        self._numbers = count()
-        self._under_way: set[asyncio.Task[None]] = set()
-        self._budget_spent_until_s = 0.0
-        """Until when the budget is spent, policy time."""
-        self._wake = asyncio.Event()
+    clock: Clock
+    planning: Planning
+    politeness: Politeness
+    budget: FetchBudget
+    metrics: PrefetchMetrics
+    holder: str
+    """A unique name of this process."""
+    fetch: Callable[[Job], Awaitable[Done]]
+    _agenda: Agenda = field(init=False, default_factory=lambda: Agenda(_domain_of))
+    _version: str = field(init=False, default="")
+    _postponed: list[tuple[float, int, Job]] = field(init=False, default_factory=list)
+    """A heap of postponed jobs, by the monotonic time until which they wait."""
+    _numbers: Iterator[int] = field(init=False, default_factory=count)
+    _under_way: set[asyncio.Task[None]] = field(init=False, default_factory=set)
+    _budget_spent_until_s: float = field(init=False, default=0.0)
+    """Until when the budget is spent, policy time."""
+    _wake: asyncio.Event = field(init=False, default_factory=asyncio.Event)
 
     async def run(self) -> None:
         """Execute due jobs until cancelled; then release the jobs in progress."""
@@ -92,36 +83,36 @@ class Runner:
             await asyncio.gather(*self._under_way, return_exceptions=True)
 
     async def _follow_plan(self) -> None:
-        plan = await self._planning.plan()
+        plan = await self.planning.plan()
         if plan is not None and plan.version != self._version:
             self._version = plan.version
             self._agenda.load(plan.jobs)
             self._postponed = []
-            self._metrics.planned(plan.made_s, plan.objects, len(plan.jobs))
+            self.metrics.planned(plan.made_s, plan.objects, len(plan.jobs))
 
     def _start_due(self) -> float:
         """Start the jobs that may start; return the real seconds until the next may."""
-        now_s, now_mono_s = self._clock.now(), self._clock.monotonic()
+        now_s, now_mono_s = self.clock.now(), self.clock.monotonic()
         while self._postponed and self._postponed[0][0] <= now_mono_s:
             self._agenda.put(heapq.heappop(self._postponed)[2])
-        self._metrics.dropped.inc(self._agenda.collect(now_s))
-        self._metrics.due.set(self._agenda.waiting)
+        self.metrics.dropped.inc(self._agenda.collect(now_s))
+        self.metrics.due.set(self._agenda.waiting)
         waits_s = [POLL_S]
         if self._postponed:
             waits_s.append(self._postponed[0][0] - now_mono_s)
         if self._agenda.next_due_s is not None:
-            waits_s.append(self._clock.to_real_s(self._agenda.next_due_s - now_s))
+            waits_s.append(self.clock.to_real_s(self._agenda.next_due_s - now_s))
         if self._budget_spent_until_s - HOUR_S <= now_s < self._budget_spent_until_s:
             return max(min(waits_s), 0.0)
         for domain in self._agenda.domains():
             if len(self._under_way) >= CONCURRENT:
                 break
-            wait_s = self._politeness.wait_s(domain, now_s)
+            wait_s = self.politeness.wait_s(domain, now_s)
             if wait_s > 0.0:
-                waits_s.append(self._clock.to_real_s(wait_s))
+                waits_s.append(self.clock.to_real_s(wait_s))
                 continue
             job = self._agenda.take(domain)
-            self._politeness.started(domain, now_s)
+            self.politeness.started(domain, now_s)
             task = asyncio.create_task(self._do(job, domain))
             self._under_way.add(task)
             task.add_done_callback(self._ended)
@@ -135,8 +126,8 @@ class Runner:
 
     async def _do(self, job: Job, domain: str) -> None:
         try:
-            interval_s = self._politeness.interval_s
-            wait_s = await self._planning.take(job.url, job.due_s, self._holder, LEASE_S, interval_s)
+            interval_s = self.politeness.interval_s
+            wait_s = await self.planning.take(job.url, job.due_s, self.holder, LEASE_S, interval_s)
             if wait_s == DONE:
                 return
             if wait_s > 0.0:
@@ -145,45 +136,45 @@ class Runner:
             try:
                 retry_s = await self._execute(job, domain)
             except BaseException:
-                await self._planning.release(job.url, self._holder)
+                await self.planning.release(job.url, self.holder)
                 raise
             if retry_s is None:
-                await self._planning.finish(job.url, self._holder, job.due_s)
+                await self.planning.finish(job.url, self.holder, job.due_s)
             else:
-                await self._planning.release(job.url, self._holder)
-                self._postpone(job, self._clock.to_real_s(retry_s))
+                await self.planning.release(job.url, self.holder)
+                self._postpone(job, self.clock.to_real_s(retry_s))
         finally:
-            self._politeness.ended(domain, self._clock.now())
+            self.politeness.ended(domain, self.clock.now())
 
     def _postpone(self, job: Job, wait_s: float) -> None:
-        heapq.heappush(self._postponed, (self._clock.monotonic() + wait_s, next(self._numbers), job))
+        heapq.heappush(self._postponed, (self.clock.monotonic() + wait_s, next(self._numbers), job))
 
     async def _execute(self, job: Job, domain: str) -> float | None:
         """Execute a job whose lease is held; None if done, else the seconds of policy time until the next attempt."""
-        now_s = self._clock.now()
+        now_s = self.clock.now()
         hour = int(now_s // HOUR_S)
-        hours = round(self._budget.period_s / HOUR_S)
-        if not await self._planning.spend(hour, hour - hours + 1, self._budget.fetches):
+        hours = round(self.budget.period_s / HOUR_S)
+        if not await self.planning.spend(hour, hour - hours + 1, self.budget.fetches):
             self._budget_spent_until_s = (hour + 1) * HOUR_S
-            self._metrics.budget_exhausted.inc()
+            self.metrics.budget_exhausted.inc()
             return self._budget_spent_until_s - now_s
-        self._metrics.wait_s.inc(max(now_s - job.due_s, 0.0))
+        self.metrics.wait_s.inc(max(now_s - job.due_s, 0.0))
         renewal = asyncio.create_task(self._renew_lease(job))
         try:
-            done = await self._fetch(job)
+            done = await self.fetch(job)
         finally:
             renewal.cancel()
-        self._metrics.fetches.labels(done.outcome).inc()
-        paused_s = self._politeness.paused_s(domain, self._clock.now())
+        self.metrics.fetches.labels(done.outcome).inc()
+        paused_s = self.politeness.paused_s(domain, self.clock.now())
         if paused_s > 0.0:
-            self._metrics.pauses.inc()
-            await self._planning.pause(domain, paused_s)
+            self.metrics.pauses.inc()
+            await self.planning.pause(domain, paused_s)
         return done.retry_s
 
     async def _renew_lease(self, job: Job) -> None:
         while True:
             await asyncio.sleep(RENEW_INTERVAL_S)
-            await self._planning.renew(job.url, self._holder, LEASE_S)
+            await self.planning.renew(job.url, self.holder, LEASE_S)
 
 
 def _domain_of(url: str) -> str:

@@ -50,34 +50,26 @@ class _CachedRecord:
     """The unwritten observations, in order."""
 
 
+@dataclass(slots=True, eq=False)
 class Histories:
     """Records by URL. An observation is applied once, and again only if another proxy wrote the record first."""
 
-    def __init__(
-        self,
-        link: Link,
-        tombstones: Tombstones,
-        notices: Notices,
-        faults: Faults,
-        gained: Callable[[str, GroupCounts | None], None],
-    ) -> None:
-        """Create the histories on a link.
-
-        `gained` is called with the change of a host's counts; or None, when they must be read again.
-        """
-        self._link = link
-        self._tombstones = tombstones
-        self._notices = notices
-        self._faults = faults
-        self._gained = gained
-        self._waiting: dict[str, _CachedRecord] = {}
-        self._reading: dict[str, asyncio.Task[_CachedRecord | None]] = {}
-        self._remembered: LRUCache[str, _CachedRecord] = LRUCache(REMEMBERED_UPDATES, getsizeof=_weight)
-        self._waiting_bytes = 0
-        self.waiting = 0
-        """How many observations are pending."""
-        self.lost = 0
-        """How many observations were dropped, because too many were pending."""
+    link: Link
+    tombstones: Tombstones
+    notices: Notices
+    faults: Faults
+    gained: Callable[[str, GroupCounts | None], None]
+    """Called with the change of a host's counts; or None, when they must be read again."""
+    _waiting: dict[str, _CachedRecord] = field(init=False, default_factory=dict)
+    _reading: dict[str, asyncio.Task[_CachedRecord | None]] = field(init=False, default_factory=dict)
+    _remembered: LRUCache[str, _CachedRecord] = field(
+        init=False, default_factory=lambda: LRUCache(REMEMBERED_UPDATES, getsizeof=_weight)
+    )
+    _waiting_bytes: int = field(init=False, default=0)
+    waiting: int = field(init=False, default=0)
+    """How many observations are pending."""
+    lost: int = field(init=False, default=0)
+    """How many observations were dropped, because too many were pending."""
 
     # Reading and learning
 
@@ -97,7 +89,7 @@ class Histories:
         return self._waiting.get(url) or found or self._remembered.get(url) or _CachedRecord(None, None)
 
     async def _read(self, url: str) -> _CachedRecord | None:
-        found = await self._link.read(lambda backend: backend.records([url]))
+        found = await self.link.read(lambda backend: backend.records([url]))
         if found is None:
             return None
         known = _CachedRecord(found[0].version, *self._living(found[0]))
@@ -106,7 +98,7 @@ class Histories:
 
     def _living(self, found: Versioned) -> tuple[Record | None, GroupCounts]:
         """Return a record of the backend; for a forgotten one None, and the change of the counts by its removal."""
-        if found.record is not None and self._tombstones.is_forgotten(found):
+        if found.record is not None and self.tombstones.is_forgotten(found):
             return None, loss_of(found.record)
         return found.record, NO_COUNTS
 
@@ -120,7 +112,7 @@ class Histories:
         writable = cleaned_observation(observation)
         if writable is None:
             message = f"nothing is kept of {short(observation.url)}: its URL cannot be written as UTF-8"
-            self._faults.add("history", message)
+            self.faults.add("history", message)
             return observe(None, observation)
         observation = writable
         known = await self._known(observation.url)
@@ -129,7 +121,7 @@ class Histories:
             return learnt
         if self._is_full:
             self.lost += 1
-            self._notices.begin("histories", "too many observations wait for the store: new ones are dropped")
+            self.notices.begin("histories", "too many observations wait for the store: new ones are dropped")
             return learnt
         known.record = learnt.record
         known.unwritten.append(_Unwritten(observation, now_s, gain))
@@ -137,8 +129,8 @@ class Histories:
         self._waiting_bytes += _listed_bytes(known.unwritten[-1:])
         self._waiting[observation.url] = known
         self._remember(observation.url, known)
-        self._gained(host_of(observation.url), gain)
-        self._link.wake()
+        self.gained(host_of(observation.url), gain)
+        self.link.wake()
         return learnt
 
     @property
@@ -169,12 +161,12 @@ class Histories:
         """Write a batch of records. Raises UnavailableError, UnwritableError."""
         batch = list(islice(self._waiting.items(), BATCH))
         for (url, known), error in await write_each(batch, lambda part: self._write(backend, part)):
-            self._faults.add("history", f"what was learnt of {short(url)} cannot be written: {error}")
+            self.faults.add("history", f"what was learnt of {short(url)} cannot be written: {error}")
             self._set_unwritten(url, known, [])
             self._remembered.pop(url, None)
-            self._gained(host_of(url), None)
+            self.gained(host_of(url), None)
         if not self._is_full:
-            self._notices.end("histories", "new observations are kept again")
+            self.notices.end("histories", "new observations are kept again")
 
     async def _write(self, backend: Backend, batch: Sequence[tuple[str, _CachedRecord]]) -> None:
         unread = [(url, known) for url, known in batch if known.version is None]
@@ -219,7 +211,7 @@ class Histories:
         known.record = record
         self._set_unwritten(url, known, kept)
         self._remember(url, known)
-        self._gained(host_of(url), None)
+        self.gained(host_of(url), None)
 
     def _set_unwritten(self, url: str, known: _CachedRecord, unwritten: list[_Unwritten]) -> None:
         self.waiting += len(unwritten) - len(known.unwritten)

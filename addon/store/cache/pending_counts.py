@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from bestbefore.addon.store.backend.interface import Backend
 from bestbefore.addon.store.cache.clean import is_writable
@@ -11,29 +12,24 @@ MAX_PENDING = 50_000
 """How many counts may be pending; beyond it only those are continued."""
 
 
+@dataclass(slots=True, eq=False)
 class PendingCounts[K]:
     """Counts by key. A batch whose reply is lost is written again, and so counts twice."""
 
-    def __init__(
-        self,
-        faults: Faults,
-        kind: str,
-        what: str,
-        url_of: Callable[[K], str],
-        send: Callable[[Backend, dict[K, int]], Awaitable[None]],
-    ) -> None:
-        """`kind` and `what` name the counts of an object in faults. `send` writes a batch of them."""
-        self._faults = faults
-        self._kind = kind
-        self._what = what
-        self._url_of = url_of
-        self._send = send
-        self.counts: Counter[K] = Counter()
-        """Those that are pending."""
+    faults: Faults
+    kind: str
+    """The kind of its faults."""
+    what: str
+    """What is counted of an object, in messages."""
+    url_of: Callable[[K], str]
+    send: Callable[[Backend, dict[K, int]], Awaitable[None]]
+    """Writes a batch."""
+    counts: Counter[K] = field(init=False, default_factory=Counter)
+    """Those that are pending."""
 
     def count(self, key: K) -> None:
         """Count one more."""
-        if key in self.counts or (len(self.counts) < MAX_PENDING and is_writable(self._url_of(key))):
+        if key in self.counts or (len(self.counts) < MAX_PENDING and is_writable(self.url_of(key))):
             self.counts[key] += 1
 
     @property
@@ -43,7 +39,7 @@ class PendingCounts[K]:
 
     def forget(self, matches: Callable[[str], bool]) -> None:
         """Forget the counts of some URLs."""
-        for key in [key for key in self.counts if matches(self._url_of(key))]:
+        for key in [key for key in self.counts if matches(self.url_of(key))]:
             del self.counts[key]
 
     def snapshot(self) -> Callable[[], bool]:
@@ -55,9 +51,9 @@ class PendingCounts[K]:
         """Write all counts. Raises UnavailableError, UnwritableError; they remain pending then."""
         counts, self.counts = self.counts, Counter()
         try:
-            for (key, _), error in await write_each(list(counts.items()), lambda part: self._send(backend, dict(part))):
-                message = f"{self._what} {short(self._url_of(key))} cannot be counted in the store: {error}"
-                self._faults.add(self._kind, message)
+            for (key, _), error in await write_each(list(counts.items()), lambda part: self.send(backend, dict(part))):
+                message = f"{self.what} {short(self.url_of(key))} cannot be counted in the store: {error}"
+                self.faults.add(self.kind, message)
         except BaseException:
             counts.update(self.counts)
             self.counts = counts

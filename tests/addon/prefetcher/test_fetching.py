@@ -146,7 +146,7 @@ async def test_what_has_changed_is_stored_learnt_and_told_as_unasked(world: Worl
     assert [update.by_s for update in record.updates] == [UPDATED_S]
     (told,) = world.told
     assert (told.background, told.contact, told.update, told.client) == (True, True, True, "")
-    assert fetcher._metrics._delay.collect()[0].samples[-2].value == 600.0
+    assert fetcher.metrics._delay.collect()[0].samples[-2].value == 600.0
     (head,) = site.heads
     assert 'If-None-Match: "old"' in head
     assert "User-Agent: bestbefore/test" in head

@@ -172,7 +172,7 @@ async def test_a_want_that_cannot_be_written_even_alone_is_counted_as_a_fault(al
         alone.want(f"http://a/{name}", "")
     await alone.wants.write(alone._link.backend)
     assert sorted(want.url for want in written) == ["http://a/1", "http://a/2"]
-    assert (alone.wants.waiting, alone.wants._faults.counts) == (0, {"wants": 1})
+    assert (alone.wants.waiting, alone.wants.faults.counts) == (0, {"wants": 1})
 
 
 async def test_what_is_forgotten_is_neither_wanted_nor_planned_nor_done(alone, clock):
@@ -198,7 +198,7 @@ async def test_a_plan_that_cannot_be_read_is_none_and_said_until_one_can(alone, 
     await keeper.put_plan("broken", b"\xff\xff")
     assert await alone.plan() is None
     await alone.put_plan(plan_of(URL))
-    other = Planning(alone._link, clock, alone._notices, alone.wants._faults)
+    other = Planning(alone._link, clock, alone._notices, alone.wants.faults)
     for _ in range(2):
         other.want("http://a/1", "")
     assert (await other.plan()).jobs[0].url == URL
