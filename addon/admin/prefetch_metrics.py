@@ -25,7 +25,7 @@ class PrefetchMetrics:
         self.fetches = counter("fetches", "Fetches that were done, by outcome.", "outcome")
         self.dropped = counter("dropped", "Fetches given up, since the next one of their object was due.")
         self.budget_exhausted = counter("budget_exhausted", "Times that a fetch was due and the budget spent.")
-        self.pauses = counter("pauses", "Fetches after which a site was left alone, as it asked or since it failed.")
+        self.pauses = counter("pauses", "Pauses of a domain: after a 429, a 503 or no response.")
         self.wait_s = counter("wait_seconds", "Policy time from when fetches were due until they began.")
         self._delay = Histogram(
             "bestbefore_prefetch_delay_seconds",

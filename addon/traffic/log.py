@@ -80,7 +80,7 @@ class TrafficLog:
         self._failing = False
         self._tombstones: dict[Tombstone, Callable[[str], bool]] = {}
         """The tombstones that forget objects, with their matchers."""
-        self._unobeyed: set[Tombstone] = set()
+        self._unapplied: set[Tombstone] = set()
         self._tidied_at_s = -float("inf")
         """When old files were last removed, by the monotonic clock."""
         self._turning = asyncio.Lock()
@@ -107,7 +107,7 @@ class TrafficLog:
         """
         if tombstone not in self._tombstones:
             self._tombstones[tombstone] = matcher_of(tombstone)
-            self._unobeyed.add(tombstone)
+            self._unapplied.add(tombstone)
             self._work.set()
 
     # Start and stop
@@ -144,13 +144,13 @@ class TrafficLog:
 
     async def _turn(self) -> None:
         answered, self._waiting = self._waiting, []
-        forgetting = [(t, self._tombstones[t]) for t in self._unobeyed]
+        forgetting = [(t, self._tombstones[t]) for t in self._unapplied]
         now_s, monotonic_s = self._clock.now(), self._clock.monotonic()
         is_tidied = monotonic_s - self._tidied_at_s < self._tidy_every_s
         try:
             for tombstone, matches in forgetting:
                 await asyncio.to_thread(self._files.forget, matches, tombstone.time_s)
-                self._unobeyed.discard(tombstone)
+                self._unapplied.discard(tombstone)
             if not is_tidied:
                 await asyncio.to_thread(self._files.remove_before, now_s - self._keep_s)
                 self._tidied_at_s = monotonic_s
@@ -171,7 +171,7 @@ class TrafficLog:
     def _trim_tombstones(self, oldest_s: float) -> None:
         """Remove tombstones from so long ago that all requests from before them have been answered."""
         self._tombstones = {
-            t: matches for t, matches in self._tombstones.items() if t.time_s >= oldest_s or t in self._unobeyed
+            t: matches for t, matches in self._tombstones.items() if t.time_s >= oldest_s or t in self._unapplied
         }
 
     def _append(self, answered: list[Answered], tombstones: list[tuple[Tombstone, Callable[[str], bool]]]) -> None:

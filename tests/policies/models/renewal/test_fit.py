@@ -82,6 +82,14 @@ def test_the_law_that_intervals_were_drawn_from_is_chosen(law: str, kind: type) 
         assert fit.anderson_darling < 2.5
 
 
+@pytest.mark.parametrize(("fit", "parameters"), [(fit_poisson, 1), (fit_weibull, 2)])
+def test_the_criterion_is_finite_with_two_intervals_more_than_parameters(fit, parameters: int) -> None:
+    n = parameters + 2
+    found = fit([1.0, 2.0, 4.0, 5.0][:n])
+    assert found.aicc == pytest.approx(2 * parameters * (1 + (parameters + 1) / 1) - 2 * found.log_likelihood)
+    assert fit([1.0, 2.0, 4.0][: n - 1]).aicc == math.inf
+
+
 def test_what_no_law_describes_is_taken_as_seen() -> None:
     # an update at 1 or at 24, nothing between
     intervals = [1.0] * 40 + [24.0] * 40
