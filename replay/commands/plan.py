@@ -20,7 +20,7 @@ from bestbefore.replay.planning.moments import Moments, Punctuality, crawls_of
 from bestbefore.replay.planning.object_file import read_objects
 from bestbefore.replay.planning.objects import PlannedObjects
 from bestbefore.replay.planning.plan import Aim, ContactPlan, best_plan
-from bestbefore.replay.planning.plan_files import Write, json_parts, write_csv, write_json, write_slots, write_whole
+from bestbefore.replay.planning.plan_files import Write, json_parts, write_csv, write_slots, write_whole
 from bestbefore.replay.planning.slotted import Slotted, slotted
 from bestbefore.replay.planning.summary import summary
 from bestbefore.replay.planning.trace_objects import learnt
@@ -168,7 +168,7 @@ def _write(plan: ContactPlan, moments: Moments, in_slots: Slotted | None, path: 
         picture = drawing(plan)
     files: dict[Path, Write] = {
         path: partial(write_csv, plan, moments, bar=bar) if path.suffix == ".csv"
-        else partial(write_json, plan, bar=bar),
+        else lambda file: file.writelines(json_parts(plan, bar)),
         path.with_suffix(".svg"): lambda file: file.writelines([picture]),
     }
     if in_slots is not None:

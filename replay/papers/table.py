@@ -1,10 +1,10 @@
 """The table of papers by name. A new paper needs a module with a function `write`, a line here and a test file."""
 
-import difflib
 import importlib
 from collections.abc import Callable, Mapping
 from typing import cast
 
+from bestbefore.policies.validation.machinery.spec import unknown_name
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 
@@ -23,7 +23,5 @@ PAPERS: Mapping[str, str] = {
 def writer_of(name: str) -> Write:
     """Return the function `write` of a paper. Raises ValueError for an unknown name, with the nearest known one."""
     if name not in PAPERS:
-        nearest = difflib.get_close_matches(name.lower(), PAPERS, n=1)
-        hint = f", did you mean {nearest[0]!r}?" if nearest else ""
-        raise ValueError(f"no such paper {name!r}{hint} (known: {', '.join(PAPERS)})")
+        raise ValueError(unknown_name("paper", name, PAPERS))
     return cast("Write", importlib.import_module(PAPERS[name]).write)

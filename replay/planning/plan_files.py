@@ -39,11 +39,6 @@ def json_parts(plan: ContactPlan, bar: Bar = no_bar) -> Iterator[str]:
     yield "}}\n"
 
 
-def write_json(plan: ContactPlan, file: TextIO, bar: Bar = no_bar) -> None:
-    """Write the plan as JSON."""
-    file.writelines(json_parts(plan, bar))
-
-
 def write_csv(plan: ContactPlan, moments: Moments, file: TextIO, bar: Bar = no_bar) -> None:
     """Write a row for each object; unknown and infinite values are empty. Times are in seconds."""
     aim, objects = plan.aim, plan.objects

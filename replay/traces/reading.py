@@ -1,12 +1,12 @@
 """The reading of traces of any format, with its recognition and notes on skipped entries."""
 
-import difflib
 import math
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from bestbefore.policies.validation.machinery.spec import unknown_name
 from bestbefore.replay.traces.columns.columns import Updates
 from bestbefore.replay.traces.errors import TraceError
 from bestbefore.replay.traces.formats.table import FORMATS, Trace
@@ -61,9 +61,7 @@ def read_trace(path: Path, format_: str | None, open_: Open = open_plainly, *, n
 def format_named(name: str) -> str:
     """Return the name of a format. Raises ValueError, with the nearest name, if there is no such format."""
     if name not in FORMATS:
-        nearest = difflib.get_close_matches(name, FORMATS, n=1)
-        hint = f"did you mean {nearest[0]!r}?" if nearest else f"expected one of {', '.join(FORMATS)}"
-        raise ValueError(f"unknown format {name!r}, {hint}")
+        raise ValueError(unknown_name("format", name, FORMATS))
     return name
 
 

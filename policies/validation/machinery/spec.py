@@ -49,11 +49,11 @@ def make_policy(name: str, params: Mapping[str, Value]) -> Formula | Bounded:
     """
     policy_class = POLICIES.get(name)
     if policy_class is None:
-        raise ValueError(_unknown("policy", name, POLICIES))
+        raise ValueError(unknown_name("policy", name, POLICIES))
     own, bounds = _fields_by_key(policy_class), _fields_by_key(Bounded)
     for key in params:
         if key not in own and key not in bounds:
-            raise ValueError(_unknown(f"parameter of {name}", key, [*own, *bounds]))
+            raise ValueError(unknown_name(f"parameter of {name}", key, [*own, *bounds]))
     policy = policy_class(**{own[key]: _number(key, own[key], value) for key, value in params.items() if key in own})
     bounded = {key: value for key, value in params.items() if key in bounds}
     if not bounded:
@@ -160,11 +160,12 @@ def _fallback_rules(value: Value, policy: Formula) -> tuple[Fallback, ...]:
     }
     for name in names:
         if name not in rules:
-            raise ValueError(_unknown("fallback", name, rules))
+            raise ValueError(unknown_name("fallback", name, rules))
     return tuple(rules[name] for name in names) if policy.uses_fallback else ()
 
 
-def _unknown(kind: str, name: str, known: Iterable[str]) -> str:
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> str:
+    """Return the text of the error for an unknown name, with the nearest known one and all of them."""
     known = list(known)
     nearest = difflib.get_close_matches(name.lower(), known, n=1)
     hint = f", did you mean {nearest[0]!r}?" if nearest else ""

@@ -12,15 +12,6 @@ def share(value: float | None) -> str:
     return NOT_REACHED if value is None else f"{100 * value:.1f} %"
 
 
-def count_or_dash(value: float | None) -> str:
-    """Format a count, rounded; a dash for none.
-
-    >>> count_or_dash(12345.6), count_or_dash(None)
-    ('12,346', '–')
-    """
-    return NOT_REACHED if value is None else f"{value:,.0f}"
-
-
 def fewer(value: float | None, than: float | None) -> str:
     """Format the decrease of a value relative to another, in percent; negative for an increase.
 
@@ -41,19 +32,10 @@ def ratio(value: float | None, of: float | None) -> float | None:
     return None if value is None or not of else value / of
 
 
-def number(value: float | None) -> str:
-    """Format a number with two decimals.
+def number(value: float | None, form: str = ".2f") -> str:
+    """Format a number, by default with two decimals.
 
-    >>> number(0.754), number(None)
-    ('0.75', '–')
+    >>> number(0.754), number(12345.6, ",.0f"), number(None)
+    ('0.75', '12,346', '–')
     """
-    return NOT_REACHED if value is None else f"{value:.2f}"
-
-
-def three_digits(value: float | None) -> str:
-    """Format a number with three decimals.
-
-    >>> three_digits(0.0984), three_digits(None)
-    ('0.098', '–')
-    """
-    return NOT_REACHED if value is None else f"{value:.3f}"
+    return NOT_REACHED if value is None else format(value, form)

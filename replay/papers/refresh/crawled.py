@@ -116,7 +116,8 @@ def write(work: Work, page: Page) -> None:
             stay fresh longer than a Poisson process would: their changes come in bursts."""
         )
     _table(page, found)
-    _figures(page, found)
+    _figure(page, found, "freshness", "freshness", freshness, lambda one: one.freshness)
+    _figure(page, found, "age", "age, days", _age_days, lambda one: one.age_days)
 
 
 Crawls = dict[tuple[Order, int], Crawled]
@@ -141,11 +142,6 @@ def _table(page: Page, found: dict[str, Crawls]) -> None:
                 f"{interval * age(order, ratio):.2f}", *(f"{one.age_days:.2f}" for one in cells),
             ))
     page.table(("order", "crawled every", "r", "freshness, formula", *found, "age in days, formula", *found), rows)
-
-
-def _figures(page: Page, found: dict[str, Crawls]) -> None:
-    _figure(page, found, "freshness", "freshness", freshness, lambda one: one.freshness)
-    _figure(page, found, "age", "age, days", _age_days, lambda one: one.age_days)
 
 
 def _age_days(order: Order, ratio: float) -> float:

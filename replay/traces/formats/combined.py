@@ -8,6 +8,7 @@ includes the headers.
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from functools import lru_cache
 
 from bestbefore.replay.traces.inference.accesses import UNKNOWN, Accesses, AccessRows
 from bestbefore.replay.traces.opening import OpenTrace, first_lines, lines
@@ -32,7 +33,6 @@ _MONTHS = {name: number for number, name in enumerate(
 def read_combined(source: OpenTrace, skipped: Skipped) -> Accesses:
     """Read the GET requests of a log. Other requests are left out and counted."""
     rows = AccessRows()
-    minutes = _Minutes()
     for number, line in lines(source, skipped):
         text = line.decode(errors="backslashreplace").rstrip("\r")
         match = _LINE.fullmatch(text)
@@ -41,7 +41,7 @@ def read_combined(source: OpenTrace, skipped: Skipped) -> Accesses:
                 skipped.add(f"line {number}", f"{shortened(text)!r}: expected a line of an access log")
             continue
         host, client, minute, second, zone, request, status, size, agent = match.groups()
-        minute_s = minutes.unix_s(minute, zone)
+        minute_s = _unix_s(minute, zone)
         if minute_s is None or second > "60":
             skipped.add(f"line {number}", f"time '{minute}:{second} {zone}': expected one since 1970 that exists")
             continue
@@ -85,20 +85,9 @@ def _target(request: str) -> str:
     return target if target and _VERSION.fullmatch(version) else rest
 
 
-class _Minutes:
-    """The Unix seconds of the minutes of a log, with the last one cached, as many lines share a minute."""
-
-    def __init__(self) -> None:
-        self._known: tuple[str, str, float | None] = ("", "", None)
-
-    def unix_s(self, minute: str, zone: str) -> float | None:
-        """Return the Unix seconds of a minute such as `31/Dec/1999:23:59`; None if it does not exist."""
-        if self._known[:2] != (minute, zone):
-            self._known = (minute, zone, _unix_s(minute, zone))
-        return self._known[2]
-
-
+@lru_cache(maxsize=1)  # many lines share a minute
 def _unix_s(minute: str, zone: str) -> float | None:
+    """Return the Unix seconds of a minute such as `31/Dec/1999:23:59`; None if it does not exist."""
     try:
         offset = timedelta(hours=int(zone[:3]), minutes=int(zone[0] + zone[3:]))
         at = datetime(

@@ -23,7 +23,6 @@ from bestbefore.replay.traces.inference.accesses import UNKNOWN
 from bestbefore.replay.traces.opening import OpenTrace
 from bestbefore.replay.traces.skipped import shortened
 
-Warn = Callable[[str], None]
 ROWS_AT_ONCE = 65536
 LONGEST_LINE = 1 << 22
 """The most characters of a line; a longer one, such as a binary file, is cut and refused by the parser."""

@@ -55,7 +55,10 @@ def test_the_format_may_be_named() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--format", "combind", "a.log", "o.csv"], "--format: unknown format 'combind', did you mean 'combined'?"),
+        (
+            ["--format", "combind", "a.log", "o.csv"],
+            f"--format: unknown format 'combind', did you mean 'combined'? (known: {', '.join(FORMATS)})",
+        ),
         (["a.log", "o.txt"], "o.txt: expected a name that ends in .npz, .parquet, .csv, .csv.gz"),
         (["none.log", "o.csv"], "none.log: No such file or directory"),
         (["o.csv", "./o.csv"], "o.csv: is the file to be read: give another one"),

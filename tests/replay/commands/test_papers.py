@@ -49,7 +49,7 @@ def test_the_folder_of_traces_may_come_from_the_environment(papers: Path, monkey
 
 def test_an_unknown_paper_is_refused_with_the_nearest(papers: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["papers", "onee", "--traces", str(papers)]) == 2
-    assert capsys.readouterr().err == "bestbefore: no such paper 'onee', did you mean 'one'? (known: one)\n"
+    assert capsys.readouterr().err == "bestbefore: unknown paper 'onee', did you mean 'one'? (known: one)\n"
 
 
 def test_a_trace_that_is_not_there_is_named(papers: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from bestbefore.replay.papers.adaptive.curves import INDHIST, TTL, PolicyCurve, values_between
-from bestbefore.replay.papers.adaptive.words import NOT_REACHED, count_or_dash, fewer, three_digits
+from bestbefore.replay.papers.adaptive.words import NOT_REACHED, fewer, number
 from bestbefore.replay.papers.claims import Claim, less, verdict
 from bestbefore.replay.papers.figure import figure
 from bestbefore.replay.papers.interpolation import crossing
@@ -79,7 +79,7 @@ def _write_table_2(page: Page, mailboxes: Sequence[str], counted: Counted) -> Cl
         for name in mailboxes
     }
     rows = [
-        (f"{theta:g}", f"{printed:.3f}", *(three_digits(column[place]) for column in ours.values()))
+        (f"{theta:g}", f"{printed:.3f}", *(number(column[place], ".3f") for column in ours.values()))
         for place, (theta, printed) in enumerate(TABLE_2.items())
     ]
     heads = (f"`{name}`, {what}" for what in ("ours", "28 days of history") for name in mailboxes)
@@ -120,7 +120,7 @@ def _write_figure_6(page: Page, mailboxes: Sequence[str], counted: Counted) -> C
         ours = [_refreshes_at_delay(one) for one in series]
         found.append(ours)
         rows.append((f"{label}: `{name}`", f"{ttl:,}", f"{indhist:,}", fewer(indhist, ttl),
-                     count_or_dash(ours[0]), count_or_dash(ours[1]), fewer(ours[1], ours[0])))
+                     *(number(refreshes, ",.0f") for refreshes in ours), fewer(ours[1], ours[0])))
     page.text(
         f"""The refreshes at a mean delay of {DELAY_S:.0f} s. The paper reads its numbers off its figure; ours lie
         between two points of the curves. (For DBWORLD the paper says "a 47 % reduction"; its two numbers give 53 %.)"""
