@@ -273,7 +273,7 @@ TARGETS = {
     "update-history": FuzzTarget(_field(piggyback.UPDATES, partial(piggyback.read, now_s=NOW_S)), [
         b"1706227238, 1706230000;since=1706140800", b"1;since=0",
     ]),
-    "want-update-history": FuzzTarget(_field(piggyback.WANT, piggyback.wanted), [b"?1", b"?0;a=b"]),
+    "want-update-history": FuzzTarget(_field(piggyback.WANT, piggyback.is_requested), [b"?1", b"?0;a=b"]),
     "feed": FuzzTarget(_feed, [
         b'<?xml version="1.0"?><rss version="2.0"><channel><ttl>5</ttl><skipHours><hour>3</hour></skipHours>'
         b"<item><guid>1</guid><pubDate>Fri, 20 Nov 2026 08:00:00 GMT</pubDate></item><item/></channel></rss>",

@@ -27,7 +27,7 @@ from feed_origin import FeedOrigin
 from results_page import write_page
 
 from bestbefore.addon.clock import FastClock
-from bestbefore.addon.prefetcher.planner import PLANNED
+from bestbefore.addon.prefetcher.planner import PLANNED_PART
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.store.plan import Plan
 from bestbefore.policies.units import DAY_S, FloatArray
@@ -219,7 +219,7 @@ async def measured(spans: Spans, strategy: str, per_day: int) -> Cell:
                 origin.now = client.now
                 for feed in range(feeds):
                     await client.ask(origin.url(feed))
-            settings = strategy, math.ceil(per_day * feeds / PLANNED)
+            settings = strategy, math.ceil(per_day * feeds / PLANNED_PART)
             config.write_text(_config(*settings, replan_days=365))
             async with running_proxy(state, config, BASE_S + START_S, pace.factor) as client:
                 origin.now = client.now
