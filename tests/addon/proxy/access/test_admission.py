@@ -67,3 +67,22 @@ def test_as_many_clients_are_connected_as_there_are_descriptors_for(
     monkeypatch.setattr(transports, "send", lambda _, data: sent.append(data))
     assert admission.refuses(tflow.tclient_conn()) is refused
     assert [data.split(b" ")[1] for data in sent] == [b"503"] * refused
+
+
+def test_an_idle_connection_makes_room_but_is_not_searched_for_too_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    now_s, searches, refusals = [0.0], list[float](), list[str]()
+    admission = Admission(1024, PIECE_BYTES, lambda: now_s[0], refusals.append)
+
+    def close_idle() -> bool:
+        searches.append(now_s[0])
+        return True
+
+    monkeypatch.setattr(transports, "client_count", lambda: admission.descriptors + 1)
+    monkeypatch.setattr(transports, "close_idle", close_idle)
+    monkeypatch.setattr(transports, "send", lambda *_: None)
+    outcomes = []
+    for now_s[0] in (0.0, 0.0, 0.09, 0.1, 0.3):
+        outcomes.append(admission.refuses(tflow.tclient_conn()))
+    assert outcomes == [False, True, True, False, False]
+    assert searches == [0.0, 0.1, 0.3]
+    assert refusals == ["connections"] * 2
