@@ -48,7 +48,7 @@ async def test_wants_are_added_up_by_day_and_by_where_they_come_from(known):
 
 
 @pytest.mark.parametrize("domains", [1, 16, 33])
-async def test_wants_of_any_number_of_domains_are_told(backend, keeper, domains):
+async def test_wants_of_any_number_of_domains_are_returned(backend, keeper, domains):
     wants = {Want(f"http://d{i}.org/", ""): i + 1 for i in range(domains)}
     if hasattr(backend, "_join_domains"):
         await backend._join_domains({f"d{i}.org" for i in range(domains)})
@@ -115,7 +115,7 @@ async def test_a_lease_that_is_renewed_does_not_end(keeper):
     assert await keeper.take(URL, 100.0, "b", LEASE_S, 0.0) > LEASE_S
 
 
-async def test_between_two_jobs_of_a_domain_lies_the_interval_whoever_takes_them(keeper):
+async def test_the_interval_lies_between_two_jobs_of_a_domain_for_any_holder(keeper):
     assert await keeper.take(URL, 100.0, "a", LEASE_S, 20.0) == 0.0
     assert 0.0 < await keeper.take(OTHER, 100.0, "b", LEASE_S, 20.0) <= 20.0
     assert await keeper.take("http://example.com/", 100.0, "b", LEASE_S, 20.0) == 0.0

@@ -66,7 +66,7 @@ def test_a_tunnel_that_a_parent_is_asked_for_is_no_request() -> None:
     assert not judge.kinds
 
 
-def test_what_is_found_is_told_at_once() -> None:
+def test_findings_are_reported_at_once() -> None:
     judge, told = Judge(), list[str]()
     judge.found = lambda finding: told.append(finding.kind)
     judge.find("crossed", 1, "")

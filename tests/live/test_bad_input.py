@@ -173,7 +173,7 @@ def test_ports_and_a_state_directory_in_use_are_named(start_proxy: Start, refuse
     assert "Traceback" not in proxy.output()
 
 
-def test_a_redis_that_refuses_us_is_told_from_one_that_is_none(
+def test_a_redis_that_refuses_access_is_distinguished_from_another_server(
     start_valkey: Start, start_raw_origin: Start, refused: Refused
 ) -> None:
     guarded = start_valkey("--requirepass", "sesame")

@@ -409,7 +409,7 @@ def test_an_upload_waits_until_the_origin_can_be_written_to(shared_proxy: Any, s
     "POST http://{0}/ HTTP/1.1\r\nHost: {0}\r\nContent-Length: 1000000000\r\n\r\n",
     "CONNECT {0} HTTP/1.1\r\nHost: {0}\r\n\r\n",
 ])
-def test_an_upload_to_nobody_is_not_held(shared_proxy: Any, silent: str, head: str) -> None:
+def test_an_upload_to_a_silent_origin_is_not_kept(shared_proxy: Any, silent: str, head: str) -> None:
     with little_is_held(shared_proxy), connected(shared_proxy) as client:
         client.sendall(head.format(silent).encode())
         assert stalled(Upload.on(client)) < MAX_BUFFERED_BYTES

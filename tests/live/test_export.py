@@ -60,7 +60,7 @@ def run(*args: object) -> str:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has all of 127.0.0.0/8")
-def test_what_the_proxy_lived_through_is_exported_after_a_kill_and_replayed(
+def test_recorded_traffic_is_exported_after_a_kill_and_replayed(
     start_proxy: Start, start_origin: Start, tmp_path: Path
 ) -> None:
     origin = start_origin({})

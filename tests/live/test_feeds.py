@@ -129,7 +129,7 @@ def test_a_feed_of_100_mb_is_passed_on_and_not_read(shared_proxy: Any, feed: Any
 
 
 @pytest.mark.parametrize("validates", [True, False])  # without, it would be awaited whole
-def test_an_answer_without_end_holds_up_nobody_and_is_left_when_its_reader_leaves(
+def test_an_endless_answer_delays_no_other_and_ends_with_its_reader(
     shared_proxy: Any, feed: Any, validates: bool
 ) -> None:
     feed.validates, feed.body, feed.repeats = validates, rss(item("a", 1e9)), -1

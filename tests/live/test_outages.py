@@ -283,7 +283,7 @@ def test_an_origin_that_is_down_or_resets_is_stood_in_for_by_stale_copies(
     assert record.contacts == 1, "a failure teaches nothing"
 
 
-def test_a_silent_origin_holds_up_nobody_who_asks_for_something_else(start_proxy: Start, start_origin: Start) -> None:
+def test_a_silent_origin_delays_no_request_for_another_object(start_proxy: Start, start_origin: Start) -> None:
     silent, other = start_origin({"/page": [1_000_000_000.0]}), start_origin({"/page": [1_000_000_000.0]})
     proxy = start_proxy()
     silent.extra = {"Cache-Control": "max-age=1000"}

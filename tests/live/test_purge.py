@@ -52,7 +52,7 @@ def test_a_copy_purged_at_rest_is_not_served_after_the_start(
     assert [proxy.get(origin.url + path).is_hit for path in ("/page", "/other")] == [False, True]
 
 
-def test_a_forgotten_object_is_learnt_anew_by_the_running_proxy(
+def test_a_running_proxy_starts_a_new_history_of_a_forgotten_object(
     start_proxy: Start, origin: Any, bestbefore: Command
 ) -> None:
     proxy, page = start_proxy(), origin.url + "/page"
@@ -101,7 +101,7 @@ def test_no_purge_is_ever_forwarded(start_proxy: Start, origin: Any) -> None:
     assert origin.contacts == []
 
 
-def test_a_purge_needs_no_store_and_health_tells_that_it_is_down(start_proxy: Start, origin: Any) -> None:
+def test_a_purge_needs_no_store_and_health_shows_that_it_is_down(start_proxy: Start, origin: Any) -> None:
     proxy, page = start_proxy("--store", "redis://127.0.0.1:1"), origin.url + "/page"
     admin = proxy.greeting.partition("metrics")[2].split()[0].removesuffix("/metrics")
     with urlopen(f"{admin}/healthz", timeout=60) as answer:

@@ -234,14 +234,14 @@ def test_what_was_fetched_with_credentials_is_not_stored(either: Browser, lines:
 
 @over_both
 @pytest.mark.parametrize("directive", ["public, max-age=600", "s-maxage=600", "must-revalidate, max-age=600"])
-def test_what_was_fetched_with_credentials_is_stored_where_the_origin_says_so(either: Browser, directive: str) -> None:
+def test_a_response_to_credentials_is_stored_if_the_origin_allows_it(either: Browser, directive: str) -> None:
     either.origin.lines = (f"Cache-Control: {directive}",)
     either.get("/", "Authorization: Bearer secret")
     assert either.get("/").is_hit
 
 
 @pytest.mark.parametrize("obey", ["strict", "override"])
-def test_learned_freshness_is_for_nobody_who_shows_or_showed_who_he_is(
+def test_learned_freshness_does_not_apply_to_requests_with_credentials_or_cookies(
     start_proxy: Start, tmp_path: Path, obey: str
 ) -> None:
     config = tmp_path / "proxy.toml"

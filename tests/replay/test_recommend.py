@@ -181,7 +181,7 @@ def test_what_comes_of_it_is_the_sum_over_the_rules(data: Path) -> None:
     }
 
 
-def test_what_cannot_be_reached_is_told(data: Path) -> None:
+def test_an_unreachable_target_is_reported(data: Path) -> None:
     found = recommended(excerpt_parts(data, None, None), 0.0, points_of("fixed:interval=1h..1d/2"))
     choices: list[Choice] = [*found.domains.values(), found.default]
     assert [(choice.point.spec, choice.reached) for choice in choices] == [("fixed:interval=1h", False)] * 3

@@ -111,7 +111,7 @@ def test_the_store_is_asked_when_metrics_are_read(metrics: Metrics) -> None:
     assert value(samples, "store_condition", condition="full") == 1
 
 
-def test_the_bytes_of_a_store_that_were_not_measured_yet_are_not_told() -> None:
+def test_the_bytes_of_a_store_are_left_out_before_they_are_measured() -> None:
     assert ("bestbefore_store_bytes", frozenset()) not in scraped(Metrics(lambda: Status(store_bytes=None)))
 
 
@@ -145,7 +145,7 @@ def test_neither_reasons_nor_codings_can_grow_without_bound(metrics: Metrics) ->
     assert len(metrics._bytes_by) == 0
 
 
-def test_no_url_host_or_client_is_told(metrics: Metrics) -> None:
+def test_metrics_name_no_url_host_or_client(metrics: Metrics) -> None:
     for answered in (HIT, MISS, replace(HIT, outcome=Outcome.REFUSED)):
         metrics.add(answered)
     text = metrics.exposition("")[0].decode()

@@ -51,7 +51,7 @@ def on_a_terminal(request: Answered) -> list[str]:
     return received.decode().splitlines()
 
 
-def test_a_line_tells_when_how_why_how_long_and_what(logged: Callable[..., list[str]]) -> None:
+def test_a_line_has_time_outcome_reason_duration_and_url(logged: Callable[..., list[str]]) -> None:
     assert logged(HIT) == [
         "2024-01-26 00:00:38Z  hit       indttl                    72m  200   12kB  0.4ms  http://www.example.org/a"
     ]

@@ -62,7 +62,7 @@ async def test_metrics_are_what_prometheus_reads(server: AdminServer) -> None:
     assert {"bestbefore_contacts", "bestbefore_store_down"} <= families
 
 
-async def test_health_is_told_as_json_whether_or_not_the_store_is_away(server: AdminServer) -> None:
+async def test_health_is_json_whether_the_store_is_up_or_down(server: AdminServer) -> None:
     status, fields, content = await exchange(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert (status, fields["content-type"].split(";")[0]) == (200, "application/json")
     assert json.loads(content) == {"status": "ok", "store": "down"}

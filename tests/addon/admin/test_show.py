@@ -96,7 +96,7 @@ def test_an_object_is_shown_with_all_that_is_known_of_it() -> None:
     assert object_text(REPORT) == EXPECTED
 
 
-def test_of_a_feed_items_edits_and_hints_are_told() -> None:
+def test_items_edits_and_hints_of_a_feed_are_shown() -> None:
     assert REPORT.observed is not None
     feed = FeedReport(20, 3, Hints(3600.0, (1, 2), (5, 6)), away=False)
     text = object_text(replace(REPORT, observed=replace(REPORT.observed, feed=feed)))
@@ -143,12 +143,12 @@ def test_a_variant_says_which_requests_it_answers() -> None:
     )
 
 
-def test_a_variant_that_nothing_would_change_says_so() -> None:
+def test_a_variant_that_nothing_would_change_is_shown_as_such() -> None:
     alike = replace(VARIANT, under=dict.fromkeys(VARIANT.under, VARIANT.expires))
     assert lines_of(alike)[-1] == "    obey        shorten, override: the same"
 
 
-def test_verdicts_that_have_no_moment_are_told_without_one() -> None:
+def test_verdicts_without_a_moment_are_shown_without_one() -> None:
     always = replace(VARIANT, action=Action.VALIDATE, expires=Expires(None, "no-cache"))
     assert "    now         to be validated: at each request (no-cache)" in lines_of(always)
     never = replace(VARIANT, expires=Expires(float("inf"), "indhist"))

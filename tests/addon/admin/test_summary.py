@@ -54,7 +54,7 @@ def test_a_period_starts_from_nothing_while_the_total_goes_on() -> None:
     ]
 
 
-def test_what_shorten_and_override_would_have_changed_is_told_per_domain() -> None:
+def test_what_shorten_and_override_would_have_changed_is_counted_per_domain() -> None:
     summary = Summary(0.0)
     for would, times in (("validated", 3), ("hit", 2), ("", 4)):
         for _ in range(times):

@@ -29,7 +29,7 @@ def test_a_moment_that_is_no_date_is_said_to_be_far(time_s: float) -> None:
         (172_800, "2d"), (31_536_000, "365d"), (-18_720, "-5.2h"), (math.inf, "forever"),
     ],
 )
-def test_a_span_is_told_in_the_unit_that_suits_it(seconds: float, text: str) -> None:
+def test_a_duration_is_formatted_in_a_fitting_unit(seconds: float, text: str) -> None:
     assert span(seconds) == text
 
 
@@ -39,7 +39,7 @@ def test_a_span_is_told_in_the_unit_that_suits_it(seconds: float, text: str) -> 
      (8_388_608, "8.4MB"), (999_499_999, "999MB"), (999_500_000, "1GB"),
      (5e9, "5GB"), (2.5e12, "2.5TB"), (-1234, "-1.2kB")],
 )
-def test_a_size_is_told_in_powers_of_1000(n_bytes: float, text: str) -> None:
+def test_a_size_is_formatted_in_powers_of_1000(n_bytes: float, text: str) -> None:
     assert size(n_bytes) == text
 
 

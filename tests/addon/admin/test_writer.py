@@ -53,7 +53,7 @@ def test_a_text_of_any_characters_can_be_written(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == "\u00e9 \\udc80\n"
 
 
-def test_a_reader_that_does_not_read_holds_nobody_up_and_is_told_what_it_missed(
+def test_a_reader_that_does_not_read_blocks_no_writer_and_gets_a_count_of_lost_lines(
     pipe: tuple[int, TextIO], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "QUEUE_LIMIT", 10)

@@ -8,7 +8,7 @@ from bestbefore.addon.charts.elements import COLOURS, MARKERS, colour, grid, leg
 from bestbefore.addon.charts.labels import WIDTH
 
 
-def test_fifty_six_series_can_be_told_apart() -> None:
+def test_fifty_six_series_can_be_distinguished() -> None:
     many = COLOURS * len(MARKERS)
     assert len({(colour(place), marker(place)) for place in range(many)}) == many
     assert (colour(many), marker(many)) == (colour(0), marker(0))

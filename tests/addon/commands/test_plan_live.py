@@ -44,7 +44,7 @@ time (UTC)            in      spares  URL
 2024-01-27 00:00:38Z  24h        0.5  http://example.org/a%20b"""
 
 
-def test_a_plan_without_fetches_to_come_says_so() -> None:
+def test_a_plan_without_further_fetches_is_reported() -> None:
     assert plan_text(Outlook(NOW_S, NOW_S, 5.0, "age", 0, 0, 0, ()), NOW_S).endswith("to come     0 fetches")
 
 

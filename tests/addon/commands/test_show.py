@@ -172,7 +172,7 @@ def test_an_unknown_url_is_answered_with_the_nearest_known_ones(show: Show, stat
     )
 
 
-def test_a_store_that_knows_nothing_says_so(show: Show, tmp_path: Path) -> None:
+def test_an_empty_store_is_reported(show: Show, tmp_path: Path) -> None:
     (tmp_path / "valkey").mkdir()
     status, _, err = show(FEED, "--state", tmp_path)
     assert status == 1

@@ -34,7 +34,7 @@ def test_an_answer_without_date_gets_one_and_loses_what_was_for_its_connection()
     assert (fields.get("date"), fields.get("x"), fields.get("y")) == (DATE[1], None, "2")
 
 
-def test_an_error_of_ours_is_stored_by_nobody() -> None:
+def test_an_error_of_the_proxy_is_not_stored() -> None:
     head = heads.generated(502, AT_S, hit(), 5, ("Allow", "GET"))
     assert (head.status, head.reason) == (502, "Bad Gateway")
     assert head.fields.get("cache-control") == "no-store"

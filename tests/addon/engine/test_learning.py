@@ -40,7 +40,7 @@ def learn(*seen):
 # Changed or not, and when
 
 
-def test_a_first_contact_starts_a_record_and_tells_of_no_update():
+def test_a_first_contact_starts_a_record_without_an_update():
     record, learnt = learn(contact(100.0, "a"))
     assert (record.since_s, record.last_contact_s, record.contacts, record.updates) == (100.0, 100.0, 1, ())
     assert learnt.changed is None

@@ -70,7 +70,7 @@ def test_dated_and_undated_items_of_one_document_are_all_counted() -> None:
     assert len(learnt.record.updates) == 3
 
 
-def test_two_variants_tell_the_same_postings_once() -> None:
+def test_the_same_postings_in_two_variants_count_once() -> None:
     learnt = learn(
         feed(T, ("a", T - 9)), feed(T + 1, ("a", T - 9), variant="gzip"), feed(T + 60, ("b", T + 5), ("a", T - 9)),
         feed(T + 61, ("b", T + 5), ("a", T - 9), variant="gzip"),

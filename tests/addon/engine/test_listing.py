@@ -37,19 +37,19 @@ def after(*documents: Listing, every_s: float = HOUR, posted_s: Sequence[float] 
     return shown
 
 
-def test_the_first_document_tells_the_history_from_its_oldest_item_on() -> None:
+def test_the_first_document_gives_the_history_from_its_oldest_item_on() -> None:
     shown = after(listing(("b", T - 10), ("a", T - HOUR), ("undated", None)))
     assert shown.postings == ((T - HOUR, T - HOUR), (T - 10, T - 10))
     assert shown.since_s == T - HOUR
 
 
-def test_items_dated_in_1970_or_2099_tell_no_time() -> None:
+def test_dates_in_1970_or_2099_are_ignored() -> None:
     shown = after(listing(("a", 0.0), ("b", 4_070_908_800.0), ("c", T - 10), ("d", EARLIEST_S - 1), ("e", -1e10)))
     assert shown.postings == ((T - 10, T - 10),)
     assert after(listing(("a", 0.0))).since_s is None
 
 
-def test_items_posted_between_two_contacts_are_all_told_at_their_times() -> None:
+def test_items_posted_between_two_contacts_are_updates_at_their_own_times() -> None:
     shown = after(listing(("a", T - 10)), listing(("c", T + 200), ("b", T + 100), ("a", T - 10)))
     assert shown.postings == ((T + 100, T + 100), (T + 200, T + 200))
 
@@ -125,7 +125,7 @@ def test_what_is_remembered_is_bounded() -> None:
     assert len(large.packed) == 24 * MAX_ITEMS
 
 
-def test_after_a_clock_that_was_set_back_undated_items_tell_nothing() -> None:
+def test_after_a_clock_was_set_back_undated_items_are_no_updates() -> None:
     feed = Feed(-math.inf, hints=Hints())
     assert read_next(feed, listing(("a", None), ("b", T - 5)), T, ()).postings == ((T - 5, T - 5),)
 

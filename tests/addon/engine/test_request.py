@@ -128,7 +128,7 @@ def test_only_if_cached_never_asks(request_for: MakeRequest, copy_with: MakeCopy
     assert isinstance(on_request(request, [fresh], rule, site, NOW_S), Serve)
 
 
-def test_offline_serves_what_is_stored_and_asks_nobody(
+def test_offline_serves_what_is_stored_and_contacts_no_origin(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     offline = replace(site, offline=True)
@@ -150,7 +150,7 @@ def test_a_client_may_insist_on_the_origin_unless_the_rule_says_otherwise(
     assert isinstance(on_request(request, [fresh], replace(rule, honour_client_cc=False), site, NOW_S), Serve)
 
 
-def test_what_other_modes_would_do_is_told(
+def test_what_other_modes_would_do_is_recorded(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(("ETag", '"1"'), ("Cache-Control", "max-age=100"), expiry_s=NOW_S + 10)

@@ -111,7 +111,7 @@ def test_what_is_too_large_is_not_stored_and_still_teaches(
 
 
 @pytest.mark.parametrize("vary", [(), (("Vary", "Accept-Language"),)])
-def test_variants_are_told_apart_by_what_selects_them_alone(
+def test_variants_are_distinguished_by_their_selecting_fields_alone(
     vary: tuple[tuple[str, str], ...], request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule
 ) -> None:
     asked = [request_for(("Accept-Language", language)) for language in ("en", "de")]
@@ -139,7 +139,7 @@ def test_the_answer_to_a_request_for_a_part_is_not_stored_and_leaves_the_copy(
     assert (relay.why_not_stored, relay.draft, relay.drops) == ("partial", None, False)
 
 
-def test_the_answer_to_a_question_for_the_whole_is_stored_whoever_wanted_a_part(
+def test_a_complete_response_is_stored_also_where_the_client_requested_a_range(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     stale = copy_with(ETAG, expiry_s=NOW_S)
@@ -220,7 +220,7 @@ def test_failures_and_parts_teach_nothing(
     assert relayed(request_for(), head(status, *fields), rule, site).draft is None
 
 
-def test_a_copy_stands_in_for_a_failing_origin_where_the_rule_says_so(
+def test_a_stale_copy_is_served_for_a_failing_origin_if_the_rule_allows_it(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:
     copy = copy_with(ETAG, expiry_s=NOW_S)

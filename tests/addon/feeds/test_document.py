@@ -3,12 +3,12 @@
 from bestbefore.addon.feeds.document import MAX_ITEMS, Document, Item, digest, with_distinct_names
 
 
-def test_items_that_share_an_identifier_are_told_apart_by_their_words() -> None:
+def test_items_that_share_an_identifier_are_distinguished_by_their_words() -> None:
     items = [Item("id", 1.0, 1), Item("id", 2.0, 2), Item("other", 3.0, 3)]
     assert [item.name for item in with_distinct_names(items, ["a", "b", "c"])] == ["id\na", "id\nb", "other"]
 
 
-def test_an_item_told_twice_is_one() -> None:
+def test_an_item_that_occurs_twice_counts_once() -> None:
     assert len(with_distinct_names([Item("id", 1.0, 1), Item("id", 1.0, 1)], ["a", "a"])) == 1
 
 

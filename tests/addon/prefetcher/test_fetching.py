@@ -131,7 +131,7 @@ def job(url: str, *asked_from: str) -> Job:
     return Job(url, NOW_S, 1.0, 1.0, 1.0, 1.0, asked_from)
 
 
-async def test_what_has_changed_is_stored_learnt_and_told_as_unasked(world: World, site: Asked) -> None:
+async def test_what_has_changed_is_stored_learnt_and_recorded_as_background(world: World, site: Asked) -> None:
     url = f"http://127.0.0.1:{site.port}/page"
     modified = f"Last-Modified: {format_http_date(UPDATED_S)}"
     site.respond = lambda _: answer("200 OK", 'ETag: "new"', modified, body="new")
@@ -174,7 +174,7 @@ async def test_a_refusal_leaves_the_copy_as_it_is_and_is_obeyed(world: World, si
     assert (world.politeness.wait_s("127.0.0.1", NOW_S) >= 3600.0) == (status[:3] in {"429", "503"})
 
 
-async def test_a_redirect_for_now_is_told_as_one(world: World, site: Asked) -> None:
+async def test_a_temporary_redirect_is_recorded_as_one(world: World, site: Asked) -> None:
     url = f"http://127.0.0.1:{site.port}/page"
     site.respond = lambda _: answer("302 Found", "Location: /login")
     await world.keep(url)
@@ -182,7 +182,7 @@ async def test_a_redirect_for_now_is_told_as_one(world: World, site: Asked) -> N
     assert [told.outcome for told in world.told] == ["passed-on"]
 
 
-async def test_nobody_there_pauses_the_domain(world: World, site: Asked) -> None:
+async def test_an_origin_that_refuses_connections_pauses_the_domain(world: World, site: Asked) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/page"

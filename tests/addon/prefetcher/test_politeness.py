@@ -46,7 +46,7 @@ def test_retry_after_in_both_forms(value: str | None, expected_s: float | None) 
     assert retry_after_s(value, NOW_S) == expected_s
 
 
-def test_who_is_busy_and_asks_for_no_time_is_left_alone_longer_each_time() -> None:
+def test_a_503_with_retry_after_0_pauses_the_domain_longer_each_time() -> None:
     polite = politeness()
     polite.answered(SITE, 503, "0", NOW_S)
     first_s = polite.wait_s(SITE, NOW_S)
@@ -96,7 +96,7 @@ def test_a_shorter_retry_after_does_not_end_a_longer_one() -> None:
     assert polite.wait_s(SITE, NOW_S + 1.0) >= 3599.0
 
 
-def test_other_errors_pause_nobody() -> None:
+def test_other_errors_do_not_pause_the_domain() -> None:
     polite = politeness()
     for status in (200, 304, 404, 500):
         polite.answered(SITE, status, "3600", NOW_S)
@@ -116,7 +116,7 @@ def test_without_answers_the_pause_doubles_up_to_the_longest() -> None:
     assert polite.wait_s(SITE, now_s) <= 1.5 * FIRST_PAUSE_S
 
 
-def test_a_herd_comes_back_at_different_times() -> None:
+def test_the_pauses_of_many_domains_end_at_different_times() -> None:
     polite = politeness()
     for number in range(50):
         polite.unanswered(f"site{number}.example", NOW_S)

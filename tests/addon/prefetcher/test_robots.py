@@ -111,6 +111,6 @@ def test_many_agents_and_rules_cannot_either() -> None:
     assert time.process_time() - started < 5.0
 
 
-def test_agents_in_a_row_share_their_rules_and_those_after_rules_begin_anew() -> None:
+def test_consecutive_agents_share_their_rules_and_an_agent_after_rules_begins_a_new_group() -> None:
     robots = rules("User-agent: x", "User-agent: *", "Disallow: /a", "User-agent: y", "Disallow: /b")
     assert (robots.allows("/a"), robots.allows("/b")) == (False, True)

@@ -52,7 +52,7 @@ async def test_an_embedded_store_marked_otherwise_is_refused_and_its_server_stop
     await open_a_store("embedded", state=tmp_path)
 
 
-async def test_marks_that_are_no_text_are_written_anew(open_a_store, valkey):
+async def test_marks_that_are_not_text_are_written_again(open_a_store, valkey):
     with valkey.client as client:
         client.hset("bb:store", mapping={"schema": b"\xff\x00", "clock": b"\x01"})
         store = await open_a_store(valkey.url)

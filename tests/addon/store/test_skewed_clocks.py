@@ -99,7 +99,7 @@ async def test_a_copy_that_is_validated_while_it_is_purged_does_not_come_back(pr
         assert [await served(proxy, url) for proxy in proxies] == [[], []]
 
 
-async def test_what_one_writes_that_has_not_heard_yet_does_not_come_back(proxies, copy_of):
+async def test_what_a_proxy_writes_before_it_gets_a_tombstone_does_not_return(proxies, copy_of):
     right, wrong = proxies
     for url, pattern in ((URL, URL), ("http://b.example.org/", PATTERN)):
         # As if the message were still on its way: the other writes what it fetched before.

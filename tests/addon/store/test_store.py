@@ -153,7 +153,7 @@ async def test_what_is_stored_after_the_tombstone_is_served(store, copy_of):
     assert store.hot(URL).copies == (await store.copies(URL)).copies == (later,)
 
 
-async def test_stored_anew_in_the_same_moment_of_a_still_clock_is_after(open_a_store, where, copy_of):
+async def test_what_is_stored_again_at_the_moment_of_a_tombstone_is_after_it(open_a_store, where, copy_of):
     store = await open_a_store(where, clock=ManualClock(time.time()))
     store.put(copy_of(URL, b"1", store._clock.now()), b"1")
     store.drop(URL)
@@ -226,7 +226,7 @@ async def test_forgetting_removes_all_that_was_known(store, observe, copy_of):
     assert [url async for url in store.urls()] == [other]
 
 
-async def test_other_processes_hear_what_is_forgotten_and_those_that_come_later_too(open_a_store, valkey):
+async def test_other_processes_get_tombstones_also_those_that_start_later(open_a_store, valkey):
     seen, later = [], []
     await open_a_store(valkey.url, forgotten=seen.append)
     forgetting = await open_a_store(valkey.url)
@@ -237,7 +237,7 @@ async def test_other_processes_hear_what_is_forgotten_and_those_that_come_later_
     assert {(t.pattern, t.histories) for t in seen} == {("*.example.org", True)} == {(t.pattern, True) for t in later}
 
 
-async def test_what_is_learnt_after_forgetting_begins_anew(store, observe):
+async def test_what_is_learnt_after_forgetting_starts_a_new_history(store, observe):
     await store.learn(observe(URL, 1000, "a"))
     await store.flush()
     forgetting = asyncio.create_task(store.forget(URL))
@@ -370,7 +370,7 @@ async def test_group_counts_are_the_same_before_and_after_they_are_written(store
     assert await group(store) == before == ({0: 1}, {0: 1})
 
 
-async def test_a_group_follows_what_is_learnt_and_says_so(store, observe):
+async def test_a_group_follows_what_is_learnt_with_a_new_generation(store, observe):
     await store.learn(observe(URL, 1000, "a"))
     first = await store.group(DOMAIN, everything, DOMAIN)
     await store.learn(observe(URL, 2000, "b"))
@@ -581,7 +581,7 @@ async def test_our_bytes_on_a_users_server_are_bounded(open_a_store, valkey, obs
     assert any("more than 200000 bytes" in message for message in logged())
 
 
-async def test_who_would_purge_what_cannot_be_written_to_is_told(open_a_store, valkey, copy_of):
+async def test_a_purge_of_a_store_that_refuses_writes_is_an_error(open_a_store, valkey, copy_of):
     store = await open_a_store(valkey.url)
     store.put(copy_of(URL), b"hello")
     await store.flush()

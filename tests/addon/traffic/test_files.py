@@ -41,7 +41,7 @@ def test_there_may_be_no_log(files: TrafficFiles) -> None:
     files.remove_before(NOON_S)
 
 
-def test_nobody_else_may_read_it(files: TrafficFiles) -> None:
+def test_no_other_user_may_read_it(files: TrafficFiles) -> None:
     files.append([request()])
     assert files.folder.stat().st_mode & 0o777 == 0o700
     assert files.days()[0].stat().st_mode & 0o777 == 0o600

@@ -25,7 +25,7 @@ def test_an_objects_own_history_has_half_of_the_say_after_as_many_hours_as_the_g
     assert posterior_rates([long], GROUP, [prior]) == pytest.approx([1 / 4], rel=2e-3)
 
 
-def test_contacts_that_tell_only_of_a_change_are_believed_too():
+def test_contacts_that_show_only_a_change_count_too():
     (rate,) = posterior_rates([Evidence(changed_h=np.array([10.0, 10.0]), open_h=100.0)], GROUP, [GammaRate(1.0, 24.0)])
     assert 2 / 144 < rate < 6 / 144
 

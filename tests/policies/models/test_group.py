@@ -67,7 +67,7 @@ def test_starts_by_hour_are_members() -> None:
     assert group.member_hours(-math.inf, 104 * HOUR) == 4 + 4 + 1
 
 
-def test_a_group_of_nobody_knows_nothing() -> None:
+def test_a_group_without_members_has_no_updates() -> None:
     group = Group.of_hours({}, {})
     assert group.since_s is None
     assert group.members(1e9) == 0

@@ -69,7 +69,7 @@ def test_few_distinct_profiles_are_clusters_of_their_own():
     assert found.member.tolist() == [1, 0, 0, 0]
 
 
-def test_a_few_postings_tell_the_cluster():
+def test_a_few_postings_identify_the_cluster():
     found = Clusters(np.array([bump(3), bump(15)]), np.array([10, 5]), np.empty(0, dtype=np.intp))
     counts = np.array([hourly_counts(np.array(hours) * HOUR_S) for hours in ([15.0, 16.0], [2.0], [], [9.0])])
     # The third has no postings and the fourth lies between both: the larger cluster.

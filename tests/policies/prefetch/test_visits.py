@@ -175,7 +175,7 @@ def test_however_many_limits_are_reached_one_after_the_other_the_budget_is_spent
     assert np.all(shares > 0.0)
 
 
-def test_one_owner_has_no_more_visits_than_its_interval_allows_whoever_reached_a_limit_of_its_own():
+def test_an_owner_has_no_more_visits_than_its_interval_allows_also_with_objects_at_their_own_limits():
     some = objects([1.0] * 3, weights=[1e6, 1.0, 1.0], owner=[0, 0, 1])
     shares = visits_per_day(some, VisitConstraints(1000.0, "delay", 200.0))
     assert shares == pytest.approx([MOST_PER_DAY, DAY_S / 200.0 - MOST_PER_DAY, MOST_PER_DAY])

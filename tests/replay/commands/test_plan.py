@@ -105,7 +105,7 @@ def test_each_contact_has_a_slot(capsys: Capture) -> None:
     assert "6 contacts in 2 x 3 slots of 8h" in capsys.readouterr().out
 
 
-def test_slots_that_json_leaves_out_are_told(capsys: Capture) -> None:
+def test_slots_that_json_leaves_out_are_reported(capsys: Capture) -> None:
     slots = ("--discrete", "--crawlers", "2", "--slots", "3", "--json")
     assert plan(*slots, budget="6") == 0
     assert "JSON has no slots: --out FILE writes" in capsys.readouterr().err
@@ -113,7 +113,7 @@ def test_slots_that_json_leaves_out_are_told(capsys: Capture) -> None:
     assert "JSON has no slots" not in capsys.readouterr().err
 
 
-def test_a_trace_tells_rates_and_its_span(capsys: Capture) -> None:
+def test_rates_and_span_are_taken_from_a_trace(capsys: Capture) -> None:
     assert plan("--json", source="--updates=u.csv", objective="delay", budget="100") == 0
     out, err = capsys.readouterr()
     assert err.startswith("bestbefore plan: u.csv: ")
@@ -121,7 +121,7 @@ def test_a_trace_tells_rates_and_its_span(capsys: Capture) -> None:
     assert sum(json.loads(out)["rates"].values()) == pytest.approx(100.0)
 
 
-def test_a_trace_tells_laws_and_hours_too(capsys: Capture) -> None:
+def test_laws_and_hours_are_taken_from_a_trace(capsys: Capture) -> None:
     assert plan("--discrete", "--out", "p.csv", source="--updates=u.csv", budget="100") == 0
     out = capsys.readouterr().out
     assert "laws of updates: " in out
@@ -190,7 +190,7 @@ def test_one_of_the_two_sources_is_needed(capsys: Capture) -> None:
     ("object,time\na,1\nb,2\n", "t.csv: no object has two updates"),
     ("object,time\na,x\n", "t.csv: line 2: time 'x'"),
 ])
-def test_a_trace_that_tells_nothing_is_refused(folder: Path, text: str, wrong: str, capsys: Capture) -> None:
+def test_a_trace_without_information_is_refused(folder: Path, text: str, wrong: str, capsys: Capture) -> None:
     (folder / "t.csv").write_text(text)
     assert plan("--json", source="--updates=t.csv") == 2
     assert capsys.readouterr().err.startswith(f"bestbefore: {wrong}")

@@ -47,7 +47,7 @@ def count() -> None:
         assert list(watch(iter(range(3)))) == [0, 1, 2]
 
 
-def test_a_terminal_is_told_what_is_done(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_terminal_shows_progress(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with terminal(monkeypatch) as shown:
         read(tmp_path / "file.csv")
         assert shows(shown, b"reading file.csv")

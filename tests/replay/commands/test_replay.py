@@ -98,7 +98,7 @@ def test_wrong_input_is_exit_2_and_says_what_is_wrong(arguments: list[str], mess
 
 
 @pytest.mark.usefixtures("trace")
-def test_a_wrong_policy_is_told_before_a_trace_is_read() -> None:
+def test_a_wrong_policy_is_reported_before_a_trace_is_read() -> None:
     assert "unknown policy" in run("--policy", "nix", updates="none.csv").stderr
 
 

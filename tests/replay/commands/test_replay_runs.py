@@ -106,7 +106,7 @@ def test_parts_follow_the_whole_and_add_up_to_it() -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_objects_can_be_parted_by_any_column_and_those_left_out_are_told() -> None:
+def test_objects_can_be_grouped_by_any_column_and_those_left_out_are_reported() -> None:
     Path("o.csv").write_text("object,list\narrival/a,2002\n")
     result = run(*MAIL, "--objects", "o.csv", "--by", "list", "--policy", "miniflux", "--json")
     assert result.stderr == "bestbefore replay: warning: o.csv: 1 objects are missing, such as 'arrival/b'\n"

@@ -104,7 +104,7 @@ def test_files_with_a_header_only(ending: str) -> None:
         assert (result.exit_code, result.stdout, result.stderr) == (2, "", f"Error: none{ending}: {wrong}\n")
 
 
-def test_a_foreign_file_in_place_of_one_of_ours_is_told(tmp_path: Path) -> None:
+def test_a_file_of_another_format_is_reported(tmp_path: Path) -> None:
     (tmp_path / "feeds").mkdir()
     for arguments, wrong in (
         (["--updates", "a.log"], "a.log: line 1: no column 'object' in '192.0.2.1"),
@@ -130,14 +130,14 @@ def test_a_folder_of_feeds_is_refreshed(tmp_path: Path) -> None:
     assert result.stderr == "bestbefore replay: feeds/l.opml: 30 updates of 1 object in 29.0 d (opml)\n"
 
 
-def test_that_the_requests_of_a_log_do_not_count_without_requests_is_told() -> None:
+def test_requests_of_a_log_that_do_not_count_are_reported() -> None:
     result = run("--refresh", "--log", "a.log", "--json")
     assert json.loads(result.stdout)["refreshes"] == 0
     said = "bestbefore replay: with --refresh the updates of a log count, not its requests"
     assert said in result.stderr.splitlines()
 
 
-def test_requests_of_a_clock_that_was_not_set_are_told() -> None:
+def test_requests_with_the_times_of_an_unset_clock_are_reported() -> None:
     wrong = LINE.format("192.0.2.3", 20, 0, "/a", 200, 100).replace("Oct/2000", "Jan/1970")
     Path("b.log").write_text(wrong + Path("a.log").read_text())
     result = run("--log", "b.log")

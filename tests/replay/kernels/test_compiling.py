@@ -37,7 +37,7 @@ def test_what_one_process_compiles_the_next_one_finds() -> None:
 
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("size", [0, 10])
-def test_a_file_that_was_cut_short_is_made_anew(folder: Path, ending: str, size: int) -> None:
+def test_a_truncated_file_is_made_again(folder: Path, ending: str, size: int) -> None:
     times_compiled()
     (file,) = folder.rglob(f"*.{ending}")
     os.truncate(file, size)
@@ -59,7 +59,7 @@ def test_without_a_folder_nothing_is_kept_anywhere(folder: Path) -> None:
     assert times_compiled() == 1
 
 
-def test_a_new_folder_removes_those_of_other_sources_that_nobody_used_for_a_month(folder: Path) -> None:
+def test_a_new_folder_removes_those_of_other_sources_unused_for_a_month(folder: Path) -> None:
     ages_days = {"0123456789abcdef": 31, "fedcba9876543210": 29, "0123456789abcdeg": 31, "0123456789abcde": 31}
     for name, age_days in ages_days.items():
         other = folder.parent / name / "walk"

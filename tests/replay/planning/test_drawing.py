@@ -26,7 +26,7 @@ def test_each_object_has_a_mark_and_rivals_a_line() -> None:
     assert "updates per day" in svg
 
 
-def test_nobody_is_without_a_contact_under_a_plan_for_age() -> None:
+def test_each_object_has_a_contact_under_a_plan_for_age() -> None:
     assert "without a contact" not in picture([1.0, 2.0], "age")
 
 

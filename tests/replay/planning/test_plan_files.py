@@ -84,7 +84,7 @@ def test_a_row_for_each_contact_says_who_makes_it() -> None:
     assert text.getvalue() == "id,crawler,slot,start_s,ideal_s\na,0,1,10.0,10.0\nb,0,2,20.0,10.5\n"
 
 
-def test_whoever_waits_for_a_plan_to_be_written_sees_how_far_it_is() -> None:
+def test_progress_is_shown_while_a_plan_is_written() -> None:
     crawls = Crawls(np.array([0, 1]), np.array([10.0, 10.5]), np.array([False, False]))
     ids = Ids.of(["a", "b"])
     seen: list[tuple[str, int, int]] = []

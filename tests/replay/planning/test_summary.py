@@ -46,7 +46,7 @@ def test_what_is_current_anyway_is_not_given_up_for_changing_often() -> None:
     assert "  1 are mostly current to the end of the day without a contact" in text
 
 
-def test_a_plan_without_losers_says_so() -> None:
+def test_a_plan_without_losers_is_reported() -> None:
     text = told([1.0, 1.0], objective="age", budget=2.0)
     assert "age: as uniform, as proportional" in text
     assert "no object is without a contact" in text
@@ -76,7 +76,7 @@ def test_rates_of_any_size_have_few_characters() -> None:
     assert all(len(line) < 100 for line in text.splitlines() if line.startswith("  o"))
 
 
-def test_laws_moments_and_slots_are_told() -> None:
+def test_laws_moments_and_slots_are_reported() -> None:
     laws, misfit = {0: Weibull(2.0, 0.56)}, np.array([3.0, np.nan])
     objects = PlannedObjects(Ids.of(["a", "b"]), np.array([2.0, 1.0]), np.ones(2), laws=laws, misfit=misfit)
     plan = best_plan(objects, Aim("freshness", 2.0, 86400.0, discrete=True))

@@ -77,6 +77,6 @@ def test_hours_are_those_of_the_utc_day() -> None:
     assert objects.hourly.sum(axis=1).tolist() == [3, 1]
 
 
-def test_a_trace_without_repeated_updates_tells_no_rates() -> None:
+def test_a_trace_without_repeated_updates_has_no_rates() -> None:
     with pytest.raises(ValueError, match="no object has two updates"):
         learnt(trace(a=[0.0], b=[5.0]), DAY_S, with_laws=False)

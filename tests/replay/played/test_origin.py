@@ -40,14 +40,14 @@ async def test_content_and_tag_are_the_number_of_the_version() -> None:
     assert (head.status, content, head.fields.get("etag")) == (200, b"1", etag(1))
 
 
-async def test_the_latest_update_is_told_in_whole_seconds() -> None:
+async def test_last_modified_is_the_latest_update_in_whole_seconds() -> None:
     head, _ = await asked(301.75)
     assert head.fields.get("last-modified") == "Thu, 01 Jan 1970 00:05:00 GMT"
     assert head.fields.get("date") == "Thu, 01 Jan 1970 00:05:01 GMT"
 
 
 @pytest.mark.parametrize(("t", "tells_times"), [(99.0, True), (301.0, False)])
-async def test_no_time_is_told_before_the_first_update_or_where_the_store_knows_them_all(
+async def test_last_modified_is_left_out_before_the_first_update_or_if_the_store_knows_all(
     t: float, tells_times: bool
 ) -> None:
     head, _ = await asked(t, tells_times=tells_times)

@@ -48,7 +48,7 @@ async def client() -> AsyncIterator[Client]:
     await store.close()
 
 
-async def test_a_miss_a_hit_and_both_kinds_of_validation_are_told_apart(client: Client) -> None:
+async def test_a_miss_a_hit_and_both_kinds_of_validation_are_distinguished(client: Client) -> None:
     assert await client.get(150.0) == (RequestOutcome.MISS, b"1")
     assert await client.get(209.0) == (RequestOutcome.HIT, b"1")
     assert await client.get(210.0) == (RequestOutcome.UNCHANGED, b"1")

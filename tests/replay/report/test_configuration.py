@@ -89,7 +89,7 @@ def test_the_figures_stand_beside_each_rule() -> None:
     (Counts(misses=1, hits=149, stale_hits=4, validations=51, unnecessary=25), False),
     (THEN, False),
 ])
-def test_a_file_that_does_worse_than_none_says_so(without: Counts, warned: bool) -> None:
+def test_a_file_that_does_worse_than_none_is_reported(without: Counts, warned: bool) -> None:
     found = Recommendation(0.01, choice("ttl"), {}, (), 70, THEN, without)
     beware = "  Beware: in the second part the proxy did better without this file."
     assert (f"\n# {beware}\n" in toml(found, [])) == warned

@@ -8,7 +8,7 @@ from bestbefore.replay.traces.columns.columns import Requests, Updates
 UPDATES = Updates.of(np.array([0.0, 700_000.0, 800_000.0]), np.zeros(3, dtype=np.int32), ("a",))
 
 
-def test_what_was_replayed_is_told_in_words() -> None:
+def test_the_replay_is_described_in_words() -> None:
     ids = np.zeros(2, dtype=np.int32)
     requests = Requests.of(np.array([0.0, 90_000.0]), np.arange(2, dtype=np.int32), ids, ("x", "y"), ("a", "b"))
     assert facts(Scenario.of(UPDATES, requests, warn=print)) == {
@@ -20,7 +20,7 @@ def test_what_was_replayed_is_told_in_words() -> None:
     }
 
 
-def test_what_was_refreshed_is_told_in_words() -> None:
+def test_refreshes_are_described_in_words() -> None:
     """The first update comes before the first refresh, a week after it."""
     told = refresh_facts(RefreshScenario.of(UPDATES, warn=print), 1.0)
     assert told["updates"] == "2 of 1 object, each after its first refresh"

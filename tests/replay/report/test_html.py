@@ -68,7 +68,7 @@ def test_the_table_has_a_line_for_each_result_and_marks_the_best() -> None:
     assert "The same for all: requests 120, cached 100." in "".join(shown.words)
 
 
-def test_what_a_stale_rate_costs_is_told_and_how_far_that_is_from_the_best() -> None:
+def test_the_cost_of_a_stale_rate_is_reported_with_its_distance_from_the_best() -> None:
     header, *rows = Page(page(RESULTS, {})).tables[0]
     assert header == [" policy", " stale hits at most", " stale hits", " validations", " times the oracle's"]
     assert [[cell.split() for cell in row] for row in rows[2:7]] == [
@@ -110,7 +110,7 @@ def test_the_page_needs_nothing_from_elsewhere() -> None:
     assert "@import" not in text
 
 
-def test_what_was_replayed_is_told_and_escaped() -> None:
+def test_the_description_of_the_replay_is_escaped() -> None:
     text = page(RESULTS, {"log": "<b>a & b</b>.log", "made": "today"})
     assert "<dt>log</dt><dd>&lt;b&gt;a &amp; b&lt;/b&gt;.log</dd>" in text
     assert "today" in Page(text).words

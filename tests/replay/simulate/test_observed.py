@@ -73,7 +73,7 @@ def test_an_object_that_never_changed_is_known_for_that() -> None:
     assert (history.since_s, history.last_modified_s, history.times_s.tolist()) == (200.0, None, [])
 
 
-def test_what_is_told_is_the_whole_history_so_far() -> None:
+def test_a_complete_history_has_all_updates_so_far() -> None:
     known = ObservedHistories(truth(a=REAL))
     known.report("a", 400.0)
     history, group = known.contact("a", 400.0)
@@ -82,7 +82,7 @@ def test_what_is_told_is_the_whole_history_so_far() -> None:
     assert known.contact("a", 1000.0)[0].times_s.tolist() == [100.0, 250.0, 400.0, 900.0]
 
 
-def test_of_a_long_history_that_is_told_only_the_latest_updates_are_kept_one_by_one(
+def test_of_a_long_complete_history_only_the_latest_updates_are_kept_one_by_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(learning, "DETAILED_UPDATES", 2)
@@ -178,7 +178,7 @@ def test_any_sequence_of_contacts_teaches_what_the_definition_says(
     st.integers(0, 300).map(float),
 )
 @settings(max_examples=60, derandomize=True, deadline=None)
-def test_with_a_contact_at_each_update_what_was_told_stays_the_whole_history(real: list[float], t: float) -> None:
+def test_with_a_contact_at_each_update_the_observed_history_is_complete(real: list[float], t: float) -> None:
     complete = truth(a=real)
     known = ObservedHistories(complete)
     known.report("a", t)

@@ -96,7 +96,7 @@ def test_an_object_that_never_changed_is_never_validated_by_its_history() -> Non
     assert counts == Counts(misses=1, hits=1, stale_hits=0, validations=0, unnecessary=0)
 
 
-def test_a_policy_that_needs_outcomes_is_told_them_with_the_state_of_the_copy() -> None:
+def test_a_policy_that_needs_outcomes_gets_them_with_the_state_of_the_copy() -> None:
     # Of x the intervals are 10, 20 (at 110 unchanged), 10 (at 130 changed), so that 139 is a hit and 140 none. The copy
     # of y has an interval of its own, and that of b too.
     requests = [
@@ -174,7 +174,7 @@ def test_who_looks_at_no_history_does_the_same_whatever_is_known(trace: Trace, n
     assert counts.count(counts[0]) == len(counts)
 
 
-def test_the_requests_are_passed_to_whoever_watches() -> None:
+def test_requests_are_passed_to_observers() -> None:
     seen: list[float] = []
 
     def watch(rows: Iterable[tuple[float, str, str]]) -> Iterable[tuple[float, str, str]]:

@@ -86,7 +86,7 @@ def test_the_oracle_refreshes_each_update_without_delay() -> None:
         assert RefreshCounts.total(counts.values()) == RefreshCounts(5, 5, 0, 0.0, 0.0)
 
 
-def test_the_outcome_of_each_refresh_is_told_to_a_policy_that_needs_it() -> None:
+def test_a_policy_that_needs_outcomes_gets_that_of_each_refresh() -> None:
     # From 100 on: at 110 (nothing), at 130 (the update of 115, so half of 20), at 140 (nothing), at 160.
     counts = refresh({"a": [0.0, 115.0, 155.0]}, "aimd:min=10,step=10,max=1000", test_start_s=100.0)["a"]
     assert (counts.refreshes, counts.delay_s) == (4, 15.0 + 5.0)
@@ -123,7 +123,7 @@ def test_it_is_said_if_there_is_nothing_to_refresh() -> None:
     assert RefreshCounts.total([]) == RefreshCounts(0, 0, 0, 0.0, None)
 
 
-def test_whoever_watches_sees_each_update_that_is_fetched() -> None:
+def test_observers_see_each_update_that_is_fetched() -> None:
     scenario = RefreshScenario.of(updates_of({"a": TIMES, "b": [0.0, 900.0]}), test_start_s=300.0, warn=no_warning)
     seen: list[None] = []
 
@@ -149,7 +149,7 @@ def test_an_observer_knows_only_what_its_refreshes_found() -> None:
         assert (observed.refreshes, observed.delay_s) == (3, 3 * 28800.0 - 60.0 + 19120.0)
 
 
-def test_what_was_before_the_test_start_can_be_told_to_an_observer() -> None:
+def test_an_observer_can_get_what_was_before_the_test_start() -> None:
     """Then nothing is missing where every update is found by a refresh of its own."""
     times = {"a": [d * DAY / 3 for d in range(60)], "b": [3 * DAY + d * DAY / 2 for d in range(40)]}
     spec = "indhist:theta=0.01"

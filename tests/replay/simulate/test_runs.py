@@ -44,7 +44,7 @@ def test_the_whole_comes_first_then_the_parts_by_name(wanted: Through) -> None:
     assert [row["requests"] for row in rows[1:]] == [3, 1, 1, 3]
 
 
-def test_objects_that_nobody_asks_for_make_no_part() -> None:
+def test_objects_without_requests_are_no_part() -> None:
     assert not any(row.get("domain") == "idle" for row in requests_run(DOMAINS).rows(parse_spec("ttl")))
 
 
@@ -68,14 +68,14 @@ def test_refreshes_are_counted_in_parts_too() -> None:
          {"cache": None, "history": "observed", "warm": "complete", "through": "plain"}),
     ],
 )
-def test_how_it_is_replayed_is_told(run: Run, way: dict[str, str | None]) -> None:
+def test_the_mode_of_the_replay_is_reported(run: Run, way: dict[str, str | None]) -> None:
     assert list(run.conditions(parse_spec("ttl")).items()) == list(way.items())
     assert run.history == way["history"]
     assert ("observed" in run.facts()["histories"]) == (run.history == "observed")
 
 
 @pytest.mark.parametrize("run", [requests_run(), requests_run(wanted=Through.PLAIN), refreshes_run()])
-def test_as_many_items_pass_as_were_told(run: Run) -> None:
+def test_progress_has_as_many_items_as_were_announced(run: Run) -> None:
     passed: list[object] = []
     policy = parse_spec("always" if isinstance(run, RequestRun) else "oracle")
     run.rows(policy, lambda items: (passed.append(item) or item for item in items))

@@ -93,7 +93,7 @@ def test_histories_are_complete_unless_it_is_said_what_an_observer_knows_at_the_
     assert observed.known.history("a").times_s.tolist() == [20.0, 25.0]
 
 
-def test_a_policy_that_needs_the_future_is_told_it_in_any_case() -> None:
+def test_a_policy_that_needs_the_future_always_gets_it() -> None:
     observed = scenario([], [20.0], [10.0, 30.0], warm=Warm.NONE)
     assert observed.histories_for(parse_spec("oracle:max_ttl=1d")) is observed.known
 
@@ -105,7 +105,7 @@ def test_what_one_run_learns_is_not_known_to_the_next() -> None:
     assert history.since_s == 30.0
 
 
-def test_an_observer_has_learnt_of_objects_that_nobody_asks_for_any_more() -> None:
+def test_an_observer_has_learnt_of_objects_without_further_requests() -> None:
     replayed = Scenario.of(
         Updates.of(np.empty(0), np.empty(0, dtype=np.int32), ()),
         Requests.of(

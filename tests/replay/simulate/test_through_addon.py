@@ -71,7 +71,7 @@ def test_what_happened_between_two_contacts_is_lost_unless_histories_are_complet
     assert complete == Counts(misses=1, hits=0, stale_hits=0, validations=3, unnecessary=2)
 
 
-def test_whoever_watches_sees_the_contacts_before_the_test_start_too() -> None:
+def test_observers_see_the_contacts_before_the_test_start_too() -> None:
     replayed = scenario([1000.0], [1500.0, 2000.0, 2500.0], Warm.CONTACTS, test_start_s=2000.0)
     seen = []
 

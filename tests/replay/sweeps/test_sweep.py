@@ -49,7 +49,7 @@ def test_what_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
     assert counting.counted == [3.0, 4.0]
 
 
-def test_another_trace_begins_anew(tmp_path: Path) -> None:
+def test_another_trace_starts_from_nothing(tmp_path: Path) -> None:
     path = tmp_path / "finished.jsonl"
     hits(Counting(), 1, FinishedPoints(path, "trace"))
     counting = Counting()

@@ -26,7 +26,7 @@ def test_if_two_formats_are_recognised_both_are_named(tmp_path: Path) -> None:
     assert str(error.value) == f"{path}: looks like common and squid; name one with --format"
 
 
-def test_an_empty_file_is_told(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(b"")
     with pytest.raises(TraceError, match=f"^{tmp_path / 't'}: empty$"):
         read_trace(tmp_path / "t", None)

@@ -35,7 +35,7 @@ def test_nothing_is_said_if_all_is_good() -> None:
     assert [*skipped.warnings(), *skipped.remarks()] == []
 
 
-def test_what_was_left_out_on_purpose_is_told_apart() -> None:
+def test_what_was_left_out_on_purpose_is_counted_apart() -> None:
     skipped = Skipped(Path("a.log"))
     skipped.notes["requests left out, not a GET"] += 1234
     assert list(skipped.warnings()) == []

@@ -13,7 +13,7 @@ def test_the_parts_leave_a_reserve(limit: int) -> None:
     assert 0 < USES * part_of(limit) <= limit - RESERVED
 
 
-def test_nobody_is_left_without_any() -> None:
+def test_each_use_has_at_least_some_descriptors() -> None:
     assert part_of(10) == MIN_PART
 
 

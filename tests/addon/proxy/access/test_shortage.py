@@ -15,7 +15,7 @@ class Time:
         return self.now_s
 
 
-def test_refusals_are_told_at_once_and_then_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
+def test_refusals_are_logged_at_once_and_then_once_a_minute(caplog: pytest.LogCaptureFixture) -> None:
     now, counted = Time(), list[str]()
     shortage = Shortage(256, now, counted.append)
     assert not shortage.is_recent

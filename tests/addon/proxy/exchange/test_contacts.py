@@ -164,7 +164,7 @@ async def test_who_gives_up_waiting_for_a_feed_does_not_hold_up_what_reads_it(st
     assert origin.closed.is_set()
 
 
-async def test_who_takes_nothing_holds_up_nobody_who_asked_for_the_same(store: Store) -> None:
+async def test_a_client_that_reads_nothing_does_not_delay_others_that_joined(store: Store) -> None:
     origin = Origin(*[bytes(4_000)] * 5)  # more than can be held, as only its end tells
     origin.goes_on.clear()
     asked = exchanges(store, origin)
@@ -236,7 +236,7 @@ async def test_what_comes_in_place_of_a_copy_is_an_update_only_if_it_is_of_the_o
 
 
 @pytest.mark.parametrize(("etag", "outcome"), [('"1"', Outcome.VALIDATED), ('"2"', Outcome.UPDATED)])
-async def test_a_head_tells_whether_the_copy_is_current(store: Store, etag: str, outcome: Outcome) -> None:
+async def test_a_head_request_shows_whether_the_copy_is_current(store: Store, etag: str, outcome: Outcome) -> None:
     then_s = NOW_S - 100.0
     fields = Fields([("Date", format_http_date(then_s)), ("ETag", etag), ("Cache-Control", "max-age=50")])
     store.put(Copy(URL, Head(200, fields), BodyRef("d", 1), then_s, then_s, then_s, then_s), b"x")
@@ -370,7 +370,7 @@ async def test_a_prefetch_of_what_is_too_large_to_be_stored_is_given_up(store: S
     await asking.close()
 
 
-async def test_who_joined_a_contact_that_fails_gets_its_error(store: Store) -> None:
+async def test_requests_that_joined_a_failed_contact_get_its_error(store: Store) -> None:
     origin = Origin(b"content")
     origin.fails = True
     origin.goes_on.clear()

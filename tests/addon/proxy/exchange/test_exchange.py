@@ -96,7 +96,7 @@ async def test_wants_are_requests_without_cookie_and_credentials_by_where_they_c
     assert await store.top(1) == [(URL, 8)]
 
 
-async def test_what_nobody_answers_is_not_counted(store: Store, exchanges: Exchanges, origin: Origin) -> None:
+async def test_a_request_without_an_answer_is_not_counted(store: Store, exchanges: Exchanges, origin: Origin) -> None:
     """Hosts can be made up without end, and each would have counts of its own in the store."""
     origin.is_down = True
     assert (await answer_to(request(), client(), exchanges)).head.status == 502

@@ -35,7 +35,7 @@ async def test_readers_that_come_early_and_late_read_the_same() -> None:
     assert await early == await late == [chunk async for chunk in spool.read(after)] == [b"a", b"b"]
 
 
-async def test_what_nobody_reads_any_more_is_let_go() -> None:
+async def test_content_without_readers_is_released() -> None:
     budget = Budget(100)
     spool = Spool(100, budget)
     reader = spool.join()
@@ -98,7 +98,7 @@ async def test_what_is_too_large_for_memory_is_read_from_a_file(tmp_path: Path) 
     assert budget.file_bytes == 0
 
 
-async def test_a_slow_reader_holds_up_nobody_within_the_limit() -> None:
+async def test_a_slow_reader_delays_no_other_within_the_limit() -> None:
     spool = Spool(limit=100)
     slow = spool.read(spool.join())
     for _ in range(10):
@@ -107,7 +107,7 @@ async def test_a_slow_reader_holds_up_nobody_within_the_limit() -> None:
     await slow.aclose()
 
 
-async def test_beyond_the_limit_the_writer_waits_for_the_readers_and_nobody_can_join() -> None:
+async def test_beyond_the_limit_the_writer_waits_for_the_readers_and_none_can_join() -> None:
     spool = Spool(limit=3)
     reader = spool.read(spool.join())
     writing = asyncio.create_task(write(spool, b"1234"))
@@ -151,7 +151,7 @@ async def test_the_first_landing_counts_and_reaches_all_who_wait() -> None:
     assert await asyncio.gather(*waiting[1:]) == [crash, crash]
 
 
-async def test_a_reader_that_leaves_without_ever_reading_holds_up_nobody() -> None:
+async def test_a_reader_that_leaves_without_reading_delays_no_other() -> None:
     spool = Spool(limit=1)
     reader = spool.join()
     spool.read(reader)

@@ -105,7 +105,7 @@ async def pieces(*parts: bytes) -> AsyncGenerator[bytes]:
         ((), 0, False),
     ],
 )
-async def test_as_much_is_read_as_tells_what_it_is_and_nothing_is_lost(
+async def test_only_as_much_is_read_as_shows_the_format_and_nothing_is_lost(
     parts: tuple[bytes, ...], read: int, is_feed: bool
 ) -> None:
     chunks = pieces(*parts)

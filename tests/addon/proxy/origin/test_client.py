@@ -80,7 +80,7 @@ async def test_only_the_given_fields_are_sent() -> None:
     assert fields == [f"Host: {url[7:]}".encode(), b"X: 1", b"x: 2", b"", b""]
 
 
-async def test_interim_responses_are_told_before_the_answer() -> None:
+async def test_interim_responses_come_before_the_answer() -> None:
     answer = (
         b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\nLink: </b>\r\n\r\n"
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -116,7 +116,7 @@ async def test_what_goes_wrong_has_a_name(answer: bytes, failure: Failure) -> No
     assert error.value.failure is failure
 
 
-async def test_nobody_there_is_unreachable() -> None:
+async def test_an_origin_that_refuses_connections_is_unreachable() -> None:
     async with answering(b"") as url:
         pass
     async with an_origin() as origin:

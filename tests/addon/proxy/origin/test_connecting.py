@@ -31,7 +31,7 @@ async def test_a_name_is_looked_at_again_at_each_connection(monkeypatch: pytest.
     assert looked_up == ["changing.example"] * 2
 
 
-async def test_nobody_there_is_unreachable() -> None:
+async def test_an_origin_that_refuses_connections_is_unreachable() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         port = unused.getsockname()[1]
@@ -40,7 +40,7 @@ async def test_nobody_there_is_unreachable() -> None:
     assert error.value.failure is Failure.UNREACHABLE
 
 
-async def test_an_origin_without_tls_is_told_apart() -> None:
+async def test_an_origin_without_tls_has_a_failure_of_its_own() -> None:
     async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()

@@ -79,7 +79,7 @@ async def test_what_comes_after_the_answer_ends_the_connection(surplus: bytes, l
         assert connection.had_unexpected_data
 
 
-async def test_an_origin_that_speaks_first_is_not_heard() -> None:
+async def test_data_that_an_origin_sends_before_the_request_is_not_a_response() -> None:
     async def serve(_reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(OK)
         await asyncio.sleep(0.3)

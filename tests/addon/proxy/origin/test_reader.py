@@ -74,7 +74,7 @@ def test_an_answer_that_breaks_a_rule_is_the_last_of_its_connection(fields: byte
     assert end_of(events) == End(reusable=False, unexpected_data=False)
 
 
-def test_interim_answers_are_told_apart_and_bounded() -> None:
+def test_interim_responses_are_distinguished_and_bounded() -> None:
     interim = b"HTTP/1.1 103 Early Hints\r\n\r\n"
     events = ResponseReader("GET").feed(interim * MAX_INTERIM + b"HTTP/1.1 204 x\r\n\r\n")
     assert [type(event) for event in events] == [Interim] * MAX_INTERIM + [Final, End]

@@ -43,7 +43,7 @@ def test_the_first_member_of_age_counts_and_an_invalid_one_is_ignored(
     assert age_value_s(fields(*lines)) == age_s
 
 
-def test_the_initial_age_is_the_greater_of_what_date_and_what_age_tell(fields: MakeFields) -> None:
+def test_the_initial_age_is_the_greater_of_those_by_date_and_by_age(fields: MakeFields) -> None:
     # Received 10 s after its Date, 4 s after the request: apparent 10; Age 30 was true when the request went out.
     assert corrected_initial_age_s(fields(DATE), RECEIVED_S + 6, RECEIVED_S + 10) == 10
     assert corrected_initial_age_s(fields(DATE, "Age: 30"), RECEIVED_S + 6, RECEIVED_S + 10) == 34

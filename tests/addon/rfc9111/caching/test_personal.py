@@ -17,7 +17,7 @@ HTTPS = "https://example.org/page"
 RECEIVED_S = 1_779_827_200.0
 
 
-def test_the_hash_tells_cookies_apart_without_showing_them(fields: MakeFields) -> None:
+def test_the_hash_distinguishes_cookies_without_showing_them(fields: MakeFields) -> None:
     alice, bob, nobody = (cookie_hash(fields(*lines), b"salt") for lines in (["Cookie: a=1"], ["Cookie: a=2"], []))
     assert len({alice, bob, nobody, ""}) == 4
     assert "a=1" not in alice
@@ -65,7 +65,7 @@ def test_over_https_what_was_fetched_with_a_cookie_or_sets_one_is_bound_to_that_
         ("http://example.org/", [], ["Cache-Control: max-age=60", "Set-Cookie: a=b"], False),
     ],
 )
-def test_over_https_the_first_cookie_of_one_is_stored_for_nobody(
+def test_over_https_a_response_that_sets_a_first_cookie_is_not_stored(
     request_to: MakeRequest, response: MakeHead, url: str, asked: list[str], lines: list[str], begins: bool
 ) -> None:
     request, head = request_to(*asked, url=url), response(*lines)

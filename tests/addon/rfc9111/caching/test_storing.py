@@ -129,7 +129,7 @@ def test_an_error_that_may_be_about_the_fields_of_the_request_is_not_stored(
         ("max-age=60, proxy-revalidate", NoStore.AUTHORIZATION),
     ],
 )
-def test_an_answer_to_authorization_is_stored_only_where_a_directive_says_so(
+def test_an_answer_to_authorization_is_stored_only_if_a_directive_allows_it(
     request_to: MakeRequest, response: MakeHead, directive: str, reason: NoStore | None
 ) -> None:
     request = request_to("Authorization: Basic x")

@@ -178,7 +178,7 @@ def test_a_part_alone_is_no_multipart_whatever_was_listed(request_to: MakeReques
         assert "content-range" in got.head.fields
 
 
-def test_what_lies_beyond_the_content_is_refused_in_a_way_that_nobody_stores(
+def test_a_range_beyond_the_content_is_refused_with_a_response_that_is_not_stored(
     request_to: MakeRequest, response: MakeHead
 ) -> None:
     head = response(
@@ -312,7 +312,7 @@ def test_a_date_without_a_date_of_the_response_proves_nothing(request_to: MakeRe
     assert part(request_to("Range: bytes=0-1", f"If-Range: {BEFORE}"), head) is None
 
 
-def test_an_unmet_condition_is_told_before_an_unsatisfiable_range(request_to: MakeRequest, response: MakeHead) -> None:
+def test_an_unmet_condition_precedes_an_unsatisfiable_range(request_to: MakeRequest, response: MakeHead) -> None:
     """Who resumes a download of what has become shorter gets the new content."""
     assert part(request_to("Range: bytes=20000-", 'If-Range: "old"'), response(LENGTH, 'ETag: "new"')) is None
 

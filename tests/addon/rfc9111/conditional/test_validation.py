@@ -219,7 +219,7 @@ def test_a_head_updates_a_copy_that_it_agrees_with_and_outdates_another(
         ([MODIFIED], [], False),
     ],
 )
-def test_when_the_client_is_told_that_what_it_has_is_current(
+def test_when_the_client_gets_a_304(
     stored: MakeCopy,
     request_to: MakeRequest,
     lines: list[str],

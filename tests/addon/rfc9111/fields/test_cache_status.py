@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd, forwarded, hit
 
 
-def test_a_hit_tells_what_is_left_and_who_decided() -> None:
+def test_a_hit_shows_the_remaining_lifetime_and_the_reason() -> None:
     assert hit(ttl_s=30.9, detail="indttl") == "bestbefore; hit; ttl=30; detail=indttl"
     assert hit(ttl_s=-0.5, detail="stale-while-revalidate") == "bestbefore; hit; ttl=-1; detail=stale-while-revalidate"
     assert hit() == hit(ttl_s=math.nan) == "bestbefore; hit"
     assert hit(ttl_s=math.inf) == "bestbefore; hit; ttl=999999999999999"
 
 
-def test_a_forwarded_request_tells_why_and_what_came_of_it() -> None:
+def test_a_forwarded_request_shows_the_reason_and_the_outcome() -> None:
     assert forwarded(Fwd.URI_MISS, stored=True, ttl_s=60.0) == "bestbefore; fwd=uri-miss; ttl=60; stored"
     assert forwarded(Fwd.STALE, fwd_status=304, collapsed=True, detail="max-age") == (
         "bestbefore; fwd=stale; fwd-status=304; collapsed; detail=max-age"

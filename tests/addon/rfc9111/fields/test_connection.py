@@ -86,7 +86,7 @@ HARMLESS = [
 
 
 @pytest.mark.parametrize("lines", HARMLESS)
-def test_connection_may_name_what_is_for_one_connection_and_what_nobody_knows(
+def test_connection_may_name_hop_by_hop_and_unknown_fields(
     fields: MakeFields, lines: list[str]
 ) -> None:
     assert protected_in_request(fields(*lines)) == protected_in_response(fields(*lines)) == frozenset()

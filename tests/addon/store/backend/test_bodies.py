@@ -57,7 +57,7 @@ def test_what_is_not_there_or_of_another_size_is_gone(tmp_path):
 
 
 @pytest.mark.parametrize("content", [SMALL, LARGE])
-def test_what_is_not_what_was_written_is_removed_and_can_be_written_anew(tmp_path, content):
+def test_a_body_that_differs_from_what_was_written_is_removed_and_can_be_written_again(tmp_path, content):
     files, path = BodyFiles(tmp_path), path_of(tmp_path, content)
     files.write(ref(content), content)
     assert files.read(ref(content)).body is not None

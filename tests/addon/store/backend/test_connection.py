@@ -178,7 +178,7 @@ async def test_a_user_that_may_not_ask_for_the_settings_is_served(valkey):
     await connection.close()
 
 
-async def test_what_is_published_is_heard_until_the_server_goes(start_valkey):
+async def test_published_messages_arrive_until_the_server_ends(start_valkey):
     server = start_valkey()
     received, gone = asyncio.Queue(), asyncio.Queue()
     connection = Connection(server.url)

@@ -49,7 +49,7 @@ def test_the_host_of_what_is_no_url_is_a_dash():
     assert [host_of(name) for name in ("http://A.org:80/", "object 1", "ftp://a/")] == ["a.org", "-", "-"]
 
 
-def test_a_variant_is_told_by_what_selects_it_alone(copy_of):
+def test_the_key_of_a_variant_depends_on_its_selecting_fields_alone(copy_of):
     copy = copy_of("http://a/", b"1", selecting=(("accept", "x"),))
     assert variant_of(copy) == variant_of(copy_of("http://b/", b"2", selecting=(("accept", "x"),)))
     others = [{"selecting": (("accept", None),)}, {"partition": "p"}, {"personal": "me"}, {}]
@@ -71,7 +71,7 @@ def test_a_variant_is_told_by_what_selects_it_alone(copy_of):
         (b"bb1:copies:{\xff}", "copies", None),
     ],
 )
-def test_what_a_key_is_about_is_told_by_its_name(key, kind, name):
+def test_the_name_of_a_key_shows_what_it_is_about(key, kind, name):
     assert keys.name_in(key, kind) == name
 
 
@@ -113,5 +113,5 @@ def test_a_key_that_has_another_name_now_is_known(key, found):
     ("key", "domain"),
     [(b"bb1:{a.org#05}:hosts", "a.org"), (b"bb1:{a.org}:requests", "a.org"), (b"bb1:{a.org}:else", None), (b"x", None)],
 )
-def test_the_domain_that_a_key_is_about_is_told_by_its_name(key, domain):
+def test_the_name_of_a_key_shows_its_domain(key, domain):
     assert keys.name_of_domain(key) == domain

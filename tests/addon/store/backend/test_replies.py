@@ -26,7 +26,7 @@ def test_counts_leave_out_what_is_none():
     assert counts_of(flat) == {1: 2, 6: -1}
 
 
-def test_only_what_can_be_read_is_heard():
+def test_only_readable_messages_are_received():
     received, tombstone = [], Tombstone(1.0, "http://a/", exact=True)
     pass_on_tombstone(received.append, {b"good": tombstone}.get, b"bad")
     pass_on_tombstone(received.append, {b"good": tombstone}.get, b"good")

@@ -126,7 +126,7 @@ async def test_what_is_put_while_it_is_written_waits_on(copy_of):
     assert copies.waiting == 1
 
 
-async def test_a_full_backend_refuses_a_batch_and_says_so_until_there_is_room(copy_of, logged):
+async def test_a_full_backend_refuses_a_batch_and_logs_it_once_until_there_is_room(copy_of, logged):
     copies, backend = made()
     backend.full = True
     for i in range(2):

@@ -45,7 +45,7 @@ def test_it_is_away_since_it_was_first_lost(link):
     assert link.down_since_s == 0.0
 
 
-def test_why_it_was_away_is_told_when_it_is_back_too(link):
+def test_the_reason_for_an_outage_is_also_logged_at_its_end(link):
     link.mark_up()
     assert link.last_error == ""
     link.mark_down(UnavailableError("gone"))

@@ -41,7 +41,7 @@ async def link(server):
     await backend.close()
 
 
-async def test_a_question_that_finds_the_backend_gone_tells_the_link(link, server):
+async def test_a_read_that_finds_the_backend_down_marks_the_link(link, server):
     clock = RealClock()
     planning = Planning(link, clock, Notices(), Faults(clock.monotonic))
     assert await planning.lead("me", 60.0)

@@ -72,7 +72,7 @@ def test_an_exact_tombstone_takes_a_star_as_it_is():
     assert not matches("http://x/abc")
 
 
-def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
+def test_a_tombstone_invalidates_what_was_stored_before_it_alone():
     known = Tombstones(Faults(time.monotonic))
     known.add(Tombstone(100.0, URL, exact=True))
     known.add(Tombstone(50.0, URL, exact=True))
@@ -83,7 +83,7 @@ def test_what_was_stored_before_is_buried_and_what_came_after_is_not():
     assert not known.is_invalidated("http://example.com/", 0.0)
 
 
-def test_only_one_that_says_so_forgets_histories_learnt_until_then():
+def test_only_a_tombstone_of_forget_removes_histories_learnt_before_it():
     known = Tombstones(Faults(time.monotonic))
     known.add(Tombstone(100.0, URL, exact=True))
     assert not known.is_forgotten(Versioned(b"1", Record(URL, 10.0, 50.0)))
@@ -123,7 +123,7 @@ class PlayedAnswer:
         self.removed.append((urls, tombstone.time_s))
 
 
-async def test_our_own_wait_until_the_backend_was_told():
+async def test_own_tombstones_are_pending_until_the_backend_has_them():
     known, backend = Tombstones(Faults(time.monotonic)), PlayedAnswer()
     one, many = Tombstone(100.0, URL, exact=True), Tombstone(50.0, "*.example.com", exact=False)
     known.queue(one)

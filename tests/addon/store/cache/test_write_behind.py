@@ -57,7 +57,7 @@ def start(monkeypatch):
     assert all(made._task.done() for made in tasks), "a test must close what it starts"
 
 
-async def test_what_waits_is_written_a_moment_after_it_is_told(start):
+async def test_pending_entries_are_written_a_moment_after_the_task_is_woken(start):
     part = Part()
     link, made = await start(part)
     link.wake()
@@ -144,7 +144,7 @@ async def test_a_fault_of_one_part_does_not_keep_the_others_from_being_written(s
     assert faulty.waiting == 0
 
 
-async def test_for_how_long_nothing_could_be_written_is_told_while_something_waits(start, monkeypatch):
+async def test_the_write_lag_is_shown_while_entries_are_pending(start, monkeypatch):
     monkeypatch.setattr(write_behind, "LATE_S", 0.2)
     part = Part(*[UnwritableError("no disk")] * 1000)
     link, made = await start(part)
@@ -239,7 +239,7 @@ async def test_a_fault_in_reading_what_is_due_is_logged_and_writing_goes_on(logg
 
 
 @pytest.mark.parametrize("where", ["writing", "reading"])
-async def test_a_flush_in_which_something_fails_says_so(where):
+async def test_a_flush_in_which_something_fails_returns_false(where):
     async def reach():
         """It is there."""
 

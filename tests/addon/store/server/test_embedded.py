@@ -107,7 +107,7 @@ async def test_a_path_too_long_for_a_socket_works_and_leaves_nothing_behind(
     assert await knows(open_a_store, state)
 
 
-async def test_nobody_else_can_reach_it(open_a_store, short_path):
+async def test_no_other_user_can_reach_it(open_a_store, short_path):
     await open_a_store("embedded", state=short_path / "state")
     assert stat.S_IMODE((short_path / "state").stat().st_mode) == 0o700
     (socket,) = files(short_path / "state", "valkey.sock")
@@ -249,7 +249,7 @@ def test_only_the_zeros_at_the_end_are_cut(tmp_path, content):
 
 
 @pytest.mark.parametrize("damaged", ["*.incr.aof", "*.base.rdb", "*.manifest"])
-async def test_a_file_that_cannot_be_read_is_set_aside_and_the_store_begins_anew(
+async def test_a_file_that_cannot_be_read_is_set_aside_and_the_store_starts_empty(
     open_a_store, observe, tmp_path, logged, damaged
 ):
     await learn_one(open_a_store, observe, tmp_path)

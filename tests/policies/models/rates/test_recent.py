@@ -22,7 +22,7 @@ def test_the_total_is_kept():
     assert np.sum(expected) == pytest.approx(np.sum(followed) + 0.5)
 
 
-def test_each_window_counts_for_as_much_as_it_tells():
+def test_each_window_has_the_weight_of_its_information():
     rng = np.random.default_rng(2)
     recent = rng.poisson((4.0, 1.0, 5.0), (20_000, 3))
     followed = rng.poisson((0.3 + recent @ (0.2, 0.7, 0.0)) * 2.0)
@@ -43,7 +43,7 @@ def test_where_nothing_followed_a_small_rate_remains():
     assert np.sum(learnt.per_hour([[0], [3]])) * 5.0 == pytest.approx(0.5)
 
 
-def test_a_window_in_which_nobody_posted_tells_nothing():
+def test_a_window_without_postings_has_no_information():
     assert RecentRates.fitted([[0], [0]], [1, 3], 1.0).each_per_hour.tolist() == [0.0]
 
 

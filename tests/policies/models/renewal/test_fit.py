@@ -103,7 +103,7 @@ def test_of_one_or_two_intervals_only_the_rate_is_believed() -> None:
     assert fit_best([5.0, 5.0], censored=30.0).law == Poisson(2 / 40)
 
 
-def test_equal_intervals_are_as_regular_as_is_told_apart() -> None:
+def test_equal_intervals_have_the_largest_shape() -> None:
     fit = fit_weibull([3.0] * 10)
     assert isinstance(fit.law, Weibull)
     assert fit.law.shape == 100.0

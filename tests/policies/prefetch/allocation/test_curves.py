@@ -33,7 +33,7 @@ def test_the_freshness_gained_by_one_more_refresh_is_the_multiplier(y: float) ->
     assert_allclose(WEIGHTS[kept] / RATES[kept] * gained, multiplier, rtol=1e-8)
 
 
-def test_the_edge_lies_in_the_bin_beyond_which_nobody_is_refreshed() -> None:
+def test_the_edge_lies_in_the_bin_beyond_which_no_object_is_refreshed() -> None:
     curve, x = FreshnessCurve(0.5), math.log(0.2)
     edge = 0.5 * (1 + 1 / math.expm1(0.2))
     assert curve.edge_bin(x) == int(curve.bins(np.array([edge]))[0])

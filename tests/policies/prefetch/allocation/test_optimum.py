@@ -214,7 +214,7 @@ def test_of_equal_objects_at_the_edge_of_being_given_up_each_gets_the_same() -> 
         assert shares.sum() == pytest.approx(budget, rel=1e-12)
 
 
-def test_where_nobody_gains_anything_nobody_gets_anything() -> None:
+def test_objects_without_gain_get_no_refreshes() -> None:
     for solve in (freshest, youngest):
         assert solve(np.zeros(3), np.ones(3), 1.0).tolist() == [0.0, 0.0, 0.0]
         assert solve(np.ones(3), np.zeros(3), 1.0).tolist() == [0.0, 0.0, 0.0]

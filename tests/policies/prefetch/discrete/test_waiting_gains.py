@@ -52,7 +52,7 @@ def test_the_visits_are_those_of_the_greedy_rule(of: Any, measure: objectives.Me
         assert found.tolist() == greedy.tolist()
 
 
-def test_only_some_objects_are_numbered_anew() -> None:
+def test_only_some_objects_are_renumbered() -> None:
     gains = WaitingGains.of_age([1.0, 2.0, 3.0], None, "interval").subset(np.array([2]))
     assert len(gains) == 1
     whole = WaitingGains.of_age([3.0], None, "interval")

@@ -27,7 +27,7 @@ def test_the_index_is_largest_once_the_postings_of_a_busy_hour_are_in():
     assert morning[10] == pytest.approx(1.0**2 / (0.2 / 24))
 
 
-def test_whoever_is_taken_waits_again():
+def test_an_object_that_was_taken_waits_again():
     feeds = DelayIndex([1.0, 4.0, 9.0], EVENLY.repeat(3, 0), np.zeros(3))
     assert feeds.take(HOUR_S, 2).tolist() == [1, 2]
     assert feeds.index(HOUR_S).tolist() == [pytest.approx(1.0), 0.0, 0.0]
@@ -43,7 +43,7 @@ def test_in_the_long_run_retrievals_are_divided_by_the_root_of_rate_and_weight()
     assert shares == pytest.approx(np.sqrt(rates * weights) / np.sum(np.sqrt(rates * weights)), rel=0.02)
 
 
-def test_a_rate_may_be_learnt_anew():
+def test_a_rate_may_be_replaced():
     feeds = DelayIndex([1.0, 1.0], EVENLY.repeat(2, 0), np.zeros(2))
     feeds.learn(np.array([0]), np.array([5.0]))
     assert feeds.index(HOUR_S) == pytest.approx([5.0, 1.0])

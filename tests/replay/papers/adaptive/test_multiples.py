@@ -34,7 +34,7 @@ def test_without_a_bound_ttl_needs_what_it_needs(excerpt_work: Work, scenario: S
 
 
 @pytest.mark.slow
-def test_objects_drawn_anew_scatter_around_what_was_recorded(excerpt_work: Work, scenario: Scenario) -> None:
+def test_resampled_objects_scatter_around_the_recorded_result(excerpt_work: Work, scenario: Scenario) -> None:
     recorded = cells(excerpt_work, scenario, "")["TTL"]
     found = sampled(excerpt_work, scenario, 50, np.random.default_rng(3))["TTL"]
     for one, spread in zip(recorded.split(" / "), found.split(" / "), strict=True):

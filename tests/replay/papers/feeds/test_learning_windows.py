@@ -77,7 +77,7 @@ def test_points_learnt_from_a_daily_hour_retrieve_right_after_it():
     assert delay == pytest.approx(0.5 * HOUR_S)
 
 
-def test_a_feed_without_history_follows_the_others_if_they_may_tell():
+def test_a_feed_without_history_follows_the_others_if_they_are_used():
     daily = np.arange(28) * DAY_S + 9.5 * HOUR_S
     new = daily[14:]
     alone, told = (mean_delay_of_pattern_window_s([daily, new], 14 * DAY_S, 14, 14, 1, s) for s in (0.0, 1.0))

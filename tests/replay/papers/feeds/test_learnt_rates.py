@@ -47,7 +47,7 @@ def test_every_strategy_spends_its_budget(learnt):
         assert found.never == 0
 
 
-def test_whoever_knows_the_hours_halves_the_delay(learnt):
+def test_knowledge_of_the_hours_halves_the_delay(learnt):
     names = (UNIFORM, TIMING, PLANNED, ONLINE)
     found = measured(Work(None, pytest.fail), {"made": learnt}, [("made", name, 1) for name in names])
     even, timed, planned, online_ = (found["made", name, 1].mean_s for name in names)

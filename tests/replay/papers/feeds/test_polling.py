@@ -88,7 +88,7 @@ def test_miniflux_polls_as_often_as_the_week_before_had_postings():
     assert np.diff(retrievals).max() <= DAY_S
 
 
-def test_nutch_is_told_what_its_retrieval_found():
+def test_nutch_gets_the_outcome_of_its_retrieval():
     history = History.of([150.0, 180.0], 0.0)
     nutch = Nutch(initial_s=100.0, sync=0.0)
     # 100 later: changed, 80; unchanged, 112; unchanged, 156.8

@@ -50,7 +50,7 @@ def test_whole_visits_on_paper():
     st.integers(0, 200),
 )
 @settings(max_examples=100, derandomize=True, deadline=None)
-def test_whole_visits_spend_the_budget_and_leave_nobody_out(rates, spare):
+def test_whole_visits_spend_the_budget_and_leave_no_feed_out(rates, spare):
     visits = whole_visits(np.array(rates), None, len(rates) + spare)
     assert visits.sum() == len(rates) + spare
     assert visits.min() >= 1

@@ -17,7 +17,7 @@ def test_each_object_has_its_label(path: Path) -> None:
     assert read_labels(path, "object") == {"a": "a", "b,c": "b,c"}
 
 
-def test_a_list_of_feeds_tells_their_folders(path: Path) -> None:
+def test_folders_are_read_from_a_list_of_feeds(path: Path) -> None:
     path.write_text('''<opml><body><outline xmlUrl="http://a.org/"/><outline text="b"><outline xmlUrl="http://b.org/"/>
         <outline text="c"><outline xmlUrl="http://c.org/"/></outline></outline></body></opml>''')
     assert read_labels(path, "class") == {"http://a.org/": "", "http://b.org/": "b", "http://c.org/": "b/c"}

@@ -87,7 +87,7 @@ def test_what_is_no_get_is_left_out_and_counted(read: Read, rows: Rows, request_
         (b'x - - [10/Oct/2000:20:55:36 +9999] "GET / HTTP/1.1" 200 5', "time '10/Oct/2000:20:55:36 +9999': expected"),
     ],
 )
-def test_a_bad_line_is_skipped_and_told_with_its_number(read: Read, line: bytes, wrong: str) -> None:
+def test_a_malformed_line_is_skipped_and_reported_with_its_number(read: Read, line: bytes, wrong: str) -> None:
     reading = read(APACHE + b"\n" + line + b"\n" + APACHE, "combined")
     assert len(reading.trace) == 6
     first = list(reading.skipped.warnings())[1]
@@ -105,7 +105,7 @@ def test_utf_16_is_refused_in_one_line(error_of: ErrorOf) -> None:
     )
 
 
-def test_a_clock_that_jumps_back_is_sorted_and_told(read: Read) -> None:
+def test_lines_after_a_clock_that_jumps_back_are_sorted_and_reported(read: Read) -> None:
     reading = read(b"".join(reversed(APACHE.splitlines(keepends=True))), "combined")
     assert reading.trace.requests.times_s.tolist() == sorted(reading.trace.requests.times_s.tolist())
     assert reading.trace.late_s == 2.0
@@ -117,7 +117,7 @@ def test_a_log_that_begins_in_the_middle_of_a_line_is_known(read: Read, log: byt
     assert (reading.format, reading.skipped.count) == (form, 1)
 
 
-def test_the_two_forms_are_told_apart_by_the_first_line() -> None:
+def test_the_first_line_distinguishes_the_two_forms() -> None:
     assert looks_combined(APACHE)
     assert not looks_common(APACHE)
     assert looks_common(COMMON)

@@ -100,7 +100,7 @@ def test_a_file_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
     assert error_of(tmp_path) == f"{tmp_path}: Is a directory"
 
 
-def test_requests_given_as_updates_are_told_apart_by_their_header(tmp_path: Path) -> None:
+def test_requests_given_as_updates_are_recognised_by_their_header(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="no column 'client' in 'object,time': expected time,client,object"):
         read_requests(write(tmp_path, "object,time\na,1\n"), no_warning)
 

@@ -183,7 +183,7 @@ def test_a_document_with_another_address_is_not_taken_for_the_feed_of_its_home_p
     assert rows(read_trace(folder / "l.opml", None)) == [(day_s(1), "https://e.org/feed")]
 
 
-def test_what_is_no_feed_is_left_out_and_what_is_broken_is_told(archive: Archive) -> None:
+def test_other_documents_are_left_out_and_malformed_feeds_are_reported(archive: Archive) -> None:
     good = rss([("1", 1)])
     folder = archive({
         "good.xml": good, "README": b"hello", "empty": b"", "page.html": b"<!doctype html><html></html>",
@@ -205,7 +205,7 @@ def test_what_is_no_feed_is_left_out_and_what_is_broken_is_told(archive: Archive
     assert reading.skipped.count == 4
 
 
-def test_a_document_that_is_too_large_is_told(archive: Archive) -> None:
+def test_a_document_that_is_too_large_is_reported(archive: Archive) -> None:
     folder = archive({"f.xml": b"<rss>" + b" " * (64 << 20)})
     told = "f.xml: expected RSS, RDF, Atom or JSON Feed, of at most 67,108,864 bytes and 5,000,000 tags and attributes"
     with pytest.raises(TraceError, match=f"{told}$"):
@@ -218,7 +218,7 @@ def test_a_document_may_be_larger_and_denser_than_the_proxy_reads(archive: Archi
 
 
 @pytest.mark.slow
-def test_that_a_document_has_more_items_than_are_read_is_told(archive: Archive) -> None:
+def test_a_document_with_more_items_than_are_read_is_reported(archive: Archive) -> None:
     items = [{"id": 0, "date_published": "2024-01-01"}, *({"id": number} for number in range(1, MAX_PARSED_ITEMS + 1))]
     many = json.dumps({"version": "https://jsonfeed.org/version/1.1", "items": items}).encode()
     reading = read_trace(archive({"f.json": many}), None)

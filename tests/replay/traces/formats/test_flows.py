@@ -72,7 +72,7 @@ def test_a_flow_file(read: Read, rows: Rows, file: bytes) -> None:
     assert reading.skipped.count == 0
 
 
-def test_the_har_of_the_same_flows_tells_the_same(read: Read, rows: Rows, flows: list[Any]) -> None:
+def test_the_har_of_the_same_flows_gives_the_same_rows(read: Read, rows: Rows, flows: list[Any]) -> None:
     from mitmproxy.addons.savehar import SaveHar
 
     del flows[2]  # JSON has no bytes

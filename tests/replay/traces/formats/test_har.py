@@ -43,7 +43,7 @@ def test_an_archive(read: Read, rows: Rows) -> None:
     assert reading.trace.agent_ids.tolist() == [0, 0]
 
 
-def test_a_byte_order_mark_and_what_is_not_told(read: Read, rows: Rows) -> None:
+def test_a_byte_order_mark_and_missing_values(read: Read, rows: Rows) -> None:
     bare = entry(startedDateTime="2026-11-20T07:04:03.25", response={"status": 0, "content": {"size": -1}})
     bare["request"] = {"method": "GET", "url": "http://example.org/a"}
     reading = read(b"\xef\xbb\xbf" + archive(bare), None)
@@ -68,7 +68,7 @@ def test_what_is_no_get_over_http_is_left_out(read: Read) -> None:
         (entry(url="http://example.org/" + "x" * 40000), "longer than 32,768 characters"),
     ],
 )
-def test_a_bad_entry_is_skipped_and_told_with_its_number(read: Read, bad: object, wrong: str) -> None:
+def test_a_malformed_entry_is_skipped_and_reported_with_its_number(read: Read, bad: object, wrong: str) -> None:
     reading = read(archive(entry(), bad, entry()), "har")
     assert len(reading.trace) == 2
     first = list(reading.skipped.warnings())[1]

@@ -76,7 +76,7 @@ def test_lines_of_a_body_begin_no_message(read: Read) -> None:
     assert arrivals(read(only, "mbox")) == [T]
 
 
-def test_a_message_without_any_date_is_skipped_and_told(read: Read) -> None:
+def test_a_message_without_a_date_is_skipped_and_reported(read: Read) -> None:
     bad = message("From a Tue Apr 99 10:24:04 1997", "Subject: none")
     reading = read(FIRST + bad, "mbox")
     assert arrivals(reading) == [T]

@@ -48,7 +48,7 @@ def test_a_native_log(read: Read, rows: Rows) -> None:
         (LOG.replace(b"1150", b"-", 1).split(b"\n")[0], "size '-': expected a whole number of bytes"),
     ],
 )
-def test_a_bad_line_is_skipped_and_told_with_its_number(read: Read, line: bytes, wrong: str) -> None:
+def test_a_malformed_line_is_skipped_and_reported_with_its_number(read: Read, line: bytes, wrong: str) -> None:
     reading = read(LOG + b"\n" + line + b"\n", "squid")
     assert len(reading.trace) == 4
     first = list(reading.skipped.warnings())[1]

@@ -52,7 +52,7 @@ def test_status_codes_count_up_through_those_of_http_1_1_in_1998() -> None:
     assert len(CODES) == 38
 
 
-def test_a_record_cut_short_is_told(read: Read) -> None:
+def test_a_truncated_record_is_reported(read: Read) -> None:
     reading = read(LOG[:-1], "wc98")
     assert len(reading.trace) == 3
     assert list(reading.skipped.warnings())[1].endswith("trace: record 4: 19 bytes: expected 20")
@@ -68,7 +68,7 @@ def test_other_methods_are_left_out_and_what_is_no_record_is_skipped(read: Read)
     assert list(reading.skipped.warnings())[1].endswith(wrong)
 
 
-def test_an_empty_file_of_the_archive_is_told(error_of: ErrorOf) -> None:
+def test_an_empty_file_of_the_archive_is_reported(error_of: ErrorOf) -> None:
     assert error_of(gzip.compress(b""), None) == "empty"
     assert error_of(gzip.compress(b""), "wc98").startswith("nothing usable, read as wc98")
 

@@ -102,14 +102,14 @@ def test_without_a_majority_there_is_no_update() -> None:
     assert len(inferred(*sorted([*tokens, *held], key=lambda sight: sight[0])).updates) == 0
 
 
-def test_not_modified_is_a_sight_of_what_the_client_was_told_last() -> None:
+def test_a_304_is_a_sighting_of_the_last_version_that_the_client_got() -> None:
     with_304 = inferred((0, "x", 100), *polled("x", 60, 600, None), (600, "x", 200), *polled("x", 660, 1200, None))
     assert updates(with_304) == [(600.0, "/a")]
     assert with_304.within_s.tolist() == [60.0]
     assert len(inferred(*polled("x", 0, 600, None), *polled("y", 600, 1200, 200)).updates) == 0
 
 
-def test_other_statuses_tell_nothing() -> None:
+def test_other_statuses_give_no_information() -> None:
     rows = AccessRows()
     for t in range(0, 1200, 60):
         rows.append(float(t), "x", "/a", status=404 if t < 600 else 500, size_bytes=100 if t < 600 else 200)
@@ -135,7 +135,7 @@ def test_a_last_modified_that_is_always_now_is_none() -> None:
     assert len(inferred(*made).updates) == 0
 
 
-def test_versions_that_are_told_too_briefly_are_counted_if_validators_tell_them() -> None:
+def test_short_versions_are_counted_if_validators_show_them() -> None:
     """Each minute another ETag, or another size; and one that stays, of which only the end of the log is brief."""
     each_minute = range(0, 600, 60)
     assert inferred(*((t, "x", f'"{t}"') for t in each_minute)).summary() == (

@@ -13,7 +13,7 @@ def requests(*times_s: float) -> Accesses:
     return rows.accesses()
 
 
-def test_few_requests_dated_over_a_year_from_the_others_are_told() -> None:
+def test_few_requests_dated_over_a_year_from_the_others_are_reported() -> None:
     log = [1.5e9 + t for t in range(100)]
     assert list(outlying_dates(requests(0.0, 3 * YEAR_S, *log, 2e9))) == [
         "2 requests dated over a year before the others, which begin at 1500000000: if a clock was wrong, --origin of "
