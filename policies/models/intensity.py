@@ -46,16 +46,11 @@ def set_exposure_h(hours: MutableSequence[float], edges_s: Sequence[float], star
     days = end_day - start_day
     start_clock_s = start_s - start_day * DAY_S
     end_clock_s = end_s - end_day * DAY_S
-    lower_s = edges_s[0]
     for k in range(len(hours)):
-        upper_s = edges_s[k + 1]
-        seconds = days * (upper_s - lower_s)
-        if end_clock_s > lower_s:
-            seconds += (end_clock_s if end_clock_s < upper_s else upper_s) - lower_s
-        if start_clock_s > lower_s:
-            seconds -= (start_clock_s if start_clock_s < upper_s else upper_s) - lower_s
-        hours[k] = seconds / HOUR_S
-        lower_s = upper_s
+        lower_s, upper_s = edges_s[k], edges_s[k + 1]
+        from_s = lower_s if start_clock_s < lower_s else upper_s if start_clock_s > upper_s else start_clock_s
+        to_s = lower_s if end_clock_s < lower_s else upper_s if end_clock_s > upper_s else end_clock_s
+        hours[k] = (days * (upper_s - lower_s) + (to_s - from_s)) / HOUR_S
 
 
 def observed_rates_per_hour(counts: Sequence[int], hours: Sequence[float], least_h: float) -> list[float]:
@@ -65,25 +60,22 @@ def observed_rates_per_hour(counts: Sequence[int], hours: Sequence[float], least
     many hours has the mean rate over all segments instead.
     """
     rates = [0.0] * len(counts)
-    set_observed_rates_per_hour(rates, counts, hours, least_h)
+    total_h = sum(hours)
+    set_observed_rates_per_hour(rates, counts, hours, sum(counts) / total_h if total_h > 0.0 else 0.0, least_h)
     return rates
 
 
 def set_observed_rates_per_hour(
-    rates: MutableSequence[float], counts: Sequence[int], hours: Sequence[float], least_h: float
+    rates: MutableSequence[float],
+    counts: Sequence[int],
+    hours: Sequence[float],
+    mean_per_hour: float,
+    least_h: float,
 ) -> None:
-    """Set rates[k] to lambda_k."""
-    mean = 0.0
-    if least_h > 0.0:
-        total_h = 0.0
-        n = 0
-        for k in range(len(counts)):
-            total_h += hours[k]
-            n += counts[k]
-        if total_h > 0.0:
-            mean = n / total_h
+    """Set rates[k] to lambda_k; `mean_per_hour` is the mean rate over all segments."""
+    other = mean_per_hour if least_h > 0.0 else 0.0
     for k in range(len(counts)):
-        rates[k] = counts[k] / hours[k] if hours[k] > 0.0 and hours[k] >= least_h else mean
+        rates[k] = counts[k] / hours[k] if hours[k] > 0.0 and hours[k] >= least_h else other
 
 
 def set_relative_rates(
@@ -94,7 +86,7 @@ def set_relative_rates(
     least_h: float,
 ) -> None:
     """Set rates[k] to s_k = (n_k / E_k) / (n / h): each segment's rate over `mean_per_hour` = n / h > 0."""
-    set_observed_rates_per_hour(rates, counts, hours, least_h)
+    set_observed_rates_per_hour(rates, counts, hours, mean_per_hour, least_h)
     for k in range(len(rates)):
         rates[k] /= mean_per_hour
 
@@ -117,37 +109,39 @@ def first_passage_s(edges_s: Sequence[float], rates_per_hour: Sequence[float], s
 
     Whole days are skipped in closed form, then at most one day is walked.
     """
-    needed = theta * (1.0 - TOLERANCE)
+    # In updates per hour times seconds, as the gains below, so that no gain is divided by an hour. Within the first day
+    # nothing waits for the sum `per_day`: the processor predicts the comparison with it.
+    needed = theta * (1.0 - TOLERANCE) * HOUR_S
     if needed <= 0.0:
         return start_s
     segments = len(rates_per_hour)
     per_day = 0.0
-    k = 0
+    k = -1
     clock_s = start_s - day_of(start_s) * DAY_S
     for i in range(segments):
         per_day += rates_per_hour[i] * (edges_s[i + 1] - edges_s[i])
-        if edges_s[i] <= clock_s:
-            k = i
-    per_day /= HOUR_S
-    if per_day * FOREVER_DAYS < needed:
-        return math.inf
-    # One whole day fewer than fits, so that the rest is above 0: a mass of exactly n days is reached at the end of the
-    # last segment with updates, which may lie hours before the same time of day.
-    days = math.ceil(needed / per_day) - 1
-    needed -= days * per_day
-    midnight_s = start_s - clock_s + days * DAY_S
+        k += edges_s[i] <= clock_s
+    midnight_s = start_s - clock_s
+    if needed > per_day:
+        if per_day * FOREVER_DAYS < needed:
+            return math.inf
+        # One whole day fewer than fits, so that the rest is above 0: a mass of exactly n days is reached at the end of
+        # the last segment with updates, which may lie hours before the same time of day.
+        days = math.ceil(needed / per_day) - 1
+        needed -= days * per_day
+        midnight_s += days * DAY_S
     passage_s = start_s
     for _ in range(segments + 1):
-        rate_per_s = rates_per_hour[k] / HOUR_S
-        if rate_per_s > 0.0:
-            passage_s = midnight_s + clock_s + needed / rate_per_s
-            needed -= rate_per_s * (edges_s[k + 1] - clock_s)
-            if needed <= 0.0:
-                break
+        gain = rates_per_hour[k] * (edges_s[k + 1] - clock_s)
+        if gain > 0.0:
+            if gain >= needed:
+                return midnight_s + clock_s + needed / rates_per_hour[k]
+            needed -= gain
+            passage_s = midnight_s + edges_s[k + 1]
         k += 1
         clock_s = edges_s[k]
         if k == segments:
             k = 0
             clock_s = 0.0
             midnight_s += DAY_S
-    return passage_s
+    return passage_s  # what is still needed is a rounding error

@@ -66,9 +66,10 @@ class CompleteFeatures(NamedTuple):
         set_counts(counts, self.known.objects, self.owner, self.counted, since_s, self.seen, self.t)
         return self.seen - self.counted
 
-    def set_counts_before(self, window_s: float, within: int) -> None:
+    def set_counts_before(self, window_s: float, within: int) -> int:
         counts, since_s, end = self.by_bin.counts, self.observed_since_s(), self.seen - within
         set_counts(counts, self.known.objects, self.owner, self.counted, since_s, end, self.t - window_s)
+        return end - self.counted
 
     def set_gaps(self) -> int:
         times_s = self.known.objects.times_s

@@ -58,12 +58,13 @@ class ObservedFeatures(NamedTuple):
         set_counts(self.by_bin.counts, self.learnt.window, self.owner)
         return self.counted_updates()
 
-    def set_counts_before(self, window_s: float, within: int) -> None:  # noqa: ARG002
-        self.set_counts()
+    def set_counts_before(self, window_s: float, within: int) -> int:  # noqa: ARG002
+        counted = self.set_counts()
         updates = self.learnt.updates
         end = updates.ends[self.owner]
         for place in range(end - within, end):
             self.by_bin.counts[updates.bins[place]] -= 1
+        return counted - within
 
     def set_gaps(self) -> int:
         times_s, end = self.learnt.updates.times_s, self.learnt.updates.ends[self.owner]

@@ -19,8 +19,7 @@ from bestbefore.policies.validation.machinery.features import Features
 
 def set_own_rates(features: Features) -> None:
     """Set `rates` to lambda_k of the 24 hour bins, from the counted updates of the object."""
-    features.set_counts()
-    _set_rates(features, features.t)
+    _set_rates(features, features.set_counts(), features.t)
 
 
 def expected_within(features: Features, window_s: float, within: int) -> float:
@@ -28,19 +27,19 @@ def expected_within(features: Features, window_s: float, within: int) -> float:
 
     Observation must begin before t - window_s. `within` is the number of updates in the window.
     """
-    features.set_counts_before(window_s, within)
     start_s = features.t - window_s
-    _set_rates(features, start_s)
+    _set_rates(features, features.set_counts_before(window_s, within), start_s)
     by_bin = features.by_bin
     set_exposure_h(by_bin.hours, by_bin.hourly_s, start_s, features.t)
     return expected_updates(by_bin.rates, by_bin.hours)
 
 
-def _set_rates(features: Features, until_s: float) -> None:
-    """Set the rates from `counts` in [`observed_since_s`, until_s], which must not be empty."""
-    by_bin = features.by_bin
-    set_exposure_h(by_bin.hours, by_bin.hourly_s, features.observed_since_s(), until_s)
-    set_observed_rates_per_hour(by_bin.rates, by_bin.counts, by_bin.hours, features.least_exposure_h)
+def _set_rates(features: Features, updates: int, until_s: float) -> None:
+    """Set the rates from `counts`, with the sum `updates`, in [`observed_since_s`, until_s]."""
+    by_bin, since_s = features.by_bin, features.observed_since_s()
+    set_exposure_h(by_bin.hours, by_bin.hourly_s, since_s, until_s)
+    mean_per_hour = updates / ((until_s - since_s) / HOUR_S) if since_s < until_s else 0.0
+    set_observed_rates_per_hour(by_bin.rates, by_bin.counts, by_bin.hours, mean_per_hour, features.least_exposure_h)
 
 
 def set_group_pattern(features: Features, updates: int) -> None:

@@ -129,8 +129,8 @@ class Features(Protocol):
         """Set `counts` to n_k, the counted updates in each hour bin, and return their sum n."""
         ...
 
-    def set_counts_before(self, window_s: float, within: int) -> None:
-        """Set `counts` to the counted updates up to t - window_s in each hour bin.
+    def set_counts_before(self, window_s: float, within: int) -> int:
+        """Set `counts` to the counted updates up to t - window_s in each hour bin, and return their sum.
 
         t - window_s must lie after `observed_since_s`; `within` is the result of `updates_within`.
         """

@@ -67,8 +67,10 @@ class HistoryFeatures:
         self.by_bin.counts[:] = counts
         return sum(counts)
 
-    def set_counts_before(self, window_s: float, within: int) -> None:  # noqa: ARG002
-        self.by_bin.counts[:] = self._history.counts(self._after_s, self.t - window_s)
+    def set_counts_before(self, window_s: float, within: int) -> int:  # noqa: ARG002
+        counts = self._history.counts(self._after_s, self.t - window_s)
+        self.by_bin.counts[:] = counts
+        return sum(counts)
 
     def set_gaps(self) -> int:
         return self._set_gaps(self._history)

@@ -18,14 +18,12 @@ from bestbefore.policies.validation.rules.ttl import Ttl, ttl_expiry_s
 def in_burst(features: Features, window_s: float, threshold: float) -> bool:
     """Whether f >= T, with f = seen / expected; where no update was expected, f = T if one was seen, else 0."""
     seen = features.updates_within(window_s)
+    if seen == 0:
+        return threshold == 0.0  # as f is 0 then, the expected number is not computed
     expected = 0.0
-    # With no update in the window f is 0, so the expected number is not computed.
-    if seen and features.t - window_s > features.observed_since_s():
+    if features.t - window_s > features.observed_since_s():
         expected = expected_within(features, window_s, seen)
-    ratio = threshold if seen else 0.0
-    if expected > 0.0:
-        ratio = seen / expected
-    return ratio >= threshold * (1.0 - TOLERANCE)
+    return seen >= threshold * (1.0 - TOLERANCE) * expected
 
 
 @dataclass(frozen=True, slots=True)

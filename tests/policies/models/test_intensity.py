@@ -128,6 +128,13 @@ def test_where_the_mass_stands_still_at_theta_the_passage_is_when_it_got_there()
     assert first_passage_s(HOURLY_S, hourly(h12=0.5), 20 * HOUR, to_the_last_bit) == DAY + 13 * HOUR
 
 
+@pytest.mark.parametrize("hour", [0, 2, 6, 12, 18])
+def test_the_mass_of_a_day_is_reached_with_its_last_update_though_sums_are_rounded(hour: int) -> None:
+    rates = [0.0 if k == hour else 1 / (24 - k) for k in range(24)]  # their sum differs with the order
+    theta = sum(rates) / (1 - TOLERANCE)
+    assert first_passage_s(HOURLY_S, rates, hour * HOUR, theta) == pytest.approx(DAY + hour * HOUR, abs=1e-3)
+
+
 def test_whole_days_are_skipped_however_many() -> None:
     rates = hourly(h0=1e-6)
     assert first_passage_s(HOURLY_S, rates, 0.0, 0.1) == pytest.approx(99_999 * DAY + HOUR, abs=1)
