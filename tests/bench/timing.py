@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from compared.greedy_crawls import greedy_crawls
 from results_page import write_page
 
 from bestbefore.policies.prefetch.timing.exact import (
@@ -20,7 +21,6 @@ from bestbefore.policies.prefetch.timing.exact import (
 from bestbefore.policies.prefetch.timing.points import Intensity, expected_delay, uniform_points
 from bestbefore.policies.prefetch.timing.quasideterministic import (
     PotentialUpdates,
-    greedy_crawls,
     least_staleness,
     staleness,
 )
