@@ -14,7 +14,8 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 class AutoTtl(Formula):
     """expiry = t + the mean gap between the updates in (t - window, t], within `min` and `max`.
 
-    The interval is `max` with fewer than two updates, and where the last update is older than twice `max`.
+    The interval is `max` with fewer than two updates, and where the last update is older than twice `max`. In the proxy
+    the fallback decides instead while fewer than three updates are counted.
 
     Source: AutoTTL, an extension of FreshRSS (mgnsk/FreshRSS-AutoTTL, README.md), with its defaults; `min` is the
     interval that FreshRSS has for all feeds. The extension's treatment of failing feeds is left out.
@@ -22,6 +23,7 @@ class AutoTtl(Formula):
 
     name: ClassVar[str] = "autottl"
     needs: ClassVar[Needs] = Needs.COUNTS
+    uses_fallback: ClassVar[bool] = True
 
     window_s: float = 30 * DAY_S
     """1 s or more."""

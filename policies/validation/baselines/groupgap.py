@@ -15,7 +15,8 @@ from bestbefore.policies.validation.machinery.verdict import Decision, expires
 class GroupGap(Formula):
     """expiry = t + `factor` times the median of the last 32 gaps between updates of the group, within `min` and `max`.
 
-    The interval is `max` where the group has fewer than two updates.
+    The interval is `max` where the group has fewer than two updates. There is no fallback: it would decide for objects
+    with few updates of their own, which are to follow the group at once.
 
     Source: our own, the simplest rule that learns from the group alone. It follows a site that is being edited.
     """

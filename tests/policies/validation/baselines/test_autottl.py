@@ -2,6 +2,8 @@ import pytest
 
 from bestbefore.policies.models.history import History
 from bestbefore.policies.validation.baselines.autottl import AutoTtl
+from bestbefore.policies.validation.machinery.bounds import Bounded
+from bestbefore.policies.validation.machinery.fallback import LastUpdate
 from bestbefore.policies.validation.machinery.verdict import Verdict
 
 HOUR = 3600.0
@@ -32,6 +34,12 @@ def test_an_idle_feed_is_polled_once_a_day() -> None:
     assert AutoTtl().verdict(posted(48, 50), None, T).expiry_s == T + 2 * HOUR
     assert AutoTtl().verdict(posted(49, 51), None, T).expiry_s == T + DAY
     assert AutoTtl().verdict(posted(), None, T).expiry_s == T + DAY
+
+
+def test_within_bounds_the_fallback_decides_until_three_updates_are_known() -> None:
+    bounded = Bounded(AutoTtl(), fallback=(LastUpdate(0.1),))
+    assert bounded.verdict(posted(1, 3), None, T) == Verdict(T + 0.1 * HOUR, "fallback_ttl")
+    assert bounded.verdict(posted(1, 3, 5), None, T) == Verdict(T + 2 * HOUR, "autottl")
 
 
 def test_min_must_not_exceed_max() -> None:
