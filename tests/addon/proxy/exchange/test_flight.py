@@ -47,6 +47,16 @@ async def test_content_without_readers_is_released() -> None:
     assert not spool.is_whole
 
 
+async def test_content_is_released_also_where_one_waited_for_it_and_gave_up() -> None:
+    budget = Budget(1000)
+    spool = Spool(100, budget)
+    await write(spool, b"1234")
+    assert not await spool.is_collected(0.01)
+    assert budget.used_bytes
+    spool.end()
+    assert not budget.used_bytes
+
+
 async def test_what_is_to_be_stored_first_is_read_only_when_it_is_shown() -> None:
     spool = Spool(100)
     chunks = spool.read(spool.join())

@@ -8,16 +8,19 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
+from mitmproxy.http import Headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.mode_specs import ProxyMode
+from mitmproxy.test import tutils
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
-from bestbefore.addon.proxy.mitm.stream import _names
+from bestbefore.addon.proxy.mitm.stream import CachingStream, _names
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -218,3 +221,24 @@ def test_an_answer_that_is_whole_goes_to_its_end_over_http_2(context: Context, b
 )
 def test_an_authority_without_a_port_names_that_of_its_scheme(authority: str, tls: bool, named: bool) -> None:
     assert _names(authority, ("example.org", 80), tls=tls) is named
+
+
+@pytest.mark.parametrize(
+    ("mode", "proxy_mode", "host", "address", "is_misdirected"),
+    [
+        (HTTPMode.transparent, "regular", "example.org", ("example.org", 80), False),
+        (HTTPMode.transparent, "regular", "example.com", ("example.org", 80), True),
+        (HTTPMode.transparent, "regular", "example.com", None, False),
+        (HTTPMode.transparent, "reverse:http://example.org", "example.com", ("example.org", 80), False),
+        (HTTPMode.regular, "regular", "example.com", ("example.org", 80), False),
+    ],
+)
+def test_only_requests_in_a_tunnel_to_another_server_are_misdirected(
+    context: Context, mode: HTTPMode, proxy_mode: str, host: str, address: tuple[str, int] | None, is_misdirected: bool
+) -> None:
+    context.server.address, context.client.proxy_mode = address, ProxyMode.parse(proxy_mode)
+    connection: Any = None
+    stream = CachingStream(context, 1, Gateway(None), connection)
+    stream.mode = mode
+    request = tutils.treq(authority=b"", headers=Headers(Host=host))
+    assert stream._is_misdirected(request) is is_misdirected

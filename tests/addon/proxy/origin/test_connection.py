@@ -255,3 +255,19 @@ async def test_nothing_is_sent_where_there_is_no_connection_any_more() -> None:
         connection.abort()
         connection.write(HEAD)
         assert not connection.is_open
+
+
+async def test_only_an_open_connection_without_data_is_silent() -> None:
+    goes_on = asyncio.Event()
+
+    async def serve(_reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+        await goes_on.wait()
+
+    assert not OriginConnection(tls=False).is_silent()
+    async with connected(serve) as connection:
+        assert connection.is_silent()
+        connection.abort()
+        await asyncio.wait_for(asyncio.shield(connection.closed), 5)
+        await asyncio.sleep(0)
+        assert not connection.is_silent()
+        goes_on.set()

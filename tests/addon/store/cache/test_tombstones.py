@@ -219,3 +219,10 @@ def test_a_gap_in_the_numbers_is_a_tombstone_that_was_missed(applied, found, las
     known.applied_number = applied
     tombstones = [Tombstone(1.0, URL, exact=True, number=number, after=after) for number, after in found]
     assert known.is_broken(tombstones, last) is broken
+
+
+def test_a_tombstone_is_the_same_with_the_number_that_the_backend_gave_it():
+    own = Tombstone(100.0, URL, exact=True)
+    assert own == Tombstone(100.0, URL, exact=True, by="a", number=7, after=6)
+    assert hash(own) == hash(Tombstone(100.0, URL, exact=True, by="a", number=7, after=6))
+    assert own != Tombstone(100.0, URL, exact=True, histories=True)
