@@ -90,3 +90,32 @@ def test_imports_go_downwards_only() -> None:
         [sys.executable, "-c", script, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout
+
+
+def names_at_the_top(path: Path) -> set[str]:
+    """What another module may import from this one: what it defines or imports."""
+    names = set[str]()
+    for node in ast.walk(ast.parse(path.read_text())):
+        match node:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                names.add(name)
+            case ast.Name(id=name, ctx=ast.Store()) | ast.TypeAlias(name=ast.Name(id=name)):
+                names.add(name)
+            case ast.Import() | ast.ImportFrom():
+                names.update(alias.asname or alias.name for alias in node.names)
+    return names
+
+
+def test_programs_run_by_hand_import_only_names_that_exist() -> None:
+    # Neither the tests nor mypy load them: a name that was moved would be noticed at the next measurement.
+    missing = []
+    for path in [*(ROOT / "tests" / "bench").rglob("*.py"), *(ROOT / "tests" / "fuzz").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("bestbefore."):
+                continue
+            module = ROOT.joinpath(*str(node.module).split(".")[1:])
+            file = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+            known = names_at_the_top(file) if file.exists() else set()
+            known |= {inner.stem for inner in module.iterdir()} if module.is_dir() else set()
+            missing += [f"{path.name}:{node.lineno}: {name.name}" for name in node.names if name.name not in known]
+    assert not missing
