@@ -307,8 +307,9 @@ async def test_a_name_that_led_elsewhere_is_closed_before_anything_is_sent(
         (flow_of(HERE, pages.HOST), 403),
         (flow_of(REMOTE, "localhost"), 403),
         (flow_of(HERE, method="PURGE"), 400),
+        (flow_of(HERE, Content_Length="52"), 400),
     ],
-    ids=["own", "pages", "local", "purge"],
+    ids=["own", "pages", "local", "purge", "length without content"],
 )
 async def test_a_request_that_is_refused_is_answered_and_recorded(
     hooks: BestBefore, service: Service, flow: HTTPFlow, status: int
