@@ -165,7 +165,7 @@ def test_on_the_excerpt(spec: str, cache: Cache, warm: Warm, data: Path) -> None
         ("agghist:theta=0.2", Cache.SHARED, Warm.CONTACTS),
         ("indttl:theta=0.1,max_ttl=1d,min_ttl=10m,fallback=ttl+group,history_window=5d", Cache.SHARED, Warm.CONTACTS),
         (
-            "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m", Cache.CLIENT,
+            "indagg:theta=0.1,max_ttl=1d,fallback=group+ttl,history_window=2d,bootstrap=7m", Cache.SHARED,
             Warm.COMPLETE,
         ),
     ],

@@ -289,7 +289,7 @@ def test_the_search_finds_what_comparing_each_copy_in_turn_would(copies: list[Co
 
 @pytest.mark.slow
 @given(st.lists(variants(), max_size=30), requests)
-@settings(max_examples=800, derandomize=True)
+@settings(max_examples=400, derandomize=True)
 def test_so_it_does_among_many(copies: list[Copy], request: Fields) -> None:
     check_search(copies, request)
 
