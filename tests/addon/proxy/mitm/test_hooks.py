@@ -175,6 +175,7 @@ async def test_credentials_are_required_of_the_tunnel_and_not_of_what_comes_thro
         407, 'Basic realm="bestbefore"',
     )
     assert right.response is None
+    assert [flow.client_conn.id in service.gate._tunnels for flow in (wrong, right)] == [False, True]
     through, without = flow_of(REMOTE), flow_of(REMOTE)
     through.client_conn = right.client_conn
     hooks.requestheaders(through)
