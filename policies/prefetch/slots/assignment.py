@@ -13,10 +13,11 @@ instead of its ideal time t* costs |t - t*|; a crawl with a release time t* cost
    uncrossed. Where all slots are needed, this is sorted matching.
 3. Where slots are left over, the least-cost flow along the line gives the number of crawls at each start (`flow`).
 
-Any crawl may use any slot here. For slots forbidden to some crawls see `restricted_slots` among the benches.
+Any crawl may use any slot here. Slots in which a crawler is not available are left out. For slots forbidden to some
+crawls see `restricted_slots` among the benches.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -26,6 +27,16 @@ from numpy.typing import NDArray
 from bestbefore.policies.prefetch.checked import RowError
 from bestbefore.policies.prefetch.slots.flow import crawls_at_each_start, first_come_first_served
 from bestbefore.policies.units import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Downtime:
+    """A time in which a crawler is not available: [`start_s`, `end_s`) of the period."""
+
+    start_s: float
+    end_s: float
+    crawler: int | None = None
+    """The number of the crawler, from 0; None: all crawlers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,8 +49,11 @@ class Slots:
     """(M,) the number of the crawler, from 0."""
 
     @classmethod
-    def of(cls, period_s: float, slots_of_crawlers: Sequence[int]) -> Self:
-        """Make `slots_of_crawlers[k]` >= 0 equal slots of each crawler k. Raises ValueError for a negative number."""
+    def of(cls, period_s: float, slots_of_crawlers: Sequence[int], closed: Iterable[Downtime] = ()) -> Self:
+        """Make `slots_of_crawlers[k]` >= 0 equal slots of each crawler k, without those that start in its downtime.
+
+        Raises ValueError for a negative number of slots, and for the downtime of an unknown crawler.
+        """
         if not (np.isfinite(period_s) and period_s > 0.0):
             raise ValueError(f"a period of {period_s} s: expected more than 0")
         for k, number in enumerate(slots_of_crawlers):
@@ -48,8 +62,14 @@ class Slots:
         starts = [np.arange(number) * (period_s / number) for number in slots_of_crawlers if number]
         start = np.concatenate(starts) if starts else np.empty(0)
         crawler = np.repeat(np.arange(len(slots_of_crawlers)), slots_of_crawlers)
-        order = np.argsort(start, kind="stable")
-        return cls(start[order], crawler[order])
+        kept = np.ones(start.size, dtype=np.bool_)
+        for window in closed:
+            if window.crawler is not None and not 0 <= window.crawler < len(slots_of_crawlers):
+                raise ValueError(f"a window of crawler {window.crawler}: there are {len(slots_of_crawlers)}, from 0")
+            inside = (start >= window.start_s) & (start < window.end_s)
+            kept &= ~(inside if window.crawler is None else inside & (crawler == window.crawler))
+        order = np.argsort(start[kept], kind="stable")
+        return cls(start[kept][order], crawler[kept][order])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,24 +6,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from bestbefore.policies.prefetch.slots.assignment import Slots, assign
+from bestbefore.policies.prefetch.slots.assignment import Downtime, Slots, assign
 
 NEVER = 1e9
 """What the general solver pays for a slot before the release time."""
 
 
-def without(slots, left_out):
-    """Return slots with gaps, as where a crawler is not available."""
-    kept = np.setdiff1d(np.arange(slots.start_s.size), left_out)
-    return Slots(slots.start_s[kept], slots.crawler[kept])
-
-
 @st.composite
 def problems(draw):
     numbers = draw(st.lists(st.integers(0, 6), min_size=1, max_size=3).filter(any))
-    slots = Slots.of(12.0, numbers)
-    least = st.integers(0, max(slots.start_s.size - 1, 0))
-    slots = without(slots, draw(st.lists(least, max_size=slots.start_s.size // 2)))
+    windows = st.builds(Downtime, st.integers(0, 8).map(float), st.integers(3, 12).map(float),
+                        st.sampled_from([None, *range(len(numbers))]))
+    slots = Slots.of(12.0, numbers, draw(st.lists(windows, max_size=2)))
     most = slots.start_s.size
     n = draw(st.one_of(st.just(most), st.integers(0, most)))
     times = draw(st.lists(st.integers(-4, 28).map(lambda t: t / 2.0), min_size=n, max_size=n))
@@ -57,10 +51,7 @@ def test_the_total_cost_is_that_of_a_general_solver(problem):
 @pytest.mark.parametrize("spread", ["even", "bunched"])
 def test_long_runs_of_crowded_slots_are_assigned_at_least_cost(load, spread):
     rng = np.random.default_rng(8)
-    slots = Slots.of(100.0, [70, 50, 30])
-    closed = (slots.start_s >= 40.0) & (slots.start_s < 50.0)
-    closed |= (slots.start_s >= 10.0) & (slots.start_s < 30.0) & (slots.crawler == 1)
-    slots = without(slots, np.flatnonzero(closed))
+    slots = Slots.of(100.0, [70, 50, 30], [Downtime(40.0, 50.0), Downtime(10.0, 30.0, crawler=1)])
     n = int(load * slots.start_s.size)
     ideal_s = rng.uniform(0.0, 100.0, n) if spread == "even" else rng.normal(50.0, 5.0, n)
     released = (rng.random(n) < 0.2) & (ideal_s < 60.0)
@@ -74,6 +65,11 @@ def test_slots_of_unequal_crawlers_are_in_the_order_of_time_then_crawler():
     slots = Slots.of(12.0, [2, 0, 3])
     assert slots.start_s.tolist() == [0.0, 0.0, 4.0, 6.0, 8.0]
     assert slots.crawler.tolist() == [0, 2, 2, 0, 2]
+
+
+def test_a_window_takes_the_slots_that_start_in_it():
+    closed = [Downtime(4.0, 8.0, crawler=2), Downtime(0.0, 1.0)]
+    assert Slots.of(12.0, [2, 0, 3], closed).start_s.tolist() == [6.0, 8.0]
 
 
 def test_a_release_time_goes_before_an_ideal_time_and_is_never_early():
@@ -114,13 +110,14 @@ def test_what_cannot_be_assigned_is_refused_by_row(ideal_s, released, message):
 
 
 @pytest.mark.parametrize(
-    ("period_s", "numbers", "message"),
+    ("period_s", "numbers", "closed", "message"),
     [
-        (4.0, [1, -1], "crawler 1 has -1 slots"),
-        (0.0, [1], "a period of 0.0 s"),
-        (np.inf, [1], "a period of inf s"),
+        (4.0, [1, -1], [], "crawler 1 has -1 slots"),
+        (0.0, [1], [], "a period of 0.0 s"),
+        (np.inf, [1], [], "a period of inf s"),
+        (4.0, [1], [Downtime(0.0, 1.0, crawler=1)], "a window of crawler 1"),
     ],
 )
-def test_impossible_slots_are_refused(period_s, numbers, message):
+def test_impossible_slots_are_refused(period_s, numbers, closed, message):
     with pytest.raises(ValueError, match=message):
-        Slots.of(period_s, numbers)
+        Slots.of(period_s, numbers, closed)
