@@ -16,7 +16,7 @@ pytestmark = pytest.mark.live
 
 type Start = Callable[..., Any]
 
-CLIENTS = 2560
+CLIENTS = 5000
 FEW_CLIENTS = 640
 """With the fast tests; the others with the slow ones."""
 AT_ONCE = 64
