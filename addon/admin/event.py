@@ -16,7 +16,7 @@ class Answered:
     method: str
     url: str
     duration_s: float = 0.0
-    """Real seconds from the request to the end of the response."""
+    """Real seconds from the first byte of the request that was read to the last of the response that was written."""
     status: int = 0
     outcome: Outcome = Outcome.MISS
     reason: str = ""
@@ -27,6 +27,8 @@ class Answered:
     """Bytes of content sent to the client."""
     received_bytes: int = 0
     """Bytes of content received from the origin."""
+    uploaded_bytes: int = 0
+    """Bytes of content received from the client."""
     encoding: str = ""
     """The Content-Encoding, which the proxy never changes."""
     contact: bool = False

@@ -18,6 +18,7 @@ _STYLES = {
     Outcome.HIT: "green",
     Outcome.VALIDATED: "cyan",
     Outcome.UPDATED: "yellow",
+    Outcome.REFETCHED: "cyan",
     Outcome.PASSED_ON: "bold yellow",
     Outcome.MISS: "",
     Outcome.BYPASS: "dim",

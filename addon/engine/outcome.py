@@ -12,6 +12,8 @@ class Outcome(StrEnum):
     """Served from the store, after the origin confirmed the copy. (A HEAD gets the origin's own response.)"""
     UPDATED = "updated"
     """A copy was validated and the origin sent a new one."""
+    REFETCHED = "refetched"
+    """A copy was validated and the origin sent the same content again."""
     PASSED_ON = "passed-on"
     """A copy was validated and the origin sent something else, such as an error or a redirect, which was forwarded."""
     MISS = "miss"

@@ -65,12 +65,12 @@ class LiveGateway:
         """Return an error response to a request."""
         return self.exchanges.refused(request, client, status, detail)
 
-    def decide(self, request: Request, client: Client) -> Answer | Pending:
+    def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide` does."""
         settings = self.settings()
         try:
             passes_through = bool(settings.passthrough) and settings.is_passthrough(request.target.host)
-            return self.exchanges.decide(request, client, passes_through=passes_through)
+            return self.exchanges.decide(request, client, started_s, passes_through=passes_through)
         except Exception:
             return self._fault(request, client)
 
@@ -141,3 +141,7 @@ class LiveGateway:
     def now(self) -> float:
         """Return the policy time, in seconds."""
         return self.clock.now()
+
+    def monotonic(self) -> float:
+        """Return the time by the monotonic clock, in seconds."""
+        return self.clock.monotonic()

@@ -40,7 +40,6 @@ from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.state import WorkerState
-from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
@@ -279,10 +278,15 @@ class Service:
         """The settings of the whole proxy on which decisions depend."""
         return self.exchanges.site
 
-    def record_forwarded(self, forwarded: ForwardedRequest, client: Client, status: int, *, complete: bool) -> None:
-        """Record an exchange that mitmproxy forwarded."""
-        entry = self._entry(forwarded, client, status)
-        self._answered(replace(entry, outcome=Outcome.BYPASS, reason=Bypass.UPGRADE, contact=True, complete=complete))
+    def record_forwarded(
+        self, forwarded: ForwardedRequest, client: Client, status: int, reason: str, *, complete: bool
+    ) -> None:
+        """Record an exchange, a tunnel or an upgraded connection that mitmproxy forwarded."""
+        entry, passed = self._entry(forwarded, client, status), forwarded.passed
+        entry.outcome, entry.reason, entry.contact, entry.complete = Outcome.BYPASS, reason, True, complete
+        entry.sent_bytes = entry.received_bytes = passed.sent  # it passes unchanged
+        entry.uploaded_bytes = passed.uploaded
+        self._answered(entry)
 
     def record_refused(self, forwarded: ForwardedRequest, client: Client, status: int) -> None:
         """Record a request that was refused instead of forwarded."""
@@ -294,7 +298,7 @@ class Service:
             duration_s=self.clock.monotonic() - forwarded.started_s,
             client=peer_of(client),
             method=forwarded.request.method,
-            url=forwarded.request.target.url,
+            url=forwarded.url,
             status=status,
             outcome=Outcome.REFUSED,
             reason="not-allowed",

@@ -62,9 +62,9 @@ class ReplayGateway:
         """Return true: the cache handles all requests of a trace."""
         return True
 
-    def decide(self, request: Request, client: Client) -> Answer | Pending:
+    def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
         """Decide as `Exchanges.decide`, in the partition of the current client."""
-        return self._exchanges.decide(replace(request, partition=self.partition), client)
+        return self._exchanges.decide(replace(request, partition=self.partition), client, started_s)
 
     async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         """Answer as `Exchanges.answer`."""
@@ -99,6 +99,10 @@ class ReplayGateway:
     def now(self) -> float:
         """Return the policy time, in seconds."""
         return self._clock.now()
+
+    def monotonic(self) -> float:
+        """Return the time by the monotonic clock, in seconds."""
+        return self._clock.monotonic()
 
 
 class PlayedClient:

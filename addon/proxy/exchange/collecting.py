@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.observation import Observation
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
 from bestbefore.addon.proxy.exchange.budget import Budget
@@ -174,6 +175,8 @@ class AnswerCollector:
         learnt = context.learnt = await self.store.learn(observation)
         context.record.update = bool(learnt.new_updates_s) and learnt.changed is True
         context.record.unnecessary = context.record.validation and learnt.changed is False
+        if context.record.unnecessary and context.record.outcome is Outcome.UPDATED:
+            context.record.outcome = Outcome.REFETCHED
         return learnt
 
 

@@ -31,6 +31,8 @@ class RequestContext:
     """The status of the origin's response; None if there was none."""
     learnt: RecordChange | None = None
     """What was learnt from the contact; None if nothing."""
+    upload: Upload | None = None
+    """The content of the request."""
 
     @classmethod
     def of(
@@ -52,6 +54,7 @@ class RequestContext:
         """Return the log record of the request, which ended at `now_s` (monotonic)."""
         self.record.duration_s = now_s - self.started_s
         self.record.sent_bytes, self.record.complete = sent_bytes, complete
+        self.record.uploaded_bytes = 0 if self.upload is None else self.upload.size_bytes
         return self.record
 
 

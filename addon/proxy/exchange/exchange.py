@@ -130,18 +130,21 @@ class Exchanges:
         """Stop the background tasks."""
         await self._background.close()
 
-    def decide(self, request: Request, client: Client, *, passes_through: bool = False) -> Answer | Pending:
+    def decide(
+        self, request: Request, client: Client, started_s: float | None = None, *, passes_through: bool = False
+    ) -> Answer | Pending:
         """Return the answer if a copy in memory gives it, else the pending decision.
 
         Does no I/O.
 
+        `started_s`: when the first byte of the request was read, by the monotonic clock; None: now.
         `passes_through`: the request is forwarded without use of the cache.
         """
         now_s = self._clock.now()
         rule = self._rule(request)
         if passes_through:
             forwarded = on_passed_through(request, self.site)
-            return Pending(self._context(request, client, now_s), client, rule, forwarded)
+            return Pending(self._context(request, client, now_s, started_s), client, rule, forwarded)
         in_memory = self._store.hot(request.target.url, request.partition)
         copies: tuple[Copy, ...] = ()
         complete = False
@@ -150,7 +153,7 @@ class Exchanges:
             if any(copy.rule != rule.key for copy in copies):
                 copies, complete = (), False  # their expiry must be evaluated, which needs the store
         decision = on_request(request, copies, rule, self.site, now_s, complete=complete)
-        context = self._context(request, client, now_s)
+        context = self._context(request, client, now_s, started_s)
         if in_memory is not None and isinstance(decision, Serve) and decision.refresh is None:
             body, fields = in_memory.bodies.get(decision.copy.body.digest), request.fields
             # Else the answer may become a delta, or get the object's history, which needs the store.
@@ -167,6 +170,7 @@ class Exchanges:
         """
         context, client, rule, decision = pending.context, pending.client, pending.rule, pending.decision
         request, copies = context.request, pending.copies
+        context.upload = upload
         if isinstance(decision, Load) or self._is_outdated(pending):
             copies = await self._copies(request, client, rule)
             decision = on_request(request, copies, rule, self.site, context.record.time_s)
@@ -236,9 +240,11 @@ class Exchanges:
         if self._counts_demand() and _is_anonymous(context.request):
             self._store.planning.want(url, range_of(context.record.client))
 
-    def _context(self, request: Request, client: Client, now_s: float, *, background: bool = False) -> RequestContext:
+    def _context(
+        self, request: Request, client: Client, now_s: float, read_s: float | None = None, *, background: bool = False
+    ) -> RequestContext:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
-        started_s = self._clock.monotonic()
+        started_s = self._clock.monotonic() if read_s is None else read_s
         return RequestContext.of(request, peer_of(client), reach, started_s, now_s, background=background)
 
     async def _evaluated(self, copy: Copy, rule: DomainRule) -> Copy:

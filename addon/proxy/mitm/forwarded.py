@@ -2,7 +2,12 @@
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+
+from mitmproxy.connection import Client
+from mitmproxy.proxy.events import Event
+from mitmproxy.proxy.layer import CommandGenerator
+from mitmproxy.proxy.layers import http as layers
 
 from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.request import marked
@@ -15,7 +20,28 @@ from bestbefore.addon.rfc9111.fields.connection import connection_options, end_t
 from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
+PASSED = "bestbefore_passed"
+"""The metadata key of a flow under which its `PassedBytes` are kept."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+@dataclass(slots=True)
+class PassedBytes:
+    """The content that has passed in an exchange, a tunnel or an upgraded connection so far, bytes."""
+
+    uploaded: int = 0
+    """From the client."""
+    sent: int = 0
+    """To the client."""
+
+    def counted(self, event: Event, handled: CommandGenerator[None], client: Client) -> CommandGenerator[None]:
+        """Count the content in an event of a stream, and in the commands that follow from it; yield these."""
+        if isinstance(event, layers.RequestData):
+            self.uploaded += len(event.data)
+        for command in handled:
+            if isinstance(command, layers.SendHttp) and command.connection is client:
+                self.sent += len(getattr(command.event, "data", b""))
+            yield command
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +55,13 @@ class ForwardedRequest:
     """When it was received, by the monotonic clock."""
     deadline: asyncio.TimerHandle | None = None
     """Closes the connection to the origin if no response comes."""
+    passed: PassedBytes = field(default_factory=PassedBytes)
+
+    @property
+    def url(self) -> str:
+        """The target as logged: `host:port` of a tunnel, else the URL."""
+        target = self.request.target
+        return f"{target.host}:{target.port}" if self.request.method == "CONNECT" else target.url
 
     def answered(self) -> None:
         """Cancel the deadline: the head of the response has come, or the exchange has failed."""

@@ -32,8 +32,11 @@ class Gateway(Protocol):
     def refuse(self, request: Request, client: Client, status: int, detail: str) -> Answer:
         """Return an error response to a request."""
 
-    def decide(self, request: Request, client: Client) -> Answer | Pending:
-        """Return the answer, if a copy in memory gives it at once; else the pending decision, for `answer`."""
+    def decide(self, request: Request, client: Client, started_s: float | None = None) -> Answer | Pending:
+        """Return the answer, if a copy in memory gives it at once; else the pending decision, for `answer`.
+
+        `started_s`: when the first byte of the request was read, by the monotonic clock; None: now.
+        """
 
     async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         """Return the answer, from the store or the origin. `interim` gets interim responses; `upload`: the content."""
@@ -52,3 +55,6 @@ class Gateway(Protocol):
 
     def now(self) -> float:
         """Return the policy time, in seconds."""
+
+    def monotonic(self) -> float:
+        """Return the time by the monotonic clock, in seconds."""

@@ -16,22 +16,25 @@ from mitmproxy import connection, ctx, exceptions, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
-from bestbefore.addon.engine.request import received
+from bestbefore.addon.engine.request import PASSTHROUGH, received
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.access.access import REALM, is_local
 from bestbefore.addon.proxy.companion import Companion
 from bestbefore.addon.proxy.mitm import transports
 from bestbefore.addon.proxy.mitm.forwarded import (
+    PASSED,
     ForwardedRequest,
     can_be_forwarded,
     upgrade_request_fields,
     upgrade_response_head,
 )
 from bestbefore.addon.proxy.mitm.layer import install
+from bestbefore.addon.proxy.mitm.open_tunnels import OpenTunnels
 from bestbefore.addon.proxy.mitm.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 logger = logging.getLogger(__name__)
@@ -68,6 +71,7 @@ class BestBefore:
         self._greet = greet
         self._stock = service is None
         self._starting: asyncio.Task[None] | None = None
+        self._tunnels = OpenTunnels()
         self._ended = False
         """Whether a stock mitmproxy is about to exit."""
 
@@ -143,13 +147,15 @@ class BestBefore:
             return
         context = next_layer.context
         peer, address = context.client.peername, context.server.address
-        if peer and address and (
-            service.settings.is_passthrough(address[0])
-            or service.state.refusals.tunnelled(peer[0], address[0], service.clock.monotonic())
-        ):
-            next_layer.layer = layers.TCPLayer(context, ignore=True)
-            return
-        install(next_layer, service.gateway)
+        reason = "tunnel"
+        if peer and address and service.settings.is_passthrough(address[0]):
+            next_layer.layer, reason = layers.TCPLayer(context, ignore=True), PASSTHROUGH
+        elif peer and address and service.state.refusals.tunnelled(peer[0], address[0], service.clock.monotonic()):
+            next_layer.layer, reason = layers.TCPLayer(context, ignore=True), "refused-certificate"
+        if isinstance(next_layer.layer, layers.TCPLayer):
+            self._tunnels.tunnelled(context.client.id, reason)
+        else:
+            install(next_layer, service.gateway)
 
     # Access: who may use the proxy, and reach which address.
 
@@ -165,9 +171,12 @@ class BestBefore:
             self._service.lingering.opened(client, client)
 
     def client_disconnected(self, client: connection.Client) -> None:
-        """Forget a client that has disconnected."""
+        """Forget a client that has disconnected; record its tunnel."""
+        tunnel = self._tunnels.closed(client.id)
         if self._service is not None:
             self._service.connection_closed(client)
+        if self._service is not None and tunnel is not None:
+            self._service.record_forwarded(tunnel.forwarded, client, tunnel.status, tunnel.reason, complete=True)
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Forget a connection to an origin that has ended."""
@@ -199,6 +208,10 @@ class BestBefore:
             flow.response = _refusal(*refusal)
             return
         service.gate.tunnel_opened(client, request.fields)
+        if service.ready:
+            connect = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
+            flow.metadata[PASSED] = connect.passed
+            self._tunnels.asked(client.id, connect)
 
     def http_connect_upstream(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: a tunnel through the parent proxy."""
@@ -269,6 +282,7 @@ class BestBefore:
             service.record_refused(forwarded, flow.client_conn, flow.response.status_code)
             return
         flow.metadata[FORWARDED] = replace(forwarded, deadline=self._deadline(flow, service))
+        flow.metadata[PASSED] = forwarded.passed
         flow.request.headers.fields = pairs_of(upgrade_request_fields(received(request), service.site))
 
     @staticmethod
@@ -296,17 +310,23 @@ class BestBefore:
             response.stream = True
 
     def response(self, flow: mitmproxy.http.HTTPFlow) -> None:
-        """mitmproxy's hook: the exchange is over."""
+        """mitmproxy's hook: the exchange is over, or the connection has changed to another protocol."""
         forwarded = flow.metadata.get(FORWARDED)
-        if isinstance(forwarded, ForwardedRequest) and self._service is not None and flow.response is not None:
-            self._service.record_forwarded(forwarded, flow.client_conn, flow.response.status_code, complete=True)
+        if not isinstance(forwarded, ForwardedRequest) or self._service is None or flow.response is None:
+            return
+        if flow.response.status_code == 101:
+            self._tunnels.upgraded(flow.client_conn.id, forwarded, Bypass.UPGRADE)
+        else:
+            status = flow.response.status_code
+            self._service.record_forwarded(forwarded, flow.client_conn, status, Bypass.UPGRADE, complete=True)
 
     def error(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: the exchange failed."""
         forwarded = flow.metadata.get(FORWARDED)
         if isinstance(forwarded, ForwardedRequest) and self._service is not None:
             forwarded.answered()
-            self._service.record_forwarded(forwarded, flow.client_conn, 502, complete=False)
+            if flow.websocket is None:  # else it is recorded when its client disconnects
+                self._service.record_forwarded(forwarded, flow.client_conn, 502, Bypass.UPGRADE, complete=False)
 
 
 def _refusal(status: int, message: str, *fields: tuple[str, str]) -> mitmproxy.http.Response:

@@ -34,11 +34,16 @@ class CachingHttpLayer(HttpLayer):
         self._activity: asyncio.Event | None = None
         self._head_timer: asyncio.TimerHandle | None = None
         """Limits the time for the head of a request; runs while the head is incomplete."""
+        self._head_since_s: float | None = None
+        """When the first byte of the head that is being read was read; None if none is."""
 
     def handle_event(self, event: events.Event) -> Commands:
         """Handle an event as mitmproxy does, in fewer writes."""
-        if isinstance(event, events.DataReceived) and event.connection in self._closed:
-            return
+        if isinstance(event, events.DataReceived):
+            if event.connection in self._closed:
+                return
+            if self._head_since_s is None and event.connection is self.context.client:
+                self._head_since_s = self._gateway.monotonic()
         if isinstance(event, events.Start):
             context = self.context.fork()
             is_http2 = self.context.client.alpn == b"h2"
@@ -72,6 +77,8 @@ class CachingHttpLayer(HttpLayer):
         elif not head_begun and self._head_timer is not None:
             self._head_timer.cancel()
             self._head_timer = None
+        if not head_begun:
+            self._head_since_s = None
 
     def disconnect_later(self) -> asyncio.TimerHandle:
         """Close the client's connection after the time limit for a head."""
@@ -119,7 +126,8 @@ class CachingHttpLayer(HttpLayer):
 
     def make_stream(self, stream_id: int) -> Commands:
         """Create a `CachingStream` where mitmproxy would create its own stream."""
-        stream = self.streams[stream_id] = CachingStream(self.context.fork(), stream_id, self._gateway, self)
+        context, since_s = self.context.fork(), self._head_since_s
+        stream = self.streams[stream_id] = CachingStream(context, stream_id, self._gateway, self, since_s)
         yield from self.event_to_child(stream, events.Start())
 
 

@@ -26,6 +26,7 @@ from bestbefore.addon.engine.request import MALFORMED_REQUEST, MISDIRECTED, is_o
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import AnswerSequence, no_interim
+from bestbefore.addon.proxy.mitm.forwarded import PASSED, PassedBytes
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.translate import request_of, response_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall, BestbeforeWait
@@ -66,8 +67,17 @@ class ClientConnection(Protocol):
 class CachingStream(HttpStream):
     """The stream of a request and its response."""
 
-    def __init__(self, context: Context, stream_id: int, gateway: Gateway, connection: ClientConnection) -> None:
+    def __init__(
+        self,
+        context: Context,
+        stream_id: int,
+        gateway: Gateway,
+        connection: ClientConnection,
+        started_s: float | None = None,
+    ) -> None:
+        """`started_s`: when the first byte of the request was read, by the monotonic clock; None: not known."""
         super().__init__(context, stream_id)
+        self._started_s = started_s
         self._gateway = gateway
         self._request: mitmproxy.http.Request | None = None
         self.upload: Upload | None = None
@@ -87,7 +97,10 @@ class CachingStream(HttpStream):
                 return
             if isinstance(event, layers.RequestProtocolError):
                 self.upload.fail("the client closed the connection early")
-        yield from super().handle_event(event)
+        flow = getattr(self, "flow", None)  # mitmproxy sets it when it has read the head
+        passed: PassedBytes | None = None if flow is None else flow.metadata.get(PASSED)
+        handled = super().handle_event(event)
+        yield from handled if passed is None else passed.counted(event, handled, self.context.client)
 
     def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
         """Decide whether this stream answers the request, or mitmproxy."""
@@ -193,7 +206,7 @@ class CachingStream(HttpStream):
             self._connection.disconnect_later()
 
     def _answered(self, message: mitmproxy.http.Request, request: Request) -> layer.CommandGenerator[Answer]:
-        decided = self._gateway.decide(request, self.context.client)
+        decided = self._gateway.decide(request, self.context.client, self._started_s)
         return decided if isinstance(decided, Answer) else (yield from self._ask(message, decided))
 
     def _send_framed(self, answer: Answer) -> Commands:
@@ -269,6 +282,10 @@ class CachingStream(HttpStream):
         elif answer.body:
             yield layers.SendHttp(layers.ResponseData(self.stream_id, answer.body), client)
             sent = len(answer.body)
+            if sent > PIECE_BYTES and not (yield from self._is_taken()):
+                answer.finish(sent, complete=False)
+                yield layers.DropStream(self.stream_id)
+                return
         answer.finish(sent, complete=True)
         yield layers.DropStream(self.stream_id)
         yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), client)
@@ -309,6 +326,14 @@ class CachingStream(HttpStream):
                 yield layers.SendHttp(layers.ResponseProtocolError(self.stream_id, str(error), code), client)
             return -1
         return sent
+
+    def _is_taken(self) -> layer.CommandGenerator[bool]:
+        """Wait until the client has read most of what was sent; False if it disconnects before."""
+        try:
+            yield from self._wait(lambda: self._gateway.drained(self.context.client))
+        except ConnectionError:
+            return False
+        return not self._client_is_gone()
 
     def _wait[T](self, start: Callable[[], Awaitable[T]]) -> layer.CommandGenerator[T]:
         work = AsyncCall(start)

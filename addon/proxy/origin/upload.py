@@ -23,7 +23,8 @@ class Upload:
         self.waiting_bytes = 0
         """How much content was received but not read yet."""
         self._on_consumed = on_consumed
-        self._size = 0
+        self.size_bytes = 0
+        """How much content was received."""
         self._pieces: deque[bytes] = deque()
         self.ended = False
         """Whether the content is complete."""
@@ -33,8 +34,8 @@ class Upload:
 
     def feed(self, data: bytes) -> None:
         """Add content."""
-        self._size += len(data)
-        if self.length is not None and self._size > self.length:
+        self.size_bytes += len(data)
+        if self.length is not None and self.size_bytes > self.length:
             self.fail("more content than announced")
         elif not self._dropped and data:
             self._pieces.append(data)
@@ -43,7 +44,7 @@ class Upload:
 
     def end(self) -> None:
         """Mark the content as complete."""
-        if self.length is not None and self._size < self.length:
+        if self.length is not None and self.size_bytes < self.length:
             self.fail("less content than announced")
         self.ended = True
         self._activity.set()

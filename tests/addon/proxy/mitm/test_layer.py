@@ -59,7 +59,7 @@ class Gateway:
         self.refused.append((request.target.path, status, detail))
         return Answer(Head(status, Fields()))
 
-    def decide(self, request: Any, _client: Any) -> Any:
+    def decide(self, request: Any, _client: Any, _started_s: float | None = None) -> Any:
         """Nothing: it hands the request on."""
         return request
 
@@ -79,6 +79,9 @@ class Gateway:
         return 1 << 20
 
     def now(self) -> float:
+        return 0.0
+
+    def monotonic(self) -> float:
         return 0.0
 
 

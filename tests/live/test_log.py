@@ -1,0 +1,116 @@
+"""What the log says of requests, tunnels and upgraded connections, beside what passed on the sockets."""
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from typing import Any
+
+import pytest
+
+ANSWER = b"x" * 70_000
+LINE = r"(?P<verdict>\S+) +(?P<reason>\S+) +\S+ +(?P<code>\d+) +(?P<bytes>\S+) +(?P<took>\S+)  (?P<rest>.*)"
+
+
+@pytest.fixture(scope="module")
+def proxy(start_module_proxy: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    file = tmp_path_factory.mktemp("log") / "bestbefore.toml"
+    file.write_text('[proxy]\npassthrough = ["localhost"]\n')
+    return start_module_proxy("--config", str(file))
+
+
+@pytest.fixture
+def serve() -> Iterator[Callable[[bytes, bytes], int]]:
+    """Starts origins that answer the first bytes of a connection with some and each later piece with others."""
+    servers: list[socket.socket] = []
+
+    def start(first: bytes, later: bytes) -> int:
+        server = socket.create_server(("127.0.0.1", 0))
+        servers.append(server)
+
+        def run() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection, suppress(OSError):
+                        answer = first
+                        while connection.recv(65536):
+                            connection.sendall(answer)
+                            answer = later
+
+        threading.Thread(target=run, daemon=True).start()
+        return int(server.getsockname()[1])
+
+    yield start
+    for server in servers:
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+def line_of(proxy: Any, words: str) -> dict[str, str]:
+    found = re.search(LINE, line := proxy.wait_for_log(words, 20))
+    assert found is not None, line
+    return found.groupdict()
+
+
+def read(client: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size and (more := client.recv(65536)):
+        data += more
+    return data
+
+
+def test_a_tunnel_is_logged_with_what_passed(proxy: Any, serve: Any) -> None:
+    port = serve(ANSWER, b"")
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 20)) as client:
+        client.sendall(f"CONNECT localhost:{port} HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+        client.sendall(b"hello")
+        assert read(client, len(ANSWER)) == ANSWER
+    line = line_of(proxy, f"CONNECT localhost:{port}")
+    assert (line["verdict"], line["reason"], line["bytes"]) == ("bypass", "passthrough", "70kB")
+
+
+def test_a_websocket_is_logged_with_what_passed(proxy: Any, serve: Any) -> None:
+    switching = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    port = serve(switching, b"\x82\x7e\x0f\xa0" + bytes(4000))  # a message of 4000 bytes
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 20)) as client:
+        client.sendall(
+            f"GET http://127.0.0.1:{port}/chat HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: Upgrade\r\n"
+            "Upgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n\r\n".encode()
+        )
+        assert client.recv(65536).startswith(b"HTTP/1.1 101 ")
+        for _ in range(2):
+            client.sendall(b"\x81\x83\x00\x00\x00\x00one")
+            assert len(read(client, 4004)) == 4004
+    line = line_of(proxy, f"{port}/chat")
+    assert (line["reason"], line["code"], line["bytes"]) == ("upgrade", "101", "8kB")
+
+
+def test_an_answer_to_an_upgrade_that_is_no_upgrade_is_counted(proxy: Any, serve: Any) -> None:
+    port = serve(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\n" + bytes(5000), b"")
+    fields = {"Connection": "Upgrade", "Upgrade": "websocket"}
+    assert len(proxy.get(f"http://127.0.0.1:{port}/no", fields).body) == 5000
+    assert line_of(proxy, f"{port}/no")["bytes"] == "5kB"
+
+
+def test_the_same_content_again_is_refetched(proxy: Any, start_raw_origin: Any) -> None:
+    """Many origins know no 304."""
+    url = start_raw_origin(b'HTTP/1.1 200 OK\r\nETag: "1"\r\nCache-Control: no-cache\r\nContent-Length: 2\r\n\r\nok')
+    for verdict in ("miss", "refetched"):
+        proxy.get(url + "/page")
+        assert line_of(proxy, url)["verdict"] == verdict
+
+
+def test_the_time_counts_from_the_first_byte_of_the_request(proxy: Any) -> None:
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 20)) as client:
+        client.sendall(b"GET http://bestbefore.test/slow HT")
+        time.sleep(0.3)
+        client.sendall(b"TP/1.1\r\nHost: bestbefore.test\r\n\r\n")
+        client.recv(65536)
+    took = line_of(proxy, "/slow")["took"]
+    assert took.endswith("ms")
+    assert 280 < float(took.removesuffix("ms")) < 1000
