@@ -139,6 +139,8 @@ class DomainRule:
     """Whether the Cache-Control of requests (no-cache, max-age) is obeyed."""
     stale_if_down_s: float | None = None
     """For how many seconds past its expiry a copy may be served while the origin is down; None: not at all."""
+    interim: bool = True
+    """Whether interim (1xx) responses are forwarded to clients."""
     feed_etag: bool = True
     """Whether feeds without a validator get a weak entity tag from the proxy."""
     feed_delta: bool = True

@@ -44,6 +44,7 @@ _FIELDS: Mapping[str, Reader[Any]] = {
     "learn_without_validator": values.boolean,
     "trust_piggyback": values.boolean,
     "honour_client_cc": values.boolean,
+    "interim": values.boolean,
     "feed_etag": values.boolean,
     "feed_delta": values.boolean,
     "feed_hint": values.duration_s,

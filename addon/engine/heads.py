@@ -28,8 +28,12 @@ def forwarded(head: Head, now_s: float, status_member: str, site: Site) -> Head:
 
 
 def interim(head: Head, site: Site) -> Head:
-    """Return the head of an origin's interim response for the client."""
-    return Head(head.status, end_to_end(head.fields).added(("Via", f"1.1 {site.name}")), head.reason)
+    """Return the head of an origin's interim response for the client.
+
+    It has no content (RFC 9110 15.2), so a Content-Length could only mislead a client about where it ends.
+    """
+    fields = end_to_end(head.fields).without({"content-length"})
+    return Head(head.status, fields.added(("Via", f"1.1 {site.name}")), head.reason)
 
 
 def _with_via_and_status(fields: Fields, status_member: str, site: Site) -> Fields:

@@ -190,14 +190,37 @@ def test_an_answer_without_content_ends_on_a_connection_that_stays_open(
             assert told in str(answer.headers["Cache-Status"])
 
 
-def test_interim_responses_do_not_end_the_exchange(
+def exchanged(proxy: Any, url: str, version: str) -> bytes:
+    """All that a client of HTTP/1 gets for one request."""
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 60)) as client:
+        client.sendall(f"GET {url}/ HTTP/{version}\r\nHost: {url[7:]}\r\nConnection: close\r\n\r\n".encode())
+        with client.makefile("rb") as answer:
+            return answer.read()
+
+
+def test_interim_responses_reach_clients_of_http_1_1_and_are_not_stored(
     shared_proxy: Any, start_raw_origin: Callable[[bytes], str]
 ) -> None:
-    url = start_raw_origin(
-        b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
-    )
-    got = shared_proxy.get(url + "/")
-    assert (got.status, got.body) == (200, b"ok")
+    interim = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", b"HTTP/1.1 142 New\r\nContent-Length: 9\r\n\r\n"
+    final = b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok"
+    url = start_raw_origin(b"".join((*interim, final)))
+    hint, other, first, body = exchanged(shared_proxy, url, "1.1").split(b"\r\n\r\n")
+    assert hint.startswith(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n")
+    assert other.startswith(b"HTTP/1.1 142 New\r\n")
+    assert b"Content-Length" not in other
+    assert first.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert body == b"ok"
+    hit, _ = exchanged(shared_proxy, url, "1.1").split(b"\r\n\r\n")
+    assert hit.startswith(b"HTTP/1.1 200 OK\r\n")
+    assert b"; hit" in hit
+    assert b"Link" not in hit
+
+
+def test_a_client_of_http_1_0_gets_no_interim_response(
+    shared_proxy: Any, start_raw_origin: Callable[[bytes], str]
+) -> None:
+    url = start_raw_origin(b"HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+    assert exchanged(shared_proxy, url, "1.0").startswith(b"HTTP/1.1 200 OK\r\n")
 
 
 def test_interim_responses_reach_clients_of_http_2(

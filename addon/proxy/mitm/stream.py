@@ -215,11 +215,10 @@ class CachingStream(HttpStream):
     def _ask(self, message: mitmproxy.http.Request, pending: Pending) -> layer.CommandGenerator[Answer]:
         """Return the answer; interim responses of the origin are sent to the client first.
 
-        Not over HTTP/1: some programs, such as those that use Python's http.client, take an interim response for the
-        final one, and browsers ignore it (RFC 8297 3).
+        Not over HTTP/1.0, which has none (RFC 9110 15.2).
         """
         client = self.context.client
-        if not message.is_http2:
+        if message.http_version == "HTTP/1.0":
             return (yield from self._wait(lambda: self._gateway.answer(pending, no_interim, self.upload)))
         exchange = AnswerSequence(lambda interim: self._gateway.answer(pending, interim, self.upload))
         while isinstance(result := (yield from self._wait(exchange.next)), Head):

@@ -34,6 +34,11 @@ def test_an_answer_without_date_gets_one_and_loses_what_was_for_its_connection()
     assert (fields.get("date"), fields.get("x"), fields.get("y")) == (DATE[1], None, "2")
 
 
+def test_an_interim_response_keeps_its_fields_but_those_of_framing() -> None:
+    received = Head(103, Fields([("Link", "</a>"), ("Content-Length", "9"), ("Transfer-Encoding", "chunked")]))
+    assert heads.interim(received, SITE).fields.raw == (("Link", "</a>"), ("Via", "1.1 bestbefore-1"))
+
+
 def test_an_error_of_the_proxy_is_not_stored() -> None:
     head = heads.generated(502, AT_S, hit(), 5, ("Allow", "GET"))
     assert (head.status, head.reason) == (502, "Bad Gateway")

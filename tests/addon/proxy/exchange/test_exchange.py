@@ -1,6 +1,7 @@
 """How often the engine is asked for a request, and which requests are counted, as requests and as wants."""
 
 from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, on_request
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges, Pending
+from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
@@ -29,9 +31,10 @@ class Origin:
     def __init__(self) -> None:
         self.is_down = False
 
-    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+    async def fetch(self, *_: Any, interim: Interim = no_interim, **__: Any) -> Fetched:
         if self.is_down:
             raise OriginError(Failure.UNREACHABLE, "down")
+        interim(Head(103, Fields([("Link", "</a>")])))
         return Fetched(Head(200, Fields([("Cache-Control", "no-store")])), NOW_S, NOW_S, _nothing(), 0)
 
 
@@ -223,3 +226,17 @@ async def test_a_copy_whose_content_is_gone_is_passed_over(
     monkeypatch.setattr(store, "body", gone)
     answer = await answer_to(request(("A-IM", "feed")), client(), exchanges)
     assert "fwd=uri-miss" in (answer.head.fields.get("cache-status") or "")
+
+
+@pytest.mark.parametrize(("written", "statuses"), [("", [103]), ("[default]\ninterim = false\n", [])])
+async def test_a_rule_decides_whether_interim_responses_are_forwarded(
+    exchanges: Exchanges, written: str, statuses: list[int], tmp_path: Path
+) -> None:
+    file = tmp_path / "proxy.toml"
+    file.write_text(written)
+    exchanges.reconfigured(load_config(file, {"state": "/nowhere"}).rules, exchanges.site)
+    pending = exchanges.decide(request(), client())
+    assert isinstance(pending, Pending)
+    came: list[Head] = []
+    await exchanges.answer(pending, came.append)
+    assert [head.status for head in came] == statuses

@@ -1,6 +1,7 @@
 """How answers of ours go through mitmproxy's layers; with real peers: tests/live."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -152,12 +153,12 @@ def test_what_waited_behind_a_refused_request_is_not_read(context: Context, refu
 HINT = Head(103, Fields([("Link", "</a>; rel=preload")]), "Early Hints")
 
 
-@pytest.mark.parametrize("version", ["1.0", "1.1"])
-def test_programs_that_would_take_it_for_the_answer_are_sent_no_interim_response(
-    context: Context, version: str
+@pytest.mark.parametrize(("version", "statuses"), [("1.0", [b"200"]), ("1.1", [b"103", b"200"])])
+def test_interim_responses_go_before_the_answer_over_http_1_1(
+    context: Context, version: str, statuses: list[bytes]
 ) -> None:
     sent, _ = asked(context, Gateway(None, HINT), f"GET http://a/ HTTP/{version}\r\nHost: a\r\n\r\n".encode())
-    assert sent.startswith(b"HTTP/1.1 200")
+    assert re.findall(rb"^HTTP/1.1 (\d+)", sent, re.MULTILINE) == statuses
 
 
 def test_interim_responses_go_before_the_answer_over_http_2(context: Context) -> None:
