@@ -5,11 +5,12 @@ from typing import Self
 
 from bestbefore.addon.rfc9111.caching.age import date_value_s
 from bestbefore.addon.rfc9111.caching.freshness import Lifetime, explicit_lifetime
+from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS, groups_named
 from bestbefore.addon.rfc9111.fields.dates import date_field
 from bestbefore.addon.rfc9111.fields.directives import CacheControl, of_response
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag, etag_field
 from bestbefore.addon.rfc9111.fields.targeted import governing
-from bestbefore.addon.rfc9111.message import Head
+from bestbefore.addon.rfc9111.message import Head, Target
 
 Selecting = tuple[tuple[str, str | None], ...]
 """The lower-case names of the request fields that select the response, in order, with their normalised values in the
@@ -82,6 +83,8 @@ class Copy:
     """The entity tag that clients see: the origin's, or the proxy's own."""
     last_modified_s: float | None = field(init=False, repr=False, compare=False)
     sets_cookie: bool = field(init=False, repr=False, compare=False)
+    groups: tuple[str, ...] = field(init=False, repr=False, compare=False)
+    """The keys of the groups of its origin with which it is invalidated (RFC 9875)."""
 
     def __post_init__(self) -> None:
         fields, received_s = self.head.fields, self.response_time_s
@@ -96,6 +99,7 @@ class Copy:
             "shown_etag": EntityTag(self.own_etag, weak=True) if etag is None and self.own_etag else etag,
             "last_modified_s": date_field(fields, "last-modified", received_s),
             "sets_cookie": "set-cookie" in fields,
+            "groups": groups_named(fields, CACHE_GROUPS, Target.parse(self.url)) if CACHE_GROUPS in fields else (),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

@@ -9,6 +9,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, GroupCounts, Tombstone, UnavailableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.copies import Copies
@@ -24,6 +25,7 @@ from bestbefore.addon.store.cache.tombstones import (
     TOMBSTONES_AT_MOST,
     TOMBSTONES_KEPT_S,
     Tombstones,
+    copies_of,
     forgets,
     matcher,
     matcher_of,
@@ -189,7 +191,7 @@ class Store:
 
     def is_dead(self, copy: Copy) -> bool:
         """Whether a copy was invalidated, purged or forgotten after it was stored or fetched."""
-        return self._tombstones.is_invalidated(copy.url, copy.stored_s)
+        return self._tombstones.is_invalidated(copy.url, copy.stored_s, copy.groups)
 
     def put(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
         """Store a copy in place of the same variant's; `body` None: the content is unchanged."""
@@ -198,6 +200,15 @@ class Store:
     def drop(self, url: str) -> None:
         """Invalidate all copies of an object that were stored before now."""
         self._remove(self._new_tombstone(url, exact=True))
+
+    def drop_groups(self, groups: Sequence[str]) -> None:
+        """Invalidate all copies in these groups (`Copy.groups`) that were stored before now."""
+        if not groups:
+            return
+        for group in groups:
+            self._tombstones.queue(self._new_tombstone(group, exact=True))
+        self._copies.remove(lambda copy: not set(groups).isdisjoint(copy.groups))
+        self._link.wake()
 
     def _new_tombstone(self, pattern: str, *, exact: bool, histories: bool = False) -> Tombstone:
         return Tombstone(self._clock.now(), pattern, exact=exact, histories=histories, by=self._name)
@@ -245,9 +256,10 @@ class Store:
         if is_ours:
             return
         numbered = tombstone.number > 0
+        is_of_it = copies_of(tombstone)
         self._copies.remove(
-            lambda copy: (numbered or copy.stored_s < tombstone.time_s) and matches(copy.url),
-            tombstone.pattern if tombstone.exact else None,
+            lambda copy: (numbered or copy.stored_s < tombstone.time_s) and is_of_it(copy),
+            tombstone.pattern if tombstone.exact and not is_group(tombstone.pattern) else None,
         )
         self._forget_here(tombstone, matches)
 

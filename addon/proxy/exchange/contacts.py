@@ -30,7 +30,7 @@ from bestbefore.addon.proxy.exchange.flight import CopyResult, FailedResult, Fli
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
-from bestbefore.addon.rfc9111.caching.invalidation import invalidated
+from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.store.store import Store
 
@@ -67,6 +67,7 @@ class Contacts:
         context.record.encoding = fetched.head.fields.get("content-encoding") or ""
         for url in invalidated(ask.request, fetched.head):
             self.store.drop(url)
+        self.store.drop_groups(invalidated_groups(ask.request, fetched.head))
         times = Times(fetched.request_time_s, fetched.response_time_s)
         decision = on_response(ask, fetched.head, times, rule, self.active.site)
         if isinstance(decision, Relay):

@@ -124,9 +124,9 @@ class Tombstone:
 
     time_s: float
     pattern: str
-    """The URL of one object, or a pattern (`tombstones.matcher`)."""
+    """The URL of one object, the key of a group (`cache_groups`), or a pattern (`tombstones.matcher`)."""
     exact: bool
-    """Whether `pattern` is the URL of one object."""
+    """Whether `pattern` is the URL of one object, or the key of a group."""
     histories: bool = False
     """Whether histories are removed too."""
     by: str = field(default="", compare=False)
@@ -180,7 +180,7 @@ class Backend(Protocol):
         """
 
     async def add_tombstones(self, tombstones: Sequence[Tombstone], applied: int = 0) -> list[Tombstone]:
-        """Store and publish tombstones; remove the copies of those that name one URL.
+        """Store and publish tombstones; remove the copies of those that name one URL or group.
 
         `applied`: the number of the last that the writer has applied. Returns them with their new numbers.
         """

@@ -12,6 +12,11 @@ copies have a hash tag of their own. A script changes them together:
 - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
   invalidated copy. Lives `TOMBSTONES_KEPT_S`.
 
+Names of groups of copies (RFC 9875), such as `"styles"@https://H`, have keys of the same form:
+
+- `bb1:grouped:{G}`, set: the URLs of copies in the group, whose copies a tombstone of the group removes. Lives as long
+  as the longest-lived of them. `bb1:tombstone:{G}` as above.
+
 A script changes a record together with the counts of its host, so they share a slot. To spread them over nodes, the
 objects of a registrable domain D are divided into `PARTS` by a hash of the URL. Their keys begin with
 `bb1:{D#05}:`, where `#05` is the part; the counts of a host are the sums over all parts:
@@ -173,7 +178,7 @@ def type_of(key: str) -> str | None:
 
 _OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
 PART_KINDS = ("record", "hosts", "updates", "starts")
-OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone"))
+OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone", "grouped"))
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
     STORE: "hash",
@@ -191,6 +196,7 @@ _TYPES = {
     "copies": "hash",
     "bodies": "hash",
     "tombstone": "string",
+    "grouped": "set",
     "requests": "zset",
     "wanted": "zset",
     "fetch": "string",

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend import codec, keys
 from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles, is_whole
 from bestbefore.addon.store.backend.connection import Connection, Script, log, script
@@ -55,6 +56,12 @@ _put = _read_script("put", "hash", "hash", "string")
 _remove = _read_script("remove", "hash", "hash", "string")
 _add_tombstones = _read_script("tombstones", "zset", "string")
 _last = _read_script("last", "string")
+_join_group = script(
+    """
+redis.call('SADD', KEYS[1], ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end""",
+    "set",
+)
 
 
 class RedisBackend(RedisCounts):
@@ -246,6 +253,12 @@ class RedisBackend(RedisCounts):
                     ],
                 )
             )
+        # The groups first: a copy that is missing in its group would not be invalidated with it.
+        await self._connection.ask_all([
+            _join_group(keys.of_object(group, "grouped"), [put.copy.url, max(1, int(put.ttl_s * 1000))])
+            for put in puts
+            for group in put.copy.groups
+        ])
         await self._connection.ask_all(commands)
 
     async def _write_file(self, ref: BodyRef, body: bytes | UnlinkedFile) -> None:
@@ -280,7 +293,21 @@ class RedisBackend(RedisCounts):
         )
         numbered = [codec.decode_tombstone(t) for t in answer]
         await self._connection.ask_all([self._removal(t.pattern, t, keeps=True) for t in numbered if t.exact])
+        await self._remove_grouped([t for t in numbered if t.exact and is_group(t.pattern)])
         return numbered
+
+    async def _remove_grouped(self, tombstones: Sequence[Tombstone]) -> None:
+        """Remove the copies of all URLs in the groups of these tombstones; no earlier copy may come later."""
+        names = [keys.of_object(t.pattern, "grouped")[0] for t in tombstones]
+        for name, tombstone, members in zip(
+            names, tombstones, await self._connection.ask_all([("SMEMBERS", name) for name in names]), strict=True
+        ):
+            urls = [member.decode(errors="replace") for member in members]
+            for start in range(0, len(urls), 500):
+                removals = [self._removal(url, tombstone, keeps=True) for url in urls[start : start + 500]]
+                await self._connection.ask_all(removals)
+            if members:
+                await self._connection.ask("SREM", name, *members)
 
     async def last_tombstone(self) -> int:
         return int(await self._connection.ask(*_last([keys.LAST_TOMBSTONE], [])))

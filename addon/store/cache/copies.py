@@ -133,7 +133,7 @@ class Copies:
             self._faults.add("copy", f"the copy of {short(copy.url)} is not kept: its URL cannot be written as UTF-8")
             return
         copy = writable
-        if self._tombstones.is_invalidated(copy.url, copy.stored_s):
+        if self._tombstones.is_invalidated(copy.url, copy.stored_s, copy.groups):
             return
         before = self._hot.get((copy.url, copy.partition)) or CopySet()
         now_s = self._clock.now()

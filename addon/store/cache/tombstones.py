@@ -8,6 +8,7 @@ from itertools import chain, islice
 
 from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import Pattern, matches_stars
 from bestbefore.addon.store.backend.interface import Backend, KeptCopy, Tombstone, Versioned
@@ -59,6 +60,14 @@ def matcher_of(tombstone: Tombstone) -> Callable[[str], bool]:
     return tombstone.pattern.__eq__ if tombstone.exact else matcher(tombstone.pattern)
 
 
+def copies_of(tombstone: Tombstone) -> Callable[[Copy], bool]:
+    """Return the matcher of copies of a tombstone. Raises ValueError for a malformed pattern."""
+    if tombstone.exact and is_group(tombstone.pattern):
+        return lambda copy: tombstone.pattern in copy.groups
+    matches = matcher_of(tombstone)
+    return lambda copy: matches(copy.url)
+
+
 def _later(known: Tombstone, other: Tombstone) -> Tombstone:
     return replace(other, time_s=max(known.time_s, other.time_s), number=max(known.number, other.number))
 
@@ -84,7 +93,7 @@ class Tombstones:
         self.applied_number = 0
         """All tombstones up to this number were applied here; 0 while unknown."""
         self._of_urls: dict[str, Tombstone] = {}
-        """By URL, the tombstones of single URLs, in the order of adding, with the latest time and number."""
+        """By URL or group, the tombstones of single ones, in the order of adding, with the latest time and number."""
         self._forgotten_urls: dict[str, Tombstone] = {}
         """By URL, those that also remove histories."""
         self._of_patterns: dict[Tombstone, Callable[[str], bool]] = {}
@@ -108,10 +117,11 @@ class Tombstones:
             matches = self._of_patterns.pop(tombstone, None) or matcher_of(tombstone)
             self._of_patterns[tombstone] = matches
 
-    def _that_name(self, url: str) -> Iterator[Tombstone]:
-        known = self._of_urls.get(url)
-        if known is not None:
-            yield known
+    def _that_name(self, url: str, groups: Sequence[str] = ()) -> Iterator[Tombstone]:
+        for name in (url, *groups):
+            known = self._of_urls.get(name)
+            if known is not None:
+                yield known
         for tombstone, matches in self._of_patterns.items():
             if matches(url):
                 yield tombstone
@@ -122,9 +132,9 @@ class Tombstones:
         `stored_s` becomes later than the tombstones that the copy has survived, and not later than now.
         """
         copy, stored_s = kept.copy, min(kept.copy.stored_s, now_s)
-        if self.waits(copy.url):
+        if self.waits(copy.url, copy.groups):
             return None
-        for tombstone in self._that_name(copy.url):
+        for tombstone in self._that_name(copy.url, copy.groups):
             if kept.applied is None or not tombstone.number:
                 if copy.stored_s < tombstone.time_s:
                     return None
@@ -133,12 +143,9 @@ class Tombstones:
             stored_s = max(stored_s, tombstone.time_s)
         return copy if stored_s == copy.stored_s else replace(copy, stored_s=stored_s)
 
-    def is_invalidated(self, url: str, stored_s: float) -> bool:
-        """Whether a copy of an object stored at this time is dead."""
-        known = self._of_urls.get(url)
-        return (known is not None and stored_s < known.time_s) or any(
-            stored_s < t.time_s and matches(url) for t, matches in self._of_patterns.items()
-        )
+    def is_invalidated(self, url: str, stored_s: float, groups: Sequence[str] = ()) -> bool:
+        """Whether a copy of an object, in these groups, stored at this time is dead."""
+        return any(stored_s < tombstone.time_s for tombstone in self._that_name(url, groups))
 
     def is_forgotten(self, found: Versioned) -> bool:
         """Whether a record was forgotten after it was written."""
@@ -180,9 +187,10 @@ class Tombstones:
         """The number of pending tombstones."""
         return len(self._waiting_of_urls) + len(self._waiting_of_patterns)
 
-    def waits(self, url: str) -> bool:
-        """Whether a tombstone of this object is pending."""
-        return any((url, histories) in self._waiting_of_urls for histories in (False, True)) or any(
+    def waits(self, url: str, groups: Sequence[str] = ()) -> bool:
+        """Whether a tombstone of this object, or of one of these groups, is pending."""
+        names = (url, *groups)
+        return any((name, histories) in self._waiting_of_urls for name in names for histories in (False, True)) or any(
             matches(url) for matches in self._waiting_of_patterns.values()
         )
 

@@ -163,6 +163,9 @@ class MemoryBackend:
                 earlier_s = self._invalidated_s.get(tombstone.pattern, tombstone.time_s)
                 self._invalidated_s[tombstone.pattern] = max(earlier_s, tombstone.time_s)
                 self._remove(tombstone.pattern, tombstone.time_s)
+                for url, kept in list(self._kept.items()):
+                    if any(tombstone.pattern in copy.groups for copy in kept.copies.values()):
+                        self._remove(url, tombstone.time_s)
         return list(tombstones)
 
     async def last_tombstone(self) -> int:

@@ -3,6 +3,7 @@
 import asyncio
 import resource
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -40,6 +41,39 @@ async def test_a_copy_is_served_at_once_from_process(store, copy_of):
     store.put(copy, b"hello")
     assert store.hot(URL) == await store.copies(URL) == CopySet((copy,), {copy.body.digest: b"hello"})
     assert await store.body(copy) == b"hello"
+
+
+def grouped(copy, *names):
+    fields = copy.head.fields.added(("Cache-Groups", ", ".join(f'"{name}"' for name in names)))
+    return replace(copy, head=replace(copy.head, fields=fields))
+
+
+async def test_the_copies_of_a_group_are_invalidated_in_process_and_in_the_backend(store, open_a_store, where, copy_of):
+    urls = [f"http://www.example.org/{i}" for i in range(3)]
+    for url, names in zip(urls, (["a"], ["b", "a"], ["b"]), strict=True):
+        store.put(grouped(copy_of(url, b"hello", 1000.0), *names), b"hello")
+    await store.flush()
+    pending = grouped(copy_of(f"{URL}/pending", b"hello", 1000.0), "a")
+    store.put(pending, b"hello")
+    store.drop_groups(['"a"@http://www.example.org', '"b"@http://example.org'])
+    store.put(pending, b"hello")  # fetched before
+    assert [store.hot(url) is not None for url in (*urls, pending.url)] == [False, False, True, False]
+    await store.flush()
+    assert [len((await store.copies(url)).copies) for url in (*urls, pending.url)] == [0, 0, 1, 0]
+    if where != "memory":
+        after = await open_a_store(where)
+        assert [len((await after.copies(url)).copies) for url in urls] == [0, 0, 1]
+    store.put(grouped(copy_of(urls[0]), "a"), b"hello")
+    assert store.hot(urls[0]) is not None
+
+
+async def test_another_proxy_drops_the_copies_of_a_group(open_a_store, valkey, copy_of):
+    first, second = await open_a_store(valkey.url), await open_a_store(valkey.url)
+    await first.flush(), await second.flush()
+    second.put(grouped(copy_of(URL), "a"), b"hello")
+    first.drop_groups(['"a"@http://www.example.org'])
+    await first.flush()
+    await until(lambda: second.hot(URL) is None)
 
 
 async def test_what_is_not_known_is_no_copy(store, copy_of):

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bestbefore.addon.rfc9111.caching.invalidation import invalidated
+from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 type MakeRequest = Callable[..., Request]
@@ -49,3 +49,13 @@ def test_no_reference_makes_it_fail_or_leave_the_origin(reference: str) -> None:
     request = Request("POST", Target.parse("http://example.org/page"))
     for url in invalidated(request, Head(200, Fields([("Location", reference)]))):
         assert url.startswith("http://example.org/")
+
+
+def test_the_groups_named_in_response_to_an_unsafe_request_are_invalidated(request_to: MakeRequest) -> None:
+    named = Fields([("Cache-Group-Invalidation", '"a", "b"'), ("Cache-Groups", '"c"')])
+    keys = ('"a"@http://example.org', '"b"@http://example.org')
+    for method, status, expected in (
+        *(("POST", 200, keys), ("DELETE", 303, keys), ("POST", 400, ()), ("POST", 500, ())),
+        *(("GET", 200, ()), ("HEAD", 200, ())),
+    ):
+        assert invalidated_groups(request_to(method=method), Head(status, named)) == expected

@@ -1,6 +1,7 @@
 """A key of a wrong type, or one that holds garbage, costs what it held, and nothing else."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -14,6 +15,7 @@ from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.plan import Plan
 
 URL, GONE, OTHER = "http://www.example.org/a", "http://www.example.org/gone", "http://b.example.com/"
+GROUPED, GROUP = "http://www.example.org/grouped", '"a"@http://www.example.org'
 GARBAGE = b"\xff\x00\xfe|garbage\x81"
 OF_A_TYPE = {
     "string": lambda client, key: client.set(key, GARBAGE),
@@ -41,6 +43,7 @@ KEYS = {
     "fetch": f"bb1:{{example.org}}:fetch:{URL}",
     **dict(zip(PART_KINDS, keys.of_record(URL), strict=True)),
     **{kind: f"bb1:{kind}:{{{URL}}}" for kind in sorted(OBJECT_KINDS)},
+    "grouped": f"bb1:grouped:{{{GROUP}}}",
 }
 
 
@@ -57,6 +60,10 @@ async def live(store, copy_of, at_s, *, puts=True):
         assert (await store.planning.take(url, at_s, "me", 60.0, 0.001)) is not None
         await store.planning.finish(url, "me", at_s)
         await store.planning.pause("www.example.org", 0.01)
+    if puts:
+        copy = copy_of(GROUPED)
+        fields = copy.head.fields.added(("Cache-Groups", '"a"'))
+        store.put(replace(copy, head=replace(copy.head, fields=fields)), b"hello")
     await store.planning.lead("me", 60.0)
     assert await store.planning.spend(day, day - 1, 1000)
     assert await store.planning.spent(day - 1) >= 1

@@ -1,0 +1,69 @@
+"""Fields of newer RFCs, from origins that send them."""
+
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+type Answer = Callable[[str, str, dict[str, str]], tuple[dict[str, str], bytes]]
+"""Of method, path and the fields of a request: the fields and the content of the response."""
+
+
+@pytest.fixture
+def start_answering() -> Iterator[Callable[[Answer], tuple[str, list[str]]]]:
+    """Starts origins that answer by a function; returns the URL, and the list of the paths of its requests."""
+    servers: list[ThreadingHTTPServer] = []
+
+    def start(answer: Answer) -> tuple[str, list[str]]:
+        asked: list[str] = []
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                fields = {name.lower(): value for name, value in self.headers.items()}
+                fields, body = answer(self.command, self.path, fields)
+                self.send_response(200)
+                for name, value in {**fields, "Content-Length": str(len(body)), "Connection": "close"}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, *args: object) -> None:
+                """Say nothing."""
+
+        server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
+        return f"http://127.0.0.1:{server.server_port}", asked
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_a_post_invalidates_the_groups_that_its_response_names(start_answering: Any, shared_proxy: Any) -> None:
+    def answer(method: str, path: str, fields: dict[str, str]) -> tuple[dict[str, str], bytes]:
+        if method == "POST":
+            return {"Cache-Group-Invalidation": '"prices"'}, b""
+        return {"Cache-Control": "max-age=600", "Cache-Groups": f'"{path[1:].split("-")[0]}"'}, path.encode()
+
+    url, _ = start_answering(answer)
+    paths = ["/prices-1", "/prices-2", "/terms-1"]
+    other_url, _ = start_answering(answer)
+    for path in paths:
+        assert [shared_proxy.get(url + path).is_hit for _ in range(2)] == [False, True]
+    assert [shared_proxy.get(other_url + paths[0]).is_hit for _ in range(2)] == [False, True]
+    shared_proxy.has_written()
+    assert shared_proxy.get(url + "/order", method="POST").status == 200
+    assert [shared_proxy.get(url + path).is_hit for path in paths] == [False, False, True]
+    assert shared_proxy.get(other_url + paths[0]).is_hit, "groups of another origin"
