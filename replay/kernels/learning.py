@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bestbefore.addon.engine.learning import DETAILED_UPDATES
-from bestbefore.policies.models.intensity import day_of
-from bestbefore.policies.units import DAY_S, HOUR_S, FloatArray
+from bestbefore.policies.units import HOUR_S, FloatArray
 from bestbefore.replay.kernels.arrays.membership import Membership, join, meet
 from bestbefore.replay.kernels.arrays.rows import in_rows
 from bestbefore.replay.kernels.arrays.tallies import Tallies, Window, count_in
@@ -137,7 +136,7 @@ def add_update(truth: Truth, learnt: LearntColumns, object_: int, update: int) -
     place = learnt.updates.ends[owner]
     learnt.updates.ends[owner] = place + 1
     learnt.updates.times_s[place] = update_s
-    learnt.updates.bins[place] = int((update_s - day_of(update_s) * DAY_S) // HOUR_S)
+    learnt.updates.bins[place] = learnt.hours.bins[truth.hour_of[update]]
     learnt.updates.amounts[place] = 1
     count_in(learnt.window, learnt.updates, owner, place)
     if learnt.counts_groups:

@@ -25,6 +25,8 @@ BLOCK = 2048
 """The requests that are split into hits and possible contacts at a time."""
 SOON = 6
 """The contacts between the prefetch of a row and its use."""
+LINE_UPDATES = 4
+"""The learnt updates in a cache line: of the last ones, up to as many lie in the line before that of their end."""
 
 
 class CopyColumns(NamedTuple):
@@ -151,4 +153,5 @@ def load_rows(
         prefetch(learnt.folded, learnt.owner_of[object_])
         owner = learnt.owner_of[object_ids[late[min(k + SOON, n - 1)]]]
         prefetch(learnt.updates.times_s, learnt.updates.ends[owner])
+        prefetch(learnt.updates.times_s, learnt.updates.ends[owner] - LINE_UPDATES)
         prefetch(learnt.updates.times_s, learnt.window.oldest[owner])
