@@ -121,6 +121,26 @@ class Pattern:
 
 
 @dataclass(frozen=True, slots=True)
+class OriginCa:
+    """Certificate authorities of origins, as read from a file."""
+
+    file: str
+    pem: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.file
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """How the certificate of an origin is verified."""
+
+    ca: OriginCa | None = None
+    """Authorities that are trusted besides the system's."""
+    verify: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class DomainRule:
     """The rule for the objects of one pattern."""
 
@@ -148,6 +168,10 @@ class DomainRule:
     feed_hint: float = HOUR_S
     """How far beyond the last contact a feed's declaration (ttl, sy:updatePeriod, skipHours, skipDays) may move an
     expiry, s; 0: it is ignored."""
+    origin_ca: OriginCa | None = None
+    """Authorities that the certificates of these origins may come from, besides the system's."""
+    verify: bool = True
+    """Whether the certificates of these origins are verified."""
     key: str = field(init=False, repr=False, compare=False)
     """A digest of the fields that decide an expiry. A copy evaluated under another key is evaluated again when used."""
 
@@ -185,6 +209,11 @@ class Rules:
             if rule.match.matches_path(path):
                 return rule
         return candidates[-1]
+
+    def trust_of(self, host: str) -> Trust:
+        """Return how the certificate of a host is verified, by the rule that applies to all its paths."""
+        rule = self._candidates(host)[-1]
+        return Trust(rule.origin_ca, rule.verify)
 
     def group_of(self, host: str, path: str = "/") -> str:
         """Return the name of an object's group: that of its rule, or the registrable domain of its host."""

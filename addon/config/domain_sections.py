@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from bestbefore.addon.config import values
@@ -48,7 +49,11 @@ _FIELDS: Mapping[str, Reader[Any]] = {
     "feed_etag": values.boolean,
     "feed_delta": values.boolean,
     "feed_hint": values.duration_s,
+    "origin_ca": values.origin_ca_from(Path()),
+    "verify": values.boolean,
 }
+_OF_HOSTS = ("origin_ca", "verify")
+"""Keys about connections, which lead to a host, not to a path."""
 _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
     "policy": _policy,
     **dict.fromkeys(sorted(PARAMETERS | BOUNDS), lambda value: value),
@@ -87,11 +92,16 @@ class _Choice:
 def read_rules(
     default: Mapping[str, object],
     domains: Sequence[Mapping[str, object]],
+    folder: Path,
     stale_if_down_s: float | None,
     problems: Problems,
 ) -> Rules:
-    """Parse the rules, in order. Errors are added to `problems`, and malformed keys ignored."""
-    read = problems.read_keys(("default",), default, _DEFAULT_READERS)
+    """Parse the rules, in order. Errors are added to `problems`, and malformed keys ignored.
+
+    Relative paths are relative to `folder`.
+    """
+    files = {"origin_ca": values.origin_ca_from(folder)}
+    read = problems.read_keys(("default",), default, {**_DEFAULT_READERS, **files})
     choice = _choose(("default",), default, read, _Choice(), problems)
     everything = DomainRule(
         Pattern(HostPattern("*")), choice.make(), stale_if_down_s=stale_if_down_s, **_without_policy(read)
@@ -99,9 +109,12 @@ def read_rules(
     rules = []
     for number, table in enumerate(domains):
         path: KeyPath = ("domain", number)
-        read = problems.read_keys(path, table, _DOMAIN_READERS)
+        read = problems.read_keys(path, table, {**_DOMAIN_READERS, **files})
         if "match" not in table:
             problems.add(path, 'match is missing: expected a pattern, such as "*.example.org"')
+        if "match" in read and read["match"].path is not None:
+            for key in read.keys() & set(_OF_HOSTS):
+                problems.add_value((*path, key), table[key], "a connection is for a whole host: match has a path")
         policy = _choose(path, table, read, choice, problems).make()
         rules.append(replace(everything, policy=policy, **_without_policy(read)))
     return Rules(everything, tuple(rules))

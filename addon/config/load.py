@@ -53,7 +53,11 @@ def load_config(
     folder = Path() if path is None else path.parent
     settings = read_settings(_table(document, "proxy", problems), folder, options or {}, environ, problems)
     rules = read_rules(
-        _table(document, "default", problems), _tables(document, "domain", problems), settings.stale_if_down, problems
+        _table(document, "default", problems),
+        _tables(document, "domain", problems),
+        folder,
+        settings.stale_if_down,
+        problems,
     )
     prefetch = read_prefetch(_table(document, "prefetch", problems), problems)
     if problems.messages:

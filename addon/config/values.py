@@ -5,19 +5,22 @@ import ipaddress
 import math
 import os
 import re
+import ssl
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from bestbefore.addon.config.settings import Address, Network, Server
-from bestbefore.addon.rules import HostPattern
+from bestbefore.addon.rules import HostPattern, OriginCa
 from bestbefore.policies.validation.machinery.spec import parse_duration
 
 type Reader[T] = Callable[[object], T]
 
 _UNITS = {"": 1, "B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
 _MAX_BYTES = 1 << 50
+_MAX_CA_BYTES = 4 << 20
+_CERTIFICATE = re.compile(r"-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----END (?:TRUSTED )?CERTIFICATE-----")
 _SIZE = re.compile(r"([0-9]{1,16}) ?([A-Za-z]*)", re.ASCII)
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _DATABASE = re.compile(r"/?[0-9]*", re.ASCII)
@@ -158,6 +161,25 @@ def readable_file_from(folder: Path) -> Reader[Path]:
         if os.access(path, os.R_OK) and path.is_file():
             return path
         raise ValueError("expected a file that can be read")
+
+    return read
+
+
+def origin_ca_from(folder: Path) -> Reader[OriginCa]:
+    """Return a parser of paths of files with certificates, which it reads."""
+    read_path = readable_file_from(folder)
+
+    def read(value: object) -> OriginCa:
+        path = read_path(value)
+        with path.open("rb") as file:
+            content = file.read(_MAX_CA_BYTES + 1)
+        try:
+            pem = content[:_MAX_CA_BYTES].decode("latin-1")
+            certificates = "\n".join(_CERTIFICATE.findall(pem))  # without text between them, and any private key
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=certificates)
+        except (ssl.SSLError, ValueError):
+            raise ValueError("expected a file of certificates in PEM form (-----BEGIN CERTIFICATE-----)") from None
+        return OriginCa(str(path), certificates)
 
     return read
 

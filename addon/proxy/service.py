@@ -159,6 +159,7 @@ class Service:
             on_unexpected_data=self._drop_all,
             unsound=self.state.unsound,
             on_answer=self._companion.note_answer,
+            trust_of=lambda host: self.config.rules.trust_of(host),
         )
         self._closing.push_async_callback(self.origin.close)
         budget, admission = self.state.budget, self.admission

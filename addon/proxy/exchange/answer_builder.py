@@ -7,12 +7,14 @@ from pathlib import Path
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import heads
+from bestbefore.addon.engine.error_page import error_content
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.exchange.flight import Spool
 from bestbefore.addon.proxy.exchange.pieces import cut
+from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
@@ -90,9 +92,16 @@ class AnswerBuilder:
             return self.answer(context, part.head, cut(content, part.pieces))
         return self.answer(context, head, content)
 
-    def refused(self, context: RequestContext, status: int, detail: str, message: str = "") -> Answer:
-        """Return an error response of the proxy's own."""
+    def refused(
+        self, context: RequestContext, status: int, detail: str, message: str = "", advice: str = ""
+    ) -> Answer:
+        """Return an error response of the proxy's own; `message` and `advice` as for `error_content`."""
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.REFUSED, detail, None
-        body = f"bestbefore: {message or detail}\n".encode()
-        head = heads.generated(status, context.record.time_s, f"{cache_status.NAME}; detail={detail}", len(body))
-        return self.answer(context, head, b"" if context.request.method == "HEAD" else body, is_refusal=True)
+        request, member = context.request, f"{cache_status.NAME}; detail={detail}"
+        media_type, body = error_content(request.fields, request.target.url, status, detail, message, advice)
+        head = heads.generated(status, context.record.time_s, member, len(body), media_type=media_type)
+        return self.answer(context, head, b"" if request.method == "HEAD" else body, is_refusal=True)
+
+    def failed(self, context: RequestContext, error: OriginError) -> Answer:
+        """Return the error response after a failure of the origin."""
+        return self.refused(context, error.failure.status, error.failure, str(error), error.advice)

@@ -101,7 +101,7 @@ class Contacts:
         """Return the answer after a failure of the origin: a stale copy, or an error."""
         fallback = on_failure(contact.ask, contact.rule, self.clock.now())
         answer = None if fallback is None else await self._fallback(contact, fallback, None)
-        return answer or self.answers.refused(contact.context, error.failure.status, error.failure, str(error))
+        return answer or self.answers.failed(contact.context, error)
 
     async def _fallback(self, contact: Contact, fallback: Fallback, status: int | None) -> Answer | None:
         """Return a stale copy as the answer; None if its content is gone."""

@@ -198,7 +198,7 @@ class Exchanges:
         try:
             await self._deltas.shorten(answer, context, rule)
         except OriginError as error:
-            return self._answers.refused(context, 502, error.failure, str(error))
+            return self._answers.failed(context, error)
         return await self._with_history(answer, request)
 
     def _is_outdated(self, pending: Pending) -> bool:

@@ -16,6 +16,7 @@ from mitmproxy import connection, ctx, exceptions, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
+from bestbefore.addon.engine.error_page import error_content
 from bestbefore.addon.engine.request import PASSTHROUGH, received
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.access.access import REALM, is_local
@@ -30,6 +31,7 @@ from bestbefore.addon.proxy.mitm.forwarded import (
 )
 from bestbefore.addon.proxy.mitm.layer import install
 from bestbefore.addon.proxy.mitm.open_tunnels import OpenTunnels
+from bestbefore.addon.proxy.mitm.origin_tls import apply_trust
 from bestbefore.addon.proxy.mitm.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
@@ -195,17 +197,17 @@ class BestBefore:
         if service is None or not client.peername:
             return
         if self._has_stopped(service):
-            flow.response = _refusal(503, STOPPED)
+            flow.response = _refusal(flow.request, 503, STOPPED)
             return
         if not self._admit(flow, service):
             return
         if not service.gate.access.tunnels(client.peername[0], flow.request.port):
-            flow.response = _refusal(403, f"no tunnel to port {flow.request.port} for this client")
+            flow.response = _refusal(flow.request, 403, f"no tunnel to port {flow.request.port} for this client")
             return
         request = request_of(flow.request, has_body=False)
         refusal = service.gate.refusal(request, client, service.site) if service.ready else None
         if refusal is not None:
-            flow.response = _refusal(*refusal)
+            flow.response = _refusal(flow.request, *refusal)
             return
         service.gate.tunnel_opened(client, request.fields)
         if service.ready:
@@ -244,6 +246,15 @@ class BestBefore:
         if service.gate.is_barred(data.client, address):
             transports.close(data.server, data.client)
 
+    def tls_start_server(self, data: tls.TlsData) -> None:
+        """mitmproxy's hook: verify the origin of an upgrade as the configuration says."""
+        service, server, theirs = self._service, data.conn, ctx.master.addons.get("tlsconfig")
+        if service is None or not isinstance(server, connection.Server) or not server.address or theirs is None:
+            return
+        theirs.tls_start_server(data)  # does nothing if it was called before
+        if data.ssl_conn is not None:
+            apply_trust(data.ssl_conn, service.config.rules.trust_of(server.address[0]))
+
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """mitmproxy's hook: tunnel for an hour to a host whose certificate from us the client has refused twice."""
         service, peer, address = self._service, data.conn.peername, data.context.server.address
@@ -260,7 +271,7 @@ class BestBefore:
     def _admit(self, flow: mitmproxy.http.HTTPFlow, service: Service) -> bool:
         if service.gate.admitted(flow.client_conn, flow.request.headers.get("Proxy-Authorization")):
             return True
-        flow.response = _refusal(407, "proxy credentials are required", ("Proxy-Authenticate", REALM))
+        flow.response = _refusal(flow.request, 407, "proxy credentials are required", ("Proxy-Authenticate", REALM))
         return False
 
     # Requests that mitmproxy forwards itself.
@@ -269,7 +280,7 @@ class BestBefore:
         """mitmproxy's hook for a request that the layer does not handle."""
         service = self._service
         if service is not None and self._has_stopped(service):
-            flow.response = _refusal(503, STOPPED)
+            flow.response = _refusal(flow.request, 503, STOPPED)
             return
         if service is None or not service.ready or ANSWERED_HERE in flow.metadata:
             return
@@ -277,7 +288,7 @@ class BestBefore:
         forwarded = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
         refusal = service.gate.refusal(request, flow.client_conn, service.site) if self._admit(flow, service) else None
         if refusal is not None:
-            flow.response = _refusal(*refusal)
+            flow.response = _refusal(flow.request, *refusal)
         if flow.response is not None:
             service.record_refused(forwarded, flow.client_conn, flow.response.status_code)
             return
@@ -329,6 +340,10 @@ class BestBefore:
                 self._service.record_forwarded(forwarded, flow.client_conn, 502, Bypass.UPGRADE, complete=False)
 
 
-def _refusal(status: int, message: str, *fields: tuple[str, str]) -> mitmproxy.http.Response:
-    lines = Fields((("Content-Type", "text/plain; charset=utf-8"), ("X-Content-Type-Options", "nosniff"), *fields))
-    return mitmproxy.http.Response.make(status, f"bestbefore: {message}\n", mitmproxy.http.Headers(pairs_of(lines)))
+def _refusal(
+    request: mitmproxy.http.Request, status: int, message: str, *fields: tuple[str, str]
+) -> mitmproxy.http.Response:
+    detail = "stopping" if status == 503 else "not-allowed"
+    media_type, content = error_content(fields_of(request.headers), request.pretty_url, status, detail, message)
+    lines = Fields((("Content-Type", media_type), ("X-Content-Type-Options", "nosniff"), *fields))
+    return mitmproxy.http.Response.make(status, content, mitmproxy.http.Headers(pairs_of(lines)))

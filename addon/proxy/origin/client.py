@@ -7,6 +7,7 @@ clients depends on the connection from which a response is read (docs/decisions/
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import suppress
+from functools import lru_cache, partial
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.settings import Server
@@ -14,19 +15,22 @@ from bestbefore.addon.proxy.access.access import is_local
 from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach, range_of
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS, TimeLimits
-from bestbefore.addon.proxy.origin.connecting import Connector, out_of_reach, tls_context
+from bestbefore.addon.proxy.origin.connecting import Connector, out_of_reach
 from bestbefore.addon.proxy.origin.connection import Exchange, OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.proxy.origin.framing import MalformedError, request_head
 from bestbefore.addon.proxy.origin.pool import MAX_OPEN, Pool, PoolKey
 from bestbefore.addon.proxy.origin.reader import Final
+from bestbefore.addon.proxy.origin.tls import tls_context
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rules import Trust
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 """Methods of requests that may use an idle connection. If it breaks before any response, the request is repeated (RFC
 9110 9.2). Requests with other methods cannot be repeated, so each has a new connection."""
+_MAX_CONTEXTS = 64
 _STREAMS = ("text/event-stream", "multipart/x-mixed-replace")
 
 type Respond = Callable[[Request, float], tuple[Head, bytes]]
@@ -48,17 +52,21 @@ class Origin:
         on_unexpected_data: Callable[[Sequence[str]], object] = lambda _urls: None,
         unsound: UnsoundOrigins | None = None,
         on_answer: Callable[[str, Head], object] = lambda _host, _head: None,
+        trust_of: Callable[[str], Trust] = lambda _host: Trust(),
     ) -> None:
         """Create a client without connections. `on_unexpected_data` and `unsound`: see `Pool`.
 
-        `on_answer` is called with host and head of each response.
+        `on_answer` is called with host and head of each response. `verify` and `ca_file`: the roots, in place of the
+        system's, and whether any certificate is verified; `trust_of` returns what a host adds to that.
         """
         self._clock = clock
         self._parent = upstream
         self._limits = limits
         self._own: dict[str, Respond] = {}
         self._on_answer = on_answer
-        self._connector = Connector(tls_context(ca_file, verify=verify), upstream)
+        self._trust_of = trust_of
+        context = lru_cache(_MAX_CONTEXTS)(partial(tls_context, ca_file, verify))
+        self._connector = Connector(context, trust_of, upstream)
         self._pool = Pool(max_open, on_unexpected_data, unsound)
 
     def answer_for(self, host: str, respond: Respond) -> None:
@@ -97,9 +105,12 @@ class Origin:
         if parent is not None:
             # A parent proxy is the operator's choice, at any address; plain HTTP needs no tunnel through it.
             if target.scheme == "http":
-                return PoolKey(EVERYWHERE, "http", parent.host, parent.port)
+                return PoolKey(EVERYWHERE, "http", parent.host, parent.port, self._trust(parent.scheme, parent.host))
             reach = EVERYWHERE
-        return PoolKey(reach, target.scheme, target.host, target.port)
+        return PoolKey(reach, target.scheme, target.host, target.port, self._trust(target.scheme, target.host))
+
+    def _trust(self, scheme: str, host: str) -> Trust:
+        return self._trust_of(host) if scheme == "https" else Trust()
 
     async def _connect(self, key: PoolKey) -> OriginConnection:
         await self._pool.reserve_place(self._limits.connect_s)

@@ -1,20 +1,26 @@
 """The set-up of a connection to an origin: name resolution, TLS, and the tunnel through a parent proxy."""
 
 import asyncio
+import logging
 import socket
 import ssl
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-import certifi
 from aiohappyeyeballs import start_connection
 from cachetools import TTLCache
 
 from bestbefore.addon.config.settings import Server
 from bestbefore.addon.proxy.access.access import is_local
 from bestbefore.addon.proxy.access.reach import EVERYWHERE, Reach, range_of
+from bestbefore.addon.proxy.origin.connect_error import explain_tls, explain_unreachable
 from bestbefore.addon.proxy.origin.connection import OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.framing import MalformedError
 from bestbefore.addon.proxy.origin.reader import End, Final, ResponseReader
+from bestbefore.addon.rules import Trust
+
+logger = logging.getLogger(__name__)
 
 MAX_CACHED_NAMES = 4096
 NAME_TTL_S = 10.0
@@ -29,8 +35,15 @@ type AddressInfo = tuple[socket.AddressFamily, socket.SocketKind, int, str, tupl
 class Connector:
     """Opens connections to origins."""
 
-    def __init__(self, tls: ssl.SSLContext, parent: Server | None = None) -> None:
-        self._tls = tls
+    def __init__(
+        self,
+        context: Callable[[Trust], ssl.SSLContext],
+        trust_of: Callable[[str], Trust],
+        parent: Server | None = None,
+    ) -> None:
+        """`context` returns the TLS context for a trust, `trust_of` how the certificate of a host is verified."""
+        self._context = context
+        self._trust_of = trust_of
         self._parent = parent
         self._names: TTLCache[tuple[str, int], list[AddressInfo]] = TTLCache(MAX_CACHED_NAMES, NAME_TTL_S)
 
@@ -42,18 +55,15 @@ class Connector:
                     return await self._directly(scheme, host, port, reach)
                 return await self._through_parent(self._parent, scheme, host, port)
         except TimeoutError:
-            raise OriginError(Failure.TIMEOUT, "the origin cannot be reached in time") from None
-        except (ssl.SSLError, ssl.CertificateError) as error:
-            raise OriginError(Failure.TLS, f"the origin's TLS failed: {error}") from error
-        except (OSError, UnicodeError, RuntimeError) as error:  # RuntimeError: descriptor in use
-            raise OriginError(Failure.UNREACHABLE, f"the origin cannot be reached: {error}") from error
+            raise OriginError(Failure.TIMEOUT, f"{host} cannot be reached in time") from None
 
     async def _directly(self, scheme: str, host: str, port: int, reach: Reach) -> OriginConnection:
         tls = scheme == "https"
-        opened = await start_connection(
-            [*await self.addresses(host, port, reach)], happy_eyeballs_delay=SECOND_ADDRESS_S
-        )
-        return await self._made(opened, host if tls else None)
+        with _explained(host, port):
+            opened = await start_connection(
+                [*await self.addresses(host, port, reach)], happy_eyeballs_delay=SECOND_ADDRESS_S
+            )
+            return await self._made(opened, host if tls else None)
 
     async def _made(self, opened: socket.socket, tls_host: str | None) -> OriginConnection:
         """Return a connection on an open socket."""
@@ -62,13 +72,16 @@ class Connector:
             _, connection = await asyncio.get_running_loop().create_connection(
                 lambda: OriginConnection(tls=tls_host is not None),
                 sock=opened,
-                ssl=self._tls if tls_host is not None else None,
+                ssl=self._tls(tls_host) if tls_host is not None else None,
                 server_hostname=tls_host,
             )
         except BaseException:
             opened.close()
             raise
         return connection
+
+    def _tls(self, host: str) -> ssl.SSLContext:
+        return self._context(self._trust_of(host))
 
     async def addresses(self, host: str, port: int, reach: Reach) -> list[AddressInfo]:
         """Return the addresses of a host that `reach` allows. They are checked for each connection."""
@@ -80,7 +93,7 @@ class Connector:
                 self._names[host, port] = addresses
         allowed = [entry for entry in addresses if reach.allows(entry[4][0])]
         if not allowed:
-            raise OSError(out_of_reach(host, addresses[0][4][0] if addresses else host))
+            raise OriginError(Failure.UNREACHABLE, out_of_reach(host, addresses[0][4][0] if addresses else host))
         return allowed
 
     async def _through_parent(self, parent: Server, scheme: str, host: str, port: int) -> OriginConnection:
@@ -90,7 +103,8 @@ class Connector:
         if scheme != "https":
             return connection
         try:
-            return await self._tunnelled(connection, host, port)
+            with _explained(host, port):
+                return await self._tunnelled(connection, host, port)
         except BaseException:
             connection.abort()
             raise
@@ -103,9 +117,9 @@ class Connector:
         transport.write(head)
         await tunnel.opened
         inner = OriginConnection(tls=True)
-        encrypted = await asyncio.get_running_loop().start_tls(transport, inner, self._tls, server_hostname=host)
+        encrypted = await asyncio.get_running_loop().start_tls(transport, inner, self._tls(host), server_hostname=host)
         if encrypted is None:
-            raise OSError("the parent proxy closed the tunnel")
+            raise OriginError(Failure.UNREACHABLE, "the parent proxy closed the tunnel")
         inner.connection_made(encrypted)
         return inner
 
@@ -139,24 +153,25 @@ class _Tunnel(asyncio.Protocol):
 
     def _fail(self, why: str) -> None:
         if not self.opened.done():
-            self.opened.set_exception(OSError(why))
+            self.opened.set_exception(OriginError(Failure.UNREACHABLE, why))
+
+
+@contextmanager
+def _explained(host: str, port: int) -> Iterator[None]:
+    """Raise an OriginError with a sentence for users in place of other errors."""
+    try:
+        yield
+    except (OriginError, TimeoutError):
+        raise
+    except ssl.SSLError as error:
+        logger.debug("TLS with %s:%d failed: %s", host, port, error)
+        raise OriginError(Failure.TLS, *explain_tls(error, host)) from error
+    except (OSError, UnicodeError, RuntimeError) as error:  # RuntimeError: descriptor in use
+        logger.debug("%s:%d cannot be reached: %s", host, port, error)
+        raise OriginError(Failure.UNREACHABLE, *explain_unreachable(error, host, port)) from error
 
 
 def out_of_reach(host: str, address: str) -> str:
     """Return why a host may not be contacted."""
     where = "this machine" if is_local(address) else f"a private network ({range_of(address)})"
     return f"{host} is an address of {where}"
-
-
-def tls_context(ca_file: str | None, *, verify: bool) -> ssl.SSLContext:
-    """Return the TLS context that verifies origins by the roots in a file, or by the system's."""
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    if ca_file:
-        context.load_verify_locations(ca_file)
-    elif not context.get_ca_certs() and ssl.get_default_verify_paths().cafile is None:
-        context.load_verify_locations(certifi.where())
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context

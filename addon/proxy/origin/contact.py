@@ -31,9 +31,11 @@ class Failure(StrEnum):
 class OriginError(ConnectionError):
     """The origin could not be reached, or its response is incomplete or malformed."""
 
-    def __init__(self, failure: Failure, detail: str) -> None:
+    def __init__(self, failure: Failure, detail: str, advice: str = "") -> None:
+        """`detail` says what failed, for users; `advice` what they can do."""
         super().__init__(detail)
         self.failure = failure
+        self.advice = advice
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from bestbefore.addon.proxy.access.reach import Reach
 from bestbefore.addon.proxy.origin.connection import OriginConnection
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
+from bestbefore.addon.rules import Trust
 
 QUIET_S = 0.2
 """A connection is reused only after it has been quiet for this time.
@@ -31,6 +32,8 @@ class PoolKey(NamedTuple):
     scheme: str
     host: str
     port: int
+    trust: Trust = Trust()
+    """By which the server's certificate was verified."""
 
 
 class Pool:

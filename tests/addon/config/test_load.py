@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from mitmproxy.certs import CertStore
 
 from bestbefore.addon.config.domain_sections import LIVE_POLICIES
 from bestbefore.addon.config.load import Config, load_config
@@ -422,3 +423,19 @@ def test_each_prefix_of_a_good_file_is_accepted_or_refused_in_lines_with_its_nam
         except ConfigError as error:
             for problem in error.problems:
                 assert re.match(rf"{re.escape(os.fspath(tmp_path))}/c\.toml(:\d+)?: ", problem)
+
+
+def test_the_authorities_of_origins_are_read_from_their_file(load: Load, problems: Problems, tmp_path: Path) -> None:
+    CertStore.from_store(tmp_path, "own", 2048)
+    rules = load('[default]\norigin_ca = "own-ca.pem"\n[[domain]]\nmatch = "a.example"\nverify = false').rules
+    trust = rules.trust_of("a.example")
+    assert trust.ca is not None
+    assert trust.ca.file == str(tmp_path / "own-ca.pem")
+    assert "PRIVATE KEY" in (tmp_path / "own-ca.pem").read_text()
+    assert "PRIVATE KEY" not in trust.ca.pem
+    assert (trust.verify, rules.trust_of("b.example").verify) == (False, True)
+    expected = "expected a file of certificates in PEM form (-----BEGIN CERTIFICATE-----)"
+    assert problems('[default]\norigin_ca = "c.toml"') == [f'c.toml:2: [default] origin_ca = "c.toml": {expected}']
+    assert problems('[[domain]]\nmatch = "a.example/b"\nverify = true') == [
+        "c.toml:3: [[domain]] verify = true: a connection is for a whole host: match has a path"
+    ]

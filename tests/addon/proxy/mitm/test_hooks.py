@@ -126,7 +126,7 @@ async def test_once_stopped_nothing_is_let_through(
     assert one.error == STOPPED
     for flow in (tunnel, request):
         assert flow.response is not None
-        assert (flow.response.status_code, flow.response.text) == (503, f"bestbefore: {STOPPED}\n")
+        assert (flow.response.status_code, flow.response.text) == (503, f"bestbefore: {STOPPED}; try again later\n")
     assert BestBefore(service)._has_stopped(service)
     stock = BestBefore()
     stock._service = service

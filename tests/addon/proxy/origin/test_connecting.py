@@ -2,17 +2,20 @@
 
 import asyncio
 import socket
+from functools import partial
 
 import pytest
 
 from bestbefore.addon.config.settings import Server
 from bestbefore.addon.proxy.access.reach import EVERYWHERE, PUBLIC
-from bestbefore.addon.proxy.origin.connecting import Connector, tls_context
+from bestbefore.addon.proxy.origin.connecting import Connector
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
+from bestbefore.addon.proxy.origin.tls import tls_context
+from bestbefore.addon.rules import Trust
 
 
 def connector(parent: Server | None = None) -> Connector:
-    return Connector(tls_context(None, verify=True), parent)
+    return Connector(partial(tls_context, None, True), lambda _: Trust(), parent)
 
 
 async def test_a_name_is_looked_at_again_at_each_connection(monkeypatch: pytest.MonkeyPatch) -> None:
