@@ -185,6 +185,10 @@ class Store:
         """Return the variants of an object that are available now."""
         return await self._copies.copies(url, partition)
 
+    def equivalent(self, url: str, partition: str = "") -> str | None:
+        """Return another URL with a copy that probably answers requests for this one (`SearchIndex`)."""
+        return self._copies.searches.find(url, partition)
+
     async def body(self, copy: Copy) -> Body | None:
         """Return the content of a copy; None if it is gone. A file must be opened at once, as it may be swept."""
         return await self._copies.body(copy)

@@ -67,3 +67,19 @@ def test_a_post_invalidates_the_groups_that_its_response_names(start_answering: 
     assert shared_proxy.get(url + "/order", method="POST").status == 200
     assert [shared_proxy.get(url + path).is_hit for path in paths] == [False, False, True]
     assert shared_proxy.get(other_url + paths[0]).is_hit, "groups of another origin"
+
+
+def test_parameters_that_the_origin_declares_without_meaning_make_hits(start_answering: Any, shared_proxy: Any) -> None:
+    def answer(method: str, path: str, fields: dict[str, str]) -> tuple[dict[str, str], bytes]:
+        declared = {} if path.startswith("/plain") else {"No-Vary-Search": 'key-order, params=("utm_source")'}
+        return {"Cache-Control": "max-age=600", **declared}, path.encode()
+
+    url, asked = start_answering(answer)
+    first = shared_proxy.get(url + "/page?id=1&lang=en&utm_source=a")
+    for query in ("id=1&lang=en&utm_source=b", "lang=en&id=1"):
+        got = shared_proxy.get(f"{url}/page?{query}")
+        assert (got.is_hit, got.body) == (True, first.body)
+    assert not shared_proxy.get(url + "/page?id=2&lang=en").is_hit
+    assert not shared_proxy.get(url + "/page?lang=en&id=1", {"Cache-Control": "no-cache"}).is_hit
+    assert [shared_proxy.get(f"{url}/plain?utm_source={i}").is_hit for i in range(2)] == [False, False]
+    assert len(asked) == 5

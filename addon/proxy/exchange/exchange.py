@@ -12,6 +12,7 @@ from mitmproxy.connection import Client
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
+from bestbefore.addon.engine.equivalence import equivalent, on_equivalent
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
@@ -174,6 +175,8 @@ class Exchanges:
         if isinstance(decision, Load) or self._is_outdated(pending):
             copies = await self._copies(request, client, rule)
             decision = on_request(request, copies, rule, self.site, context.record.time_s)
+        if isinstance(decision, Ask | Refuse):
+            decision = await self._on_equivalent(request, client, context.record.time_s) or decision
         while isinstance(decision, Serve):
             body = await self._stored.of(decision.copy)
             if body is not None:
@@ -200,6 +203,15 @@ class Exchanges:
         except OriginError as error:
             return self._answers.failed(context, error)
         return await self._with_history(answer, request)
+
+    async def _on_equivalent(self, request: Request, client: Client, now_s: float) -> Serve | None:
+        """Return how a copy of another URL, which differs only in what does not matter, answers a request."""
+        url = self._store.equivalent(request.target.url, request.partition)
+        other = None if url is None else equivalent(request, url)
+        if other is None:
+            return None
+        rule = self._rule(other)
+        return on_equivalent(request, other, await self._copies(other, client, rule), rule, self.site, now_s)
 
     def _is_outdated(self, pending: Pending) -> bool:
         """Whether the copies in memory have changed since the decision."""

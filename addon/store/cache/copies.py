@@ -22,6 +22,7 @@ from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
 from bestbefore.addon.store.cache.write_behind import any_of
+from bestbefore.addon.store.search_index import SearchIndex
 from bestbefore.policies.units import DAY_S
 
 WAITING_BYTES = 64 * 1024 * 1024
@@ -61,6 +62,7 @@ class Copies:
         self._keep_s = keep_s
         self._store_max = store_max
         self._hot = MemoryCache(hot_max)
+        self.searches = SearchIndex()
         self._waiting: dict[str, dict[Variant, Put]] = {}
         """Pending copies by URL, in the order in which they came."""
         self.waiting = 0
@@ -99,6 +101,8 @@ class Copies:
             complete=kept is not None,
         )
         self._hot.put(url, partition, found)
+        for copy in found.copies:
+            self.searches.add(copy)
         return found
 
     async def body(self, copy: Copy) -> Body | None:
@@ -142,6 +146,7 @@ class Copies:
         bodies = {**before.bodies, copy.body.digest: body} if isinstance(body, bytes) else before.bodies
         others = [c for c in before.copies if _variant(c) != _variant(copy)]
         self._hot.put(copy.url, copy.partition, CopySet(_in_order([copy, *others]), bodies, before.complete))
+        self.searches.add(copy)
         self._queue(copy, body)
 
     def _queue(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
