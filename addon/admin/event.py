@@ -29,6 +29,9 @@ class Answered:
     """Bytes of content received from the origin."""
     uploaded_bytes: int = 0
     """Bytes of content received from the client."""
+    agent: str = ""
+    """The User-Agent of the request."""
+    referer: str = ""
     encoding: str = ""
     """The Content-Encoding, which the proxy never changes."""
     contact: bool = False

@@ -4,13 +4,15 @@ import re
 
 URL_LIMIT = 500
 """Longer URLs are cut to this many characters in a log."""
+LONG_URL_LIMIT = 8000
+"""The same in a log that programs read."""
 
 _NOT_A_WORD = re.compile(r"[^\x21-\x7e]")
 _NOT_TEXT = re.compile(r"[^\x20-\x7e]")
 
 
-def bare_url(url: str) -> str:
-    r"""The URL without user information, query and fragment, in printable ASCII, at most `URL_LIMIT` characters.
+def bare_url(url: str, limit: int = URL_LIMIT) -> str:
+    r"""The URL without user information, query and fragment, in printable ASCII, at most `limit` characters.
 
     A URL comes from a client and may hold anything; on a terminal a control character (also those of 0x80 to 0x9f)
     could move the cursor or worse.
@@ -25,8 +27,15 @@ def bare_url(url: str) -> str:
             scheme, rest = "", url
         authority, slash, path = rest.partition("/")
         url = scheme + separator + authority.rpartition("@")[2] + slash + path
-    shown = plain_word(url[: URL_LIMIT + 1])
-    return shown if len(shown) <= URL_LIMIT else shown[: URL_LIMIT - 3] + "..."
+    shown = plain_word(url[: limit + 1])
+    return shown if len(shown) <= limit else shown[: limit - 3] + "..."
+
+
+def logged_url(url: str, *, keep_query: bool) -> str:
+    """The URL for a log that programs read: as `bare_url`, but longer, and with its query if that is wanted."""
+    head, mark, query = url.partition("?")
+    kept = plain_word(query.partition("#")[0][:LONG_URL_LIMIT]) if keep_query and mark else ""
+    return bare_url(head, LONG_URL_LIMIT) + (mark + kept if keep_query else "")
 
 
 def plain_word(text: str) -> str:

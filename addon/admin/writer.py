@@ -8,6 +8,7 @@ import logging
 import os
 import queue
 import threading
+from pathlib import Path
 from typing import TextIO
 
 QUEUE_LIMIT = 10_000
@@ -23,7 +24,7 @@ class Writer:
         """`stream` must have a file descriptor. Its own buffer is bypassed, so it must be flushed before."""
         # Its buffer has a lock: a thread that blocks while holding the lock would block the end of the process too.
         self._descriptor = stream.fileno()
-        self._queue: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[str | Path | None] = queue.SimpleQueue()
         self._left_out = 0
         self._failing = False
         self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
@@ -37,6 +38,10 @@ class Writer:
         self._report_dropped()
         self._queue.put(text)
 
+    def reopen(self, path: Path) -> None:
+        """Write what follows to the file at a path, which is created if necessary."""
+        self._queue.put(path)
+
     def close(self, patience_s: float = 1.0) -> None:
         """Write pending texts, for at most `patience_s` real seconds."""
         self._report_dropped()
@@ -49,8 +54,20 @@ class Writer:
             self._left_out = 0
 
     def _run(self) -> None:
-        while (text := self._queue.get()) is not None:
-            self._write_all(text.encode("utf-8", "backslashreplace"))
+        while (item := self._queue.get()) is not None:
+            if isinstance(item, Path):
+                self._reopen(item)
+            else:
+                self._write_all(item.encode("utf-8", "backslashreplace"))
+
+    def _reopen(self, path: Path) -> None:
+        try:
+            opened = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o640)
+        except OSError as error:
+            _logger.warning("%s cannot be opened: %s; the old log file is continued", path, error.strerror)
+            return
+        os.dup2(opened, self._descriptor, inheritable=False)
+        os.close(opened)
 
     def _write_all(self, data: bytes) -> None:
         """Write all data. Log only the first of consecutive failures: a full disk may have room later."""

@@ -23,6 +23,7 @@ _WHEN_NONE: Mapping[str, str] = {
     "stale_if_down": "off",
     "allow_clients": "loopback only, or any with credentials",
     "credentials": "none asked for",
+    "log_file": "standard output",
     "upstream": "none",
 }
 

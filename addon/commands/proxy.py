@@ -2,13 +2,14 @@
 
 import asyncio
 import contextlib
+import functools
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import click
 
@@ -27,7 +28,12 @@ from bestbefore.addon.errors import InputError
 @click.option("--state", metavar="DIR", help="State folder (default $XDG_STATE_HOME/bestbefore).")
 @click.option("--admin", metavar="HOST:PORT|off",
               help="Address of metrics and health (default 127.0.0.1:8081).")
-@click.option("--quiet", is_flag=True, help="Do not log requests.")
+@click.option("--quiet", is_flag=True, help="Do not log requests on standard output.")
+@click.option("--log-format", metavar="line|json|combined|squid|TEMPLATE",
+              help="Format of the request log (default line, for people); a template is such as "
+                   "'{time} {client} {status} {url}'. docs/observing.md lists its fields.")
+@click.option("--log-file", metavar="FILE",
+              help="Log requests to FILE, which SIGHUP opens again (default: standard output).")
 def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> None:
     """Run the caching proxy."""
     if os.environ.get(VARIABLE) and not (options["state"] or options["store"]):
@@ -46,6 +52,7 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     assert starting is not None
     _on_signal(starting.cancel)
     # mitmproxy is imported only here, so that `bestbefore proxy --help` does not import it.
+    from bestbefore.addon.admin.output import text_stream
     from bestbefore.addon.admin.server import AdminAddressError
     from bestbefore.addon.prefetcher.prefetcher import Prefetcher
     from bestbefore.addon.proxy.allocator import limit_retained
@@ -61,8 +68,12 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
         raise InputError(str(error)) from None
     try:
         await service.start()
-        master = make_master(service, _greet)
+        settings = service.settings
+        master = make_master(service, functools.partial(_greet, text_stream(settings.log_format, settings.log_file)))
         _on_signal(master.shutdown)
+        # Without a log file, a hang-up of a terminal means that it is gone.
+        hang_up = service.reopen if settings.log_file is not None or not sys.stdout.isatty() else master.shutdown
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hang_up)
         await master.run()
     except StoreInputError as error:
         raise InputError(str(error)) from None
@@ -77,9 +88,9 @@ def _on_signal(stop: Callable[[], object]) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop)
 
 
-def _greet(text: str) -> None:
-    sys.stdout.write(text)
-    sys.stdout.flush()
+def _greet(stream: TextIO, text: str) -> None:
+    stream.write(text)
+    stream.flush()
 
 
 class _Plain(logging.Formatter):

@@ -86,6 +86,12 @@ class Settings:
     """How long the traffic log is kept, seconds."""
     traffic_clients: TrafficClients = "hash"
     """How clients are named in the traffic log."""
+    log_format: str = "line"
+    """The format of the request log: a name, or a template."""
+    log_file: Path | None = None
+    """The file of the request log; None: standard output."""
+    log_query: bool = False
+    """Whether URLs in the request log have their query; not in the format `line`."""
     passthrough: tuple[HostPattern, ...] = ()
     """Hosts whose TLS is tunnelled, never intercepted."""
     allow_clients: tuple[Network, ...] | None = None

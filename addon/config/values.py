@@ -12,6 +12,7 @@ from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
 from bestbefore.addon.config.settings import Address, Network, Server
+from bestbefore.addon.log_template import FORMATS, LogTemplate
 from bestbefore.addon.rules import HostPattern, OriginCa
 from bestbefore.policies.validation.machinery.spec import parse_duration
 
@@ -200,6 +201,14 @@ def port(value: object) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 65535:
         return value
     raise ValueError("expected a port, 1 to 65535")
+
+
+def log_format(value: object) -> str:
+    """Parse the name of a log format, or a template."""
+    given = text(value)
+    if given not in FORMATS:
+        LogTemplate.parse(given)
+    return given
 
 
 def field_name(value: object) -> str:

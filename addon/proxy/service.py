@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
@@ -14,10 +13,9 @@ from mitmproxy.connection import Client, Connection
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.metrics import Metrics
-from bestbefore.addon.admin.requestlog import RequestLog
+from bestbefore.addon.admin.output import Output
 from bestbefore.addon.admin.server import AdminServer
 from bestbefore.addon.admin.summary import Summary
-from bestbefore.addon.admin.writer import Writer
 from bestbefore.addon.clock import Clock, FastClock, clock_from_environment
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.config.settings import DEFAULT_ADMIN, Address, Settings
@@ -39,6 +37,7 @@ from bestbefore.addon.proxy.mitm.lingering import Lingering
 from bestbefore.addon.proxy.origin.client import Origin
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
+from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.proxy.state import WorkerState
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
@@ -77,8 +76,7 @@ class Service:
         self.summary = Summary(clock.monotonic())
         self._watch = watch
         self._log_requests = log_requests
-        self._writer: Writer | None = None
-        self._log: RequestLog | None = None
+        self._output: Output | None = None
         self._admin: AdminServer | None = None
         self._closing = AsyncExitStack()
         self._companion = companion(self)
@@ -201,10 +199,15 @@ class Service:
             )
             self._closing.push_async_callback(self._admin.close)
         if not self.uses_hooks:
-            sys.stdout.flush()
-            self._writer = Writer(sys.stdout)
-            if self._log_requests:
-                self._log = RequestLog(sys.stdout, self._writer)
+            try:
+                self._output = Output(
+                    settings.log_format,
+                    settings.log_file,
+                    keep_query=settings.log_query,
+                    quiet=not self._log_requests,
+                )
+            except OSError as error:
+                raise StartError(f"{settings.log_file}: the log cannot be opened: {error.strerror}") from None
         for work in (self._reload(), self._log_summaries(), release_free_regularly(lambda: admission.exchanges == 0)):
             task = asyncio.create_task(work)
             self._closing.push_async_callback(_cancelled, task)
@@ -227,23 +230,30 @@ class Service:
         """Write pending data, and close everything. Also valid after a failed start."""
         self.ready = False
         await self._closing.aclose()
-        if self._writer is not None:
+        if self._output is not None:
             if self.gate.own_ports:  # else no client was answered
-                self._writer.write(self.summary.render(self.clock.now(), self.clock.monotonic()))
-            self._writer.close()
+                self._output.say(self.summary.render(self.clock.now(), self.clock.monotonic()))
+            self._output.close()
 
     async def _reload(self) -> None:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
             self.admission.shortage.log_counts()
-            outcome = self._watch.poll()
-            if outcome is None:
-                continue
-            if isinstance(outcome, Refused):
-                self.metrics.reload_failures.inc()
-                logger.warning("the changed configuration is not used:\n%s", outcome.message)
-                continue
+            self._poll_config()
+
+    def _poll_config(self) -> None:
+        outcome = self._watch.poll()
+        if isinstance(outcome, Refused):
+            self.metrics.reload_failures.inc()
+            logger.warning("the changed configuration is not used:\n%s", outcome.message)
+        elif outcome is not None:
             self._reconfigure(outcome.need_restart)
+
+    def reopen(self) -> None:
+        """Open the log file again, after it was renamed, and look for a changed configuration."""
+        if self._output is not None:
+            self._output.reopen()
+        self._poll_config()
 
     def _reconfigure(self, need_restart: tuple[str, ...]) -> None:
         settings = self.settings
@@ -263,8 +273,8 @@ class Service:
         while True:
             await asyncio.sleep(SUMMARY_EVERY_S)
             now = self.clock.monotonic()
-            if self._writer is not None:
-                self._writer.write(self.summary.render(self.clock.now(), now))
+            if self._output is not None:
+                self._output.say(self.summary.render(self.clock.now(), now))
             self.summary.start_period(now)
 
     # For the hooks.
@@ -294,6 +304,7 @@ class Service:
         self._answered(self._entry(forwarded, client, status))
 
     def _entry(self, forwarded: ForwardedRequest, client: Client, status: int) -> Answered:
+        fields = forwarded.request.fields
         return Answered(
             time_s=forwarded.time_s,
             duration_s=self.clock.monotonic() - forwarded.started_s,
@@ -303,6 +314,8 @@ class Service:
             status=status,
             outcome=Outcome.REFUSED,
             reason="not-allowed",
+            agent=fields.get("user-agent") or "",
+            referer=fields.get("referer") or "",
         )
 
     def _drop_all(self, urls: Sequence[str]) -> None:
@@ -317,8 +330,8 @@ class Service:
         self.metrics.add(answered)
         self.summary.add(answered)
         self._traffic.add(answered)
-        if self._log is not None:
-            self._log.add(answered)
+        if self._output is not None:
+            self._output.add(answered)
 
     def _health(self) -> dict[str, object]:
         connections = "too many" if self.admission.shortage.is_recent else "ok"

@@ -1,11 +1,14 @@
 """What the log says of requests, tunnels and upgraded connections, beside what passed on the sockets."""
 
+import json
 import re
+import signal
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -114,3 +117,38 @@ def test_the_time_counts_from_the_first_byte_of_the_request(proxy: Any) -> None:
     took = line_of(proxy, "/slow")["took"]
     assert took.endswith("ms")
     assert 280 < float(took.removesuffix("ms")) < 1000
+
+
+def test_a_log_file_is_continued_in_a_new_file_after_a_hang_up(
+    start_proxy: Any, bestbefore: Any, start_raw_origin: Any, tmp_path: Path
+) -> None:
+    url = start_raw_origin(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok")
+    file, old = tmp_path / "access.log", tmp_path / "access.log.1"
+    proxy = start_proxy("--log-file", str(file), "--log-format", "squid")
+    proxy.get(url + "/1")
+    wait_until(lambda: file.stat().st_size)
+    file.rename(old)
+    proxy.process.send_signal(signal.SIGHUP)
+    wait_until(file.exists)
+    proxy.get(url + "/2?a=b")
+    assert proxy.stop() == 0
+    assert "/1" not in proxy.output(), "the lines are in the file"
+    for path, target in ((old, "/1"), (file, "/2")):
+        bestbefore("convert", path, tmp_path / "out.csv")
+        assert (tmp_path / "out.csv").read_text().splitlines()[1].split(",")[2] == url + target
+
+
+def test_a_log_for_programs_has_standard_output_to_itself(start_proxy: Any, tmp_path: Path) -> None:
+    config = tmp_path / "bestbefore.toml"
+    config.write_text("[proxy]\nlog_query = true\n")
+    proxy = start_proxy("--log-format", "json", "--config", str(config))
+    proxy.get("http://bestbefore.test/no?a=b", {"User-Agent": "me"})
+    line = json.loads(proxy.wait_for_log("{"))
+    assert (line["url"], line["status"], line["agent"]) == ("http://bestbefore.test/no?a=b", 404, "me")
+
+
+def wait_until(happened: Callable[[], object]) -> None:
+    end = time.monotonic() + 20
+    while not happened():
+        assert time.monotonic() < end
+        time.sleep(0.01)

@@ -43,6 +43,7 @@ class RequestContext:
         personal = "cookie" in fields or "authorization" in fields
         url = request.target.url
         record = Answered(time_s, client, request.method, url, personal=personal, background=background)
+        record.agent, record.referer = fields.get("user-agent") or "", fields.get("referer") or ""
         return cls(request, reach, started_s, record)
 
     @property

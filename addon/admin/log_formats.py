@@ -1,0 +1,115 @@
+r"""The formats of the request log for programs: JSON lines, combined, Squid's native format, and templates.
+
+A line is printable ASCII in each. In quotes, `"` and `\` are escaped as `\x22` and `\x5c`, as nginx does.
+"""
+
+import json
+import time
+from collections.abc import Callable
+
+from bestbefore.addon.admin.event import Answered
+from bestbefore.addon.admin.sanitize import logged_url, plain_text, plain_word
+from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.log_template import FIELDS, LogTemplate
+
+type LogFormat = Callable[[Answered], str]
+"""Returns the line of a request, without newline; empty if the request is not logged."""
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_SQUID_RESULTS = {
+    Outcome.HIT: "TCP_HIT",
+    Outcome.VALIDATED: "TCP_REFRESH_UNMODIFIED",
+    Outcome.UPDATED: "TCP_REFRESH_MODIFIED",
+    Outcome.REFETCHED: "TCP_REFRESH_MODIFIED",
+    Outcome.PASSED_ON: "TCP_REFRESH_MODIFIED",
+    Outcome.MISS: "TCP_MISS",
+    Outcome.BYPASS: "TCP_MISS",
+    Outcome.STALE: "TCP_STALE_HIT",
+    Outcome.REFUSED: "TCP_DENIED",
+}
+_VALUE_LIMIT = 1000
+"""Longer values of fields that clients choose are cut to this many characters."""
+
+
+def log_format(name: str, *, keep_query: bool) -> LogFormat:
+    """Return the format with this name (but `line`), or of this template. `keep_query`: URLs have their query."""
+    if name == "json":
+        return lambda answered: json.dumps(_values(answered, keep_query=keep_query), separators=(",", ":"))
+    if name == "combined":
+        return lambda answered: _combined(answered, keep_query=keep_query)
+    if name == "squid":
+        return lambda answered: _squid(answered, keep_query=keep_query)
+    template = LogTemplate.parse(name)
+    return lambda answered: template.filled(
+        {field: _in_text(value) for field, value in _values(answered, keep_query=keep_query).items()}
+    )
+
+
+def _values(answered: Answered, *, keep_query: bool) -> dict[str, object]:
+    values = (
+        _iso(answered.time_s),
+        round(answered.time_s, 3),
+        answered.client,
+        answered.method[:_VALUE_LIMIT],
+        logged_url(answered.url, keep_query=keep_query),
+        answered.status,
+        str(answered.outcome),
+        answered.reason,
+        None if answered.ttl_s is None else round(answered.ttl_s, 3),
+        round(answered.duration_s, 6),
+        answered.sent_bytes,
+        answered.received_bytes,
+        answered.uploaded_bytes,
+        answered.stored,
+        answered.complete,
+        answered.background,
+        answered.agent[:_VALUE_LIMIT],
+        _referer(answered, keep_query=keep_query),
+    )
+    return dict(zip(FIELDS, values, strict=True))
+
+
+def _combined(answered: Answered, *, keep_query: bool) -> str:
+    if answered.background:  # there is no client
+        return ""
+    at = time.gmtime(answered.time_s)
+    when = f"{at.tm_mday:02}/{_MONTHS[at.tm_mon - 1]}/{at.tm_year}:{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02} +0000"
+    url = logged_url(answered.url, keep_query=keep_query)
+    request = f"{plain_word(answered.method[:_VALUE_LIMIT])} {url} HTTP/1.1"
+    agent, referer = answered.agent[:_VALUE_LIMIT] or "-", _referer(answered, keep_query=keep_query) or "-"
+    return (
+        f'{answered.client or "-"} - - [{when}] "{_escaped(request)}" {answered.status or 499:03} {answered.sent_bytes}'
+        f' "{_escaped(referer)}" "{_escaped(agent)}"'
+    )
+
+
+def _squid(answered: Answered, *, keep_query: bool) -> str:
+    if answered.background:
+        return ""
+    result = "TCP_TUNNEL" if answered.method == "CONNECT" else _SQUID_RESULTS[answered.outcome]
+    aborted = "" if answered.complete else "_ABORTED"
+    from_ = "HIER_DIRECT/-" if answered.contact else "HIER_NONE/-"
+    return (
+        f"{answered.time_s + answered.duration_s:.3f} {answered.duration_s * 1e3:6.0f} {answered.client or '-'} "
+        f"{result}{aborted}/{answered.status:03} {answered.sent_bytes} {plain_word(answered.method[:_VALUE_LIMIT])} "
+        f"{logged_url(answered.url, keep_query=keep_query)} - {from_} -"
+    )
+
+
+def _referer(answered: Answered, *, keep_query: bool) -> str:
+    return logged_url(answered.referer, keep_query=keep_query)
+
+
+def _iso(time_s: float) -> str:
+    milliseconds = round(time_s * 1e3)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(milliseconds // 1000))}.{milliseconds % 1000:03}Z"
+
+
+def _in_text(value: object) -> str:
+    if value is None or value == "":
+        return "-"
+    return ("yes" if value else "no") if isinstance(value, bool) else _escaped(str(value))
+
+
+def _escaped(text: str) -> str:
+    return plain_text(text.replace("\\", "\\x5c").replace('"', "\\x22"))
