@@ -20,9 +20,7 @@ TESTED_BY = {
         "addon/config/domain_sections addon/config/prefetch_section addon/config/problems addon/config/proxy_section"
     ),
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
-    "tests/addon/proxy/exchange/test_contacts.py": (
-        "addon/proxy/exchange/joining addon/proxy/exchange/relaying"
-    ),
+    "tests/addon/proxy/exchange/test_contacts.py": "addon/proxy/exchange/relaying",
     "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/stream addon/proxy/mitm/wait",
     "tests/addon/proxy/test_service.py": "addon/proxy/identity",
     "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",

@@ -15,6 +15,10 @@ from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import DomainRule
 
 COLLAPSED = "collapsed"
+PATIENCE_S = 10.0
+"""How long the first request that waits for another's contact waits for the head of the response; real seconds."""
+
+type Credentials = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def may_join(request: Request, rule: DomainRule) -> bool:
@@ -26,6 +30,26 @@ def may_join(request: Request, rule: DomainRule) -> bool:
     insists = asked.no_cache or asked.no_store or asked.max_age is not None or asked.min_fresh is not None
     sharable = request.method == "GET" and bypass_reason(request) is None and "range" not in request.fields
     return sharable and not insists
+
+
+def credentials(request: Request) -> Credentials:
+    """Return the Cookie and Authorization of a request: requests in which they differ never share a contact."""
+    return request.fields.values("cookie"), request.fields.values("authorization")
+
+
+def patience_s(number: int) -> float:
+    """Return how long the request that is the `number`-th to wait for a contact waits, real seconds.
+
+    It is not known yet whether the response can be shared. If it cannot (a long poll), few requests wait, and not for
+    long. If it can, many requests wait for a slow origin, and only some of them may make contacts of their own: 2
+    within 20 s, 4 within 30 s, 8 within 40 s.
+    """
+    return PATIENCE_S * number.bit_length()
+
+
+def is_shareable(request: Request, copy: Copy, rule: DomainRule, site: Site, now_s: float) -> bool:
+    """Whether the response to a request may answer equal requests that waited for it."""
+    return shared_use(request, copy, rule, site, arrived_s=copy.response_time_s, now_s=now_s) is not None
 
 
 def shared_use(

@@ -173,6 +173,7 @@ class Service:
             self._answered,
             budget,
             self.state.flights,
+            self.state.hit_for_miss,
             self.state.new_objects,
             lambda: self._companion.counts_demand,
         )

@@ -13,7 +13,8 @@ from bestbefore.addon.proxy.access.admission import Admission
 from bestbefore.addon.proxy.access.gate import Gate
 from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.flight import Flights
+from bestbefore.addon.proxy.exchange.sharing.flight import Flights
+from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.mitm.tunnels import Refusals
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
 
@@ -26,6 +27,7 @@ class WorkerState:
     admission: Admission
     budget: Budget
     flights: Flights
+    hit_for_miss: HitForMiss
     new_objects: NewObjects
     refusals: Refusals
     unsound: UnsoundOrigins
@@ -45,6 +47,7 @@ class WorkerState:
             admission=admission,
             budget=Budget(settings.in_flight_max, settings.state / "bodies", admission.descriptors),
             flights=Flights(),
+            hit_for_miss=HitForMiss(),
             new_objects=NewObjects(),
             refusals=Refusals(),
             unsound=UnsoundOrigins(monotonic),

@@ -12,6 +12,7 @@ pytestmark = pytest.mark.live
 
 Start = Callable[..., Any]
 CLIENTS = 50
+PATIENCE_S = 30.0
 DELAY_S = 0.5
 
 
@@ -22,6 +23,8 @@ class SlowOrigin:
         self.lines = lines
         self.body = body
         self.delay_s = DELAY_S
+        self.together: asyncio.Barrier | None = None
+        """Where this many requests meet before each is answered, in place of the delay."""
         self.contacts = self.under_way = self.at_once = 0
         self.url = ""
         self.started = asyncio.Event()
@@ -40,7 +43,7 @@ class SlowOrigin:
                 self.under_way += 1
                 self.at_once = max(self.at_once, self.under_way)
                 self.started.set()
-                await asyncio.sleep(self.delay_s)
+                await (asyncio.sleep(self.delay_s) if self.together is None else self.together.wait())
                 self.under_way -= 1
                 current = b'If-None-Match: "1"' in head
                 status = "304 Not Modified" if current else "200 OK"
@@ -113,6 +116,17 @@ async def test_who_waited_for_what_cannot_be_shared_is_released_at_once(shared_p
         assert origin.at_once > 5, "together, not one after the other"
 
 
+async def test_requests_do_not_wait_again_for_what_could_not_be_shared(shared_proxy: Any) -> None:
+    async with serving(SlowOrigin("Cache-Control: private")) as origin, asyncio.timeout(PATIENCE_S):
+        origin.delay_s = 0.0
+        await get(shared_proxy, origin.url + "/")
+        origin.together = asyncio.Barrier(6)  # as many as are sent: without them the origin answers none
+        for _ in range(2):
+            answers = await all_at_once(6, lambda: get(shared_proxy, origin.url + "/"))
+            assert all(body == origin.body for _, body in answers)
+        assert origin.contacts == 13
+
+
 async def test_a_client_that_goes_away_does_not_break_the_others(shared_proxy: Any) -> None:
     async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin:
         _, first = await asyncio.open_connection("127.0.0.1", shared_proxy.port)
@@ -126,7 +140,8 @@ async def test_a_client_that_goes_away_does_not_break_the_others(shared_proxy: A
 
 async def test_cookies_are_no_part_of_a_crowd(shared_proxy: Any) -> None:
     """A page without lifetime that was fetched with a cookie answers nobody else, however close they follow."""
-    async with serving(SlowOrigin('ETag: "1"')) as origin:
+    async with serving(SlowOrigin('ETag: "1"')) as origin, asyncio.timeout(PATIENCE_S):
+        origin.together = asyncio.Barrier(5)  # none waits for another
         answers = await asyncio.gather(*(get(shared_proxy, origin.url + "/", f"Cookie: id={n}") for n in range(5)))
         assert origin.contacts == 5
         assert not any(b"collapsed" in head for head, _ in answers)

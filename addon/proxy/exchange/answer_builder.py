@@ -12,8 +12,8 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
-from bestbefore.addon.proxy.exchange.flight import Spool
 from bestbefore.addon.proxy.exchange.pieces import cut
+from bestbefore.addon.proxy.exchange.sharing.flight import Spool
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.conditional.ranges import Span

@@ -15,7 +15,7 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES, Content
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
-from bestbefore.addon.proxy.exchange.flight import Spool
+from bestbefore.addon.proxy.exchange.sharing.flight import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of, teaches_as_feed
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError

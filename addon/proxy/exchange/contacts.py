@@ -26,8 +26,8 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerB
 from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, next_decision
 from bestbefore.addon.proxy.exchange.context import Contact
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
-from bestbefore.addon.proxy.exchange.flight import CopyResult, FailedResult, Flight
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
+from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FailedResult, Flight
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
@@ -63,7 +63,7 @@ class Contacts:
         except OriginError as error:
             flight.set_result(FailedResult(error))
             return await self.failed(contact, error)
-        context.origin_status = fetched.head.status
+        context.origin_head = fetched.head
         context.record.encoding = fetched.head.fields.get("content-encoding") or ""
         for url in invalidated(ask.request, fetched.head):
             self.store.drop(url)

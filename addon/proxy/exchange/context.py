@@ -10,7 +10,7 @@ from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.rfc9111.message import Head, Request
 from bestbefore.addon.rules import DomainRule
 
 
@@ -27,8 +27,8 @@ class RequestContext:
     started_s: float
     """When the request was received, by the monotonic clock."""
     record: Answered
-    origin_status: int | None = None
-    """The status of the origin's response; None if there was none."""
+    origin_head: Head | None = None
+    """The head of the origin's response; None if there was none."""
     learnt: RecordChange | None = None
     """What was learnt from the contact; None if nothing."""
     upload: Upload | None = None

@@ -28,10 +28,11 @@ from bestbefore.addon.proxy.exchange.collecting import AnswerCollector
 from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
-from bestbefore.addon.proxy.exchange.flight import Flights
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
-from bestbefore.addon.proxy.exchange.joining import RequestJoiner
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
+from bestbefore.addon.proxy.exchange.sharing.flight import Flights
+from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
+from bestbefore.addon.proxy.exchange.sharing.joining import RequestJoiner
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
@@ -84,6 +85,7 @@ class Exchanges:
         on_answered: Callable[[Answered], None],
         budget: Budget | None = None,
         flights: Flights | None = None,
+        hit_for_miss: HitForMiss | None = None,
         new_objects: NewObjects | None = None,
         counts_demand: Callable[[], bool] = lambda: False,
     ) -> None:
@@ -114,7 +116,9 @@ class Exchanges:
             AnswerRelayer(clock, store, self._active, self._answers, collector, budget),
             new_objects or NewObjects(),
         )
-        self._joiner = RequestJoiner(clock, store, self._active, self._answers, contacts, flights or Flights())
+        self._joiner = RequestJoiner(
+            clock, store, self._active, self._answers, contacts, flights or Flights(), hit_for_miss or HitForMiss()
+        )
         self._deltas = Deltas(store, feeds)
 
     @property
@@ -232,7 +236,8 @@ class Exchanges:
         context = RequestContext.of(request, "", reach, self._clock.monotonic(), self._clock.now(), background=True)
         if not await self._joiner.prefetch(Contact(context, ask, rule, self._background)):
             return None
-        return Prefetched(context.record.outcome, context.origin_status, context.record.received_bytes, context.learnt)
+        status = None if context.origin_head is None else context.origin_head.status
+        return Prefetched(context.record.outcome, status, context.record.received_bytes, context.learnt)
 
     def refused(self, request: Request, client: Client, status: int, detail: str, message: str = "") -> Answer:
         """Return an error response of the proxy's own."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.engine.sharing import may_join, shared_use
+from bestbefore.addon.engine.sharing import credentials, is_shareable, may_join, patience_s, shared_use
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
@@ -93,3 +93,28 @@ def test_a_page_bound_to_a_cookie_stays_with_it(
     copy = copy_with(ETAG, ("Cache-Control", "max-age=60"), request=mine)
     assert shared_use(mine, copy, rule, site, **AT_ONCE) is not None
     assert shared_use(yours, copy, rule, site, **AT_ONCE) is None
+
+
+def test_requests_with_other_credentials_are_told_apart(request_for: MakeRequest) -> None:
+    fields = (("Cookie", "me"),), (("Cookie", "you"),), (("Authorization", "me"),), ()
+    assert len({credentials(request_for(*each)) for each in fields}) == len(fields)
+    assert credentials(request_for(("Accept", "a"))) == credentials(request_for())
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [((ETAG,), True), ((("Cache-Control", "max-age=9"),), True), ((ETAG, ("Cache-Control", "no-cache")), False)],
+)
+def test_a_response_is_shareable_if_it_answers_an_equal_request_that_came_with_it(
+    fields: tuple[tuple[str, str], ...],
+    expected: bool,
+    request_for: MakeRequest,
+    copy_with: MakeCopy,
+    rule: DomainRule,
+    site: Site,
+) -> None:
+    assert is_shareable(request_for(), copy_with(*fields), rule, site, NOW_S + 1.0) is expected
+
+
+def test_the_more_requests_wait_the_longer_the_last_of_them_does() -> None:
+    assert [patience_s(number) for number in (1, 2, 3, 4, 500)] == [10.0, 20.0, 20.0, 30.0, 90.0]

@@ -195,7 +195,7 @@ async def test_content_without_a_length_is_shared_once_it_is_complete(store: Sto
 
 
 async def test_but_not_waited_for_without_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestbefore.addon.proxy.exchange.flight.SHARING_PATIENCE_S", 0.01)
+    monkeypatch.setattr("bestbefore.addon.proxy.exchange.sharing.flight.SHARING_PATIENCE_S", 0.01)
     origin = Origin(b"1234", b"5678")
     origin.goes_on.clear()
     asked = exchanges(store, origin)

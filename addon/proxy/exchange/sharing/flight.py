@@ -2,11 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from contextlib import suppress
 from dataclasses import dataclass
 
+from bestbefore.addon.engine.sharing import Credentials, credentials, patience_s
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import Content
 from bestbefore.addon.proxy.origin.contact import OriginError
+from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import Body
@@ -199,6 +202,8 @@ class Flight:
 
     def __init__(self) -> None:
         self._result: asyncio.Future[FlightResult] = asyncio.get_running_loop().create_future()
+        self._waiting = 0
+        """How many requests have waited for the result."""
 
     def set_result(self, result: FlightResult) -> None:
         """Set the result for all joined requests; only the first call counts."""
@@ -206,28 +211,41 @@ class Flight:
             self._result.set_result(result)
 
     async def result(self) -> FlightResult:
-        """Wait for the result. Cancelling one waiter does not affect the others."""
-        return await asyncio.shield(self._result)
+        """Wait for the result; None if that takes too long. Cancelling one waiter does not affect the others."""
+        if not self._result.done():
+            self._waiting += 1
+            with suppress(TimeoutError):
+                async with asyncio.timeout(patience_s(self._waiting)):
+                    return await asyncio.shield(self._result)
+        return self._result.result() if self._result.done() else None
 
 
 class Flights:
-    """The contacts in progress that can be joined, by partition and URL."""
+    """The contacts in progress that can be joined, by partition and URL, variant and credentials."""
 
     def __init__(self) -> None:
-        self._flights: dict[tuple[str, str], Flight] = {}
+        self._flights: dict[tuple[str, str], dict[tuple[Values, Credentials], Flight]] = {}
 
-    def of(self, request: Request) -> Flight | None:
+    def of(self, request: Request, variant: Values) -> Flight | None:
         """Return the contact that this request may join; None if there is none."""
-        return self._flights.get(_key(request))
+        return self._flights.get(_key(request), {}).get((variant, credentials(request)))
 
-    def begin(self, request: Request) -> Flight:
+    def is_in_progress(self, request: Request) -> bool:
+        """Whether there is a contact for the object, also one that this request may not join."""
+        return _key(request) in self._flights
+
+    def begin(self, request: Request, variant: Values) -> Flight:
         """Register a new contact."""
-        flight = self._flights[_key(request)] = Flight()
+        flight = Flight()
+        self._flights.setdefault(_key(request), {})[variant, credentials(request)] = flight
         return flight
 
-    def end(self, request: Request) -> None:
+    def end(self, request: Request, variant: Values) -> None:
         """Remove a contact, which can be joined no longer."""
-        del self._flights[_key(request)]
+        key = _key(request)
+        del self._flights[key][variant, credentials(request)]
+        if not self._flights[key]:
+            del self._flights[key]
 
 
 def _key(request: Request) -> tuple[str, str]:

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.flight import FailedResult, Flight, Flights, Spool
+from bestbefore.addon.proxy.exchange.sharing.flight import FailedResult, Flight, Flights, Spool
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
-from bestbefore.addon.rfc9111.message import Request, Target
+from bestbefore.addon.rfc9111.message import Fields, Request, Target
 
 PATIENCE_S = 5
 
@@ -193,9 +193,34 @@ async def test_content_that_is_too_large_or_takes_too_long_does_not_settle() -> 
 async def test_a_contact_is_found_by_partition_and_url_until_it_ends() -> None:
     flights = Flights()
     request = Request("GET", Target.parse("http://a/"))
-    flight = flights.begin(request)
-    assert flights.of(Request("GET", Target.parse("http://a/"))) is flight
-    assert flights.of(Request("GET", Target.parse("http://a/b"))) is None
-    assert flights.of(Request("GET", Target.parse("http://a/"), partition="p")) is None
-    flights.end(request)
-    assert flights.of(request) is None
+    flight = flights.begin(request, ())
+    assert flights.of(Request("GET", Target.parse("http://a/")), ()) is flight
+    assert flights.of(Request("GET", Target.parse("http://a/b")), ()) is None
+    assert flights.of(Request("GET", Target.parse("http://a/"), partition="p"), ()) is None
+    flights.end(request, ())
+    assert flights.of(request, ()) is None
+    assert not flights.is_in_progress(request)
+
+
+async def test_other_variants_and_credentials_have_contacts_of_their_own() -> None:
+    flights = Flights()
+    plain, mine, yours = (
+        Request("GET", Target.parse("http://a/"), Fields(fields))
+        for fields in ([], [("Cookie", "me")], [("Cookie", "you")])
+    )
+    flight = flights.begin(mine, ())
+    assert flights.of(mine, ()) is flight
+    assert [flights.of(plain, ()), flights.of(yours, ()), flights.of(mine, ("de",))] == [None, None, None]
+    assert flights.is_in_progress(plain)
+    flights.begin(plain, ())
+    flights.end(mine, ())
+    assert flights.is_in_progress(mine)
+
+
+async def test_a_request_waits_for_a_contact_for_a_limited_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bestbefore.addon.engine.sharing.PATIENCE_S", 0.01)
+    flight = Flight()
+    assert await asyncio.wait_for(flight.result(), PATIENCE_S) is None
+    late = FailedResult(OriginError(Failure.TIMEOUT, "late"))
+    flight.set_result(late)
+    assert await flight.result() is late

@@ -5,14 +5,16 @@ from dataclasses import dataclass, replace
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.engine.sharing import may_join, shared_use
+from bestbefore.addon.engine.sharing import is_shareable, may_join, shared_use
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact
-from bestbefore.addon.proxy.exchange.flight import FailedResult, Flight, Flights, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FailedResult, Flight, Flights, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.contact import OriginError
+from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.store.store import Store
 
@@ -27,35 +29,53 @@ class RequestJoiner:
     answers: AnswerBuilder
     contacts: Contacts
     flights: Flights
+    hit_for_miss: HitForMiss
 
     async def ask(self, contact: Contact) -> Answer:
         """Return the answer of a contact with the origin: the request's own, or one that it joins."""
         ask = contact.ask
         contact.context.record.would_differ = "hit" if ask.override_would_serve else ""
-        if ask.bypass or not may_join(ask.request, contact.rule):
+        variant = self.hit_for_miss.variant(ask.request)
+        if ask.bypass or variant is None or not may_join(ask.request, contact.rule):
             return await self.contacts.answer(contact, Flight())
-        flight = self.flights.of(ask.request)
+        flight = self.flights.of(ask.request, variant)
         if flight is not None:
-            joined = await self._join(contact, flight)
-            return joined or await self.contacts.answer(contact, Flight())
-        flight = self.flights.begin(ask.request)
+            waits = not self.hit_for_miss.has(ask.request, variant, self.clock.now())
+            joined = await self._join(contact, flight) if waits else None
+            return joined or await self._answer(contact, Flight(), variant)
+        flight = self.flights.begin(ask.request, variant)
+        try:
+            return await self._answer(contact, flight, variant)
+        finally:
+            # A flight whose content is still arriving can be joined until the content is complete.
+            result = await flight.result()
+            if isinstance(result, StreamingResult):
+                result.spool.on_end(lambda: self.flights.end(ask.request, variant))
+            else:
+                self.flights.end(ask.request, variant)
+
+    async def _answer(self, contact: Contact, flight: Flight, variant: Values) -> Answer:
+        """Return the answer of the request's own contact; remember whether it could be shared."""
         try:
             return await self.contacts.answer(contact, flight)
         finally:
             flight.set_result(None)
-            # A flight whose content is still arriving can be joined until the content is complete.
-            result = await flight.result()
-            if isinstance(result, StreamingResult):
-                result.spool.on_end(lambda: self.flights.end(ask.request))
-            else:
-                self.flights.end(ask.request)
+            result, head = await flight.result(), contact.context.origin_head
+            if isinstance(result, StreamingResult | CopyResult) and is_shareable(
+                contact.ask.request, result.copy, contact.rule, self.active.site, self.clock.now()
+            ):
+                self.hit_for_miss.discard(contact.ask.request, variant)
+            elif head is not None and not isinstance(result, FailedResult):
+                self.hit_for_miss.add(contact.ask.request, head, self.clock.now())
 
     def refresh(self, contact: Contact) -> None:
         """Contact the origin in the background, unless a contact for the object is in progress."""
-        if self.flights.of(contact.ask.request) is None:
+        if not self.flights.is_in_progress(contact.ask.request):
             contact.background.spawn(self._refresh(contact))
 
     async def _refresh(self, contact: Contact) -> None:
+        if self.flights.is_in_progress(contact.ask.request):
+            return  # another refresh was spawned at the same time
         with suppress(OriginError):  # the next request will try again
             await (await self.ask(contact)).read()
 
@@ -65,7 +85,7 @@ class RequestJoiner:
         Requests of clients do not join it, as they may reach more addresses than a prefetch. Content that is too large
         to be stored is not read to its end. Raises OriginError if the content is truncated.
         """
-        if self.flights.of(contact.ask.request) is not None:
+        if self.flights.is_in_progress(contact.ask.request):
             return False
         tasks = BackgroundTasks()
         try:
@@ -91,6 +111,8 @@ class RequestJoiner:
             arrived_s=context.record.time_s,
             now_s=self.clock.now(),
         )
+        if use is None:
+            self.hit_for_miss.select(ask.request, result.copy.head)
         if use is None or (result.copy.local and context.restricted):
             return None
         unfit = isinstance(result, StreamingResult) and not await result.can_be_joined()

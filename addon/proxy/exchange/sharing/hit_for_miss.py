@@ -1,0 +1,78 @@
+"""Objects whose last response could not be shared: requests for them do not wait for each other.
+
+Without this, parallel requests for an object that is `private` or `no-store` would wait for one response each time, and
+only then make contacts of their own. Varnish calls such an entry "hit-for-miss".
+"""
+
+import hashlib
+
+from cachetools import LRUCache
+
+from bestbefore.addon.engine.response import shows_object
+from bestbefore.addon.rfc9111.caching.vary import LONGEST, LongFieldError, Names, Values, normalised, selecting_names
+from bestbefore.addon.rfc9111.message import Head, Request
+
+REMEMBERED_S = 300.0
+"""How long it is remembered that a response could not be shared, policy seconds."""
+ERROR_REMEMBERED_S = 10.0
+"""Likewise for a response that shows no state of the object, such as a 503: the next one may be shared."""
+ENTRIES = 16_384
+"""How many variants are remembered."""
+
+
+class HitForMiss:
+    """Remembers the variants whose last response could not be shared.
+
+    Requests with Cookie or credentials, and those with a validator of their own, are remembered apart from others, as
+    their responses may be unshareable for that reason alone.
+    """
+
+    def __init__(self) -> None:
+        self._names: LRUCache[bytes, Names] = LRUCache(ENTRIES)
+        """The request fields by which the responses of a URL are selected, where requests have waited in vain."""
+        self._until_s: LRUCache[bytes, float] = LRUCache(ENTRIES)
+
+    def variant(self, request: Request) -> Values | None:
+        """Return the values by which a response to this request is selected, as far as known; None if one is too long.
+
+        Requests with different values cannot share a response; one with a value that is too long shares none.
+        """
+        names = self._names.get(_digest(request.partition, request.target.url), ())
+        try:
+            return tuple(normalised(name, request.fields) for name in names)
+        except LongFieldError:
+            return None
+
+    def has(self, request: Request, variant: Values, now_s: float) -> bool:
+        """Whether the last response to such a request could not be shared."""
+        remaining_s = self._until_s.get(_key(request, variant), 0.0) - now_s
+        return 0.0 < remaining_s <= REMEMBERED_S  # the clock may have been set back
+
+    def add(self, request: Request, head: Head, now_s: float) -> None:
+        """Remember that this response could not be shared."""
+        self.select(request, head)
+        variant = self.variant(request)
+        if variant is not None:
+            for_s = REMEMBERED_S if shows_object(head.status) else ERROR_REMEMBERED_S
+            self._until_s[_key(request, variant)] = now_s + for_s
+
+    def select(self, request: Request, head: Head) -> None:
+        """Remember the request fields that select this response, as a request waited for another variant's."""
+        names = selecting_names(head.fields)
+        if names and sum(map(len, names)) <= LONGEST:
+            self._names[_digest(request.partition, request.target.url)] = names
+
+    def discard(self, request: Request, variant: Values) -> None:
+        """Forget an entry, as a response to such a request may be shared."""
+        self._until_s.pop(_key(request, variant), None)
+
+
+def _key(request: Request, variant: Values) -> bytes:
+    fields = request.fields
+    is_personal = "cookie" in fields or "authorization" in fields
+    is_conditional = "if-none-match" in fields or "if-modified-since" in fields
+    return _digest(request.partition, request.target.url, is_personal, is_conditional, variant)
+
+
+def _digest(*parts: object) -> bytes:
+    return hashlib.blake2b(repr(parts).encode("utf-8", "surrogatepass"), digest_size=16).digest()

@@ -1,0 +1,155 @@
+"""Which requests wait for the contact of another, and for how long."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from typing import Any
+
+import pytest
+from mitmproxy.test import tflow
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.origin.contact import Fetched
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+from tests.addon.proxy.exchange.asking import answer_to
+from tests.addon.store.memory_backend import open_memory_store
+
+NOW_S = 1_706_745_600.0
+PATIENCE_S = 5.0
+NO_STORE, FRESH = ("Cache-Control", "no-store"), ("Cache-Control", "max-age=60")
+ETAG, BY_LANGUAGE = ("ETag", '"1"'), ("Vary", "Accept-Language")
+STALE = ("Cache-Control", "max-age=0")
+
+
+class Origin:
+    """Answers all requests that wait when it is told to, and counts them."""
+
+    def __init__(self) -> None:
+        self.fields: tuple[tuple[str, str], ...] = (NO_STORE,)
+        self.waiting = 0
+        self.contacts = 0
+        self._answers = asyncio.Event()
+
+    def answer(self) -> None:
+        """Answer the requests that wait now."""
+        self._answers.set()
+        self._answers, self.waiting = asyncio.Event(), 0
+
+    async def fetch(self, *_: Any, **__: Any) -> Fetched:
+        self.waiting += 1
+        self.contacts += 1
+        await self._answers.wait()
+        head = Head(200, Fields([("Date", format_http_date(NOW_S)), *self.fields]))
+        return Fetched(head, NOW_S, NOW_S, _content(), 1)
+
+
+async def _content() -> AsyncGenerator[bytes]:
+    yield b"x"
+
+
+@pytest.fixture
+def origin() -> Origin:
+    return Origin()
+
+
+@pytest.fixture
+async def exchanges(origin: Origin) -> AsyncIterator[Exchanges]:
+    store = await open_memory_store(clock=ManualClock(NOW_S))
+    site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
+    yield Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, lambda _: None)
+    await store.close()
+
+
+async def settled() -> None:
+    """All that can go on has done so."""
+    for _ in range(50):
+        await asyncio.sleep(0)
+
+
+async def crowd(exchanges: Exchanges, origin: Origin, *requests: Request) -> list[int]:
+    """How many of these requests, sent together, reached the origin in each of its turns."""
+    asked = [asyncio.ensure_future(answer_to(request, tflow.tclient_conn(), exchanges)) for request in requests]
+    turns = []
+    async with asyncio.timeout(PATIENCE_S):
+        while not all(task.done() for task in asked):
+            await settled()
+            turns.append(origin.waiting)
+            origin.answer()
+            await settled()
+    for task in asked:
+        await task.result().read()
+    return turns
+
+
+def request(*fields: tuple[str, str], path: str = "") -> Request:
+    return Request("GET", Target.parse("http://example.org/" + path), Fields(fields))
+
+
+@pytest.mark.parametrize("fields", [(NO_STORE,), (("Cache-Control", "private"),), (), (ETAG, ("Vary", "*")),
+                                    (ETAG, ("Cache-Control", "no-cache"))])
+async def test_requests_wait_once_for_what_cannot_be_shared_and_not_again(
+    exchanges: Exchanges, origin: Origin, fields: tuple[tuple[str, str], ...]
+) -> None:
+    origin.fields = fields
+    assert await crowd(exchanges, origin, *[request()] * 5) == [1, 4]
+    assert await crowd(exchanges, origin, *[request()] * 5) == [5]
+    assert await crowd(exchanges, origin, *[request(path="other")] * 2) == [1, 1]
+
+
+async def test_requests_wait_again_once_a_response_may_be_shared(exchanges: Exchanges, origin: Origin) -> None:
+    await crowd(exchanges, origin, request())
+    origin.fields = (ETAG, STALE)
+    assert await crowd(exchanges, origin, *[request()] * 3) == [3]
+    origin.fields = (FRESH,)
+    assert await crowd(exchanges, origin, *[request()] * 3) == [1]
+
+
+@pytest.mark.parametrize("name", ["Cookie", "Authorization"])
+async def test_requests_with_other_credentials_do_not_wait_for_each_other(
+    exchanges: Exchanges, origin: Origin, name: str
+) -> None:
+    assert await crowd(exchanges, origin, *(request((name, f"id={number}")) for number in range(5))) == [5]
+
+
+async def test_requests_wait_once_for_another_variant(exchanges: Exchanges, origin: Origin) -> None:
+    origin.fields = (ETAG, STALE, BY_LANGUAGE)
+    both = [request(("Accept-Language", language)) for language in ("de", "en")]
+    assert await crowd(exchanges, origin, *both) == [1, 1]
+    assert await crowd(exchanges, origin, *both, *both) == [2]
+
+
+async def test_what_is_shareable_is_fetched_once_while_another_variant_is_not(
+    exchanges: Exchanges, origin: Origin
+) -> None:
+    german, english = (request(("Accept-Language", language)) for language in ("de", "en"))
+    origin.fields = (NO_STORE, BY_LANGUAGE)
+    assert await crowd(exchanges, origin, german) == [1]
+    origin.fields = (FRESH, BY_LANGUAGE)
+    assert await crowd(exchanges, origin, *[english] * 5) == [1]
+
+
+async def test_a_request_does_not_wait_for_a_response_that_does_not_come(
+    exchanges: Exchanges, origin: Origin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bestbefore.addon.engine.sharing.PATIENCE_S", 0.01)
+    asked = [asyncio.ensure_future(answer_to(request(), tflow.tclient_conn(), exchanges)) for _ in range(2)]
+    async with asyncio.timeout(PATIENCE_S):
+        while origin.waiting < 2:  # noqa: ASYNC110 - the time limit is a real one
+            await asyncio.sleep(0.01)
+    origin.answer()
+    assert [(await task).head.status for task in asked] == [200, 200]
+
+
+async def test_an_object_is_refreshed_once_in_the_background_whatever_is_known_of_it(
+    exchanges: Exchanges, origin: Origin
+) -> None:
+    origin.fields = (ETAG, ("Cache-Control", "max-age=0, stale-while-revalidate=60"))
+    await crowd(exchanges, origin, request())
+    contacts = origin.contacts
+    for cookie in ("a", "b", "c"):
+        await answer_to(request(("Cookie", cookie)), tflow.tclient_conn(), exchanges)
+    await settled()
+    assert origin.contacts == contacts + 1
