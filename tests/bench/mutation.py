@@ -1,8 +1,8 @@
 """Which changes to the code the tests notice: `python tests/bench/mutation.py --mutants 420 --seed 1`.
 
 Each mutant (`mutants`) is written into a copy of the tree and the tests that concern its module run there, the nearest
-first: those of its name, those of its folder, those that import it. It is killed when one of them fails. Those that
-survive are listed, as are those that tests/data/equivalent_mutants.txt says no test can notice, with the reason.
+first: those of its name, those of its folder, those of the folders above and those that import it. It is killed when
+one of them fails. Those that survive are listed, as are those that tests/data/equivalent_mutants.txt says no test can notice, with the reason.
 `--again FILE` takes the mutants, and what was killed, from the log of an earlier run, and runs those that survived it.
 `--fresh SEED=FILE ...` adds a table of runs with other seeds, by their logs. `--out FILE` writes the page
 docs/results/mutation.md. Nothing is asserted.
@@ -42,8 +42,8 @@ COLUMNS = " | mutants | equivalent | killed | survived | of those not equivalent
 EXPLANATION = """Small changes to the code, drawn at random over the folders: a comparison at its boundary or turned
 round, `and` for `or`, an operator of arithmetic, a constant plus one, a statement left out. A mutant is *killed* when a
 test fails; *equivalent* where no test could notice it, which was judged by reading. The tests run are those of the
-module's name, then those of its folder, then those that import it, tests on real processes among them; not the whole
-suite."""
+module's name, then those of its folder, then those of the folders above and the nearest of those that import it, tests
+on real processes among them; not the whole suite."""
 
 AGAIN = """
 
@@ -63,15 +63,27 @@ def tests_of(mutant: Mutant, tested_by: dict[str, str]) -> Iterator[list[str]]:
     with_it = {test for test, names in tested_by.items() if module in names.split()}
     done = {test for test in (f"tests/{folder}/test_{name}.py", *with_it) if (ROOT / test).is_file()}
     yield sorted(done)
-    beside = {str(path.relative_to(ROOT)) for path in (ROOT / "tests" / folder).glob("test_*.py")} - done
+    beside = in_folder(f"tests/{folder}") - done
     yield sorted(beside)
+    above = {test for parent in Path(folder).parents if parent.name for test in in_folder(f"tests/{parent}")}
     dotted = f"bestbefore.{module.replace('/', '.')} import"
     importing = {
         str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*.py") if dotted in path.read_text()
     }
     live = ("proxy", "request_framing", "bounds") if folder.startswith(ANSWERS) else ()
-    others = sorted(importing - done - beside, key=lambda test: len(os.path.commonpath([test, f"tests/{folder}"])))
-    yield [*others[-IMPORTERS_AT_MOST:], *(f"tests/live/test_{name}.py" for name in live)]
+    others = sorted(
+        importing - done - beside - above, key=lambda test: (-len(os.path.commonpath([test, f"tests/{folder}"])), test)
+    )
+    yield [
+        *sorted(above - done),
+        *others[:IMPORTERS_AT_MOST],
+        *(f"tests/live/test_{name}.py" for name in live),
+    ]
+
+
+def in_folder(folder: str) -> set[str]:
+    """The test files of a folder, without those of the folders in it."""
+    return {f"{folder}/{path.name}" for path in (ROOT / folder).glob("test_*.py")}
 
 
 class Copy:

@@ -12,7 +12,7 @@ import sys
 import time
 from contextlib import suppress
 
-LIMIT_S = 240.0
+LIMIT_S = 120.0
 
 
 NEEDED = (
