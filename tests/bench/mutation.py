@@ -2,7 +2,8 @@
 
 Each mutant (`mutants`) is written into a copy of the tree and the tests that concern its module run there, the nearest
 first: those of its name, those of its folder, those of the folders above and those that import it. It is killed when
-one of them fails. Those that survive are listed, as are those that tests/data/equivalent_mutants.txt says no test can notice, with the reason.
+one of them fails. Those that survive are listed, as are those that tests/data/equivalent_mutants.txt says no test can
+notice, with the reason.
 `--again FILE` takes the mutants, and what was killed, from the log of an earlier run, and runs those that survived it.
 `--fresh SEED=FILE ...` adds a table of runs with other seeds, by their logs. `--out FILE` writes the page
 docs/results/mutation.md. Nothing is asserted.

@@ -1,5 +1,5 @@
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 
@@ -61,3 +61,13 @@ def test_a_verdict_is_put_on_a_copy_without_changing_anything_else(stored: MakeC
     evaluated = copy.with_verdict(RECEIVED_S + 7, "indttl", "rule-1")
     assert (evaluated.expiry_s, evaluated.reason, evaluated.rule) == (RECEIVED_S + 7, "indttl", "rule-1")
     assert replace(evaluated, expiry_s=None, reason="", rule="") == copy
+
+
+def test_what_follows_from_the_head_is_neither_given_nor_shown_nor_compared(stored: MakeCopy) -> None:
+    derived = [field for field in fields(Copy) if not field.init]
+    assert "last_modified_s" in {field.name for field in derived}
+    copy, same = stored('ETag: "a"'), stored('ETag: "a"')
+    for field in derived:
+        object.__setattr__(same, field.name, "other")
+        assert f" {field.name}=" not in repr(copy)
+    assert same == copy

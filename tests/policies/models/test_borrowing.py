@@ -5,6 +5,7 @@ import pytest
 
 from bestbefore.policies.models.borrowing import (
     DEFAULT_PRIOR,
+    MOST_MEMBERS,
     STRENGTH,
     group_priors,
     posterior_profiles,
@@ -57,3 +58,11 @@ def test_hours_are_borrowed_until_there_are_enough_of_ones_own():
 
 def test_without_any_update_the_day_is_uniform():
     assert posterior_profiles(np.zeros((1, 24)), GROUP) == pytest.approx(np.full((1, 24), 1 / 24))
+
+
+def test_a_prior_is_that_of_the_members_observed_longest_also_where_only_changes_were_seen():
+    short = [Evidence(updates=n % 7, open_h=10.0) for n in range(MOST_MEMBERS)]
+    longer = Evidence(updates=0, changed_h=np.array([5.0]), open_h=6.0)
+    (prior,) = group_priors([*short, longer], np.zeros(MOST_MEMBERS + 1, dtype=np.intp))
+    assert prior == fitted_prior([longer, *short[:-1]])
+    assert prior != fitted_prior(short)

@@ -13,6 +13,7 @@ from bestbefore.policies.prefetch.visits import (
     MOST_PER_DAY,
     ObjectEstimates,
     VisitConstraints,
+    _spaced_by_owner,
     plan_visits,
     spread,
     visit_gain,
@@ -232,3 +233,10 @@ def test_every_plan_keeps_its_terms(data):
     for one in set(owner):
         mine = visits.due_s[np.array(owner)[visits.number] == one]
         assert np.all(np.diff(mine) >= constraints.interval_s - 1e-6)
+
+
+def test_a_visit_of_little_use_takes_no_place_of_a_better_one_after_it():
+    """Two fit: with the first of the three, which is due before the others, one of these would come too late."""
+    number, due_s, gain = np.arange(3), np.array([0.0, 1.0, 2.0]), np.array([1.0, 9.0, 5.0])
+    kept = _spaced_by_owner(number, due_s, gain, np.zeros(3, int), 10.0, 0.0, 15.0)
+    assert [part.tolist() for part in kept] == [[1, 2], [1.0, 11.0], [9.0, 5.0]]

@@ -7,11 +7,13 @@ import stat
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.store.backend.interface import StoreUnusableError
+from bestbefore.addon.store.server import embedded
 from bestbefore.addon.store.server.embedded import EmbeddedServer, answers, cut_zeros, default_store_max, server_binary
 from bestbefore.addon.store.server.statedir import Lock, StateDir
 
@@ -299,3 +301,33 @@ def test_what_is_set_aside_is_numbered(tmp_path):
         assert server._set_aside()
         assert (state.valkey / f"unreadable-{n}").is_dir()
     assert not server._set_aside()
+
+
+@pytest.mark.parametrize(("ran_s", "pauses_s"), [(10.0, [0.4, 0.8, 1.6, 2.0, 2.0]), (10.5, [0.05, 0.1, 0.2, 0.4, 0.8])])
+async def test_a_server_that_does_not_start_is_tried_again_ever_later(tmp_path, monkeypatch, ran_s, pauses_s):
+    """It has failed three times before, which is forgotten if it ran for a while since."""
+    now_s, slept_s = 0.0, []
+    server = EmbeddedServer(None, SimpleNamespace(monotonic=lambda: now_s), 0)
+
+    async def wait_for_end():
+        nonlocal now_s
+        if len(slept_s) == 3:
+            now_s += ran_s
+        return 1
+
+    async def spawn():
+        if len(slept_s) != 3:
+            raise OSError("no")
+
+    async def sleep(pause_s):
+        slept_s.append(pause_s)
+        if len(slept_s) == 8:
+            raise asyncio.CancelledError
+
+    server._process = SimpleNamespace(wait=wait_for_end)
+    monkeypatch.setattr(server, "_repair", lambda: False)
+    monkeypatch.setattr(server, "_spawn", spawn)
+    monkeypatch.setattr(embedded.asyncio, "sleep", sleep)
+    with pytest.raises(asyncio.CancelledError):
+        await server._watch()
+    assert slept_s == pytest.approx([0.05, 0.1, 0.2, *pauses_s])
