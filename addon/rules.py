@@ -17,6 +17,9 @@ type Obey = Literal["strict", "shorten", "override"]
 
 OBEY: tuple[Obey, ...] = ("strict", "shorten", "override")
 
+type LearnWithoutValidator = Literal["learn", "always", "never"]
+"""Whether responses without a validator may have a learned lifetime: after enough contacts; at once; or never."""
+
 OVERRIDABLE = ("must-revalidate", "no-cache", "proxy-revalidate", "s-maxage")
 """The directives that a rule may name in `override`. no-store and private can never be overridden."""
 
@@ -151,8 +154,9 @@ class DomainRule:
     """Directives of `OVERRIDABLE` whose effect `obey = "override"` may lengthen."""
     group: str | None = None
     """The name of the group; None: the registrable domain."""
-    learn_without_validator: bool = False
-    """Whether objects without ETag and Last-Modified are counted in their group and may have a learned lifetime."""
+    learn_without_validator: LearnWithoutValidator = "learn"
+    """Whether objects without ETag and Last-Modified may have a learned lifetime, and, with `always`, are counted in
+    their group."""
     trust_piggyback: bool = False
     """Whether the Update-History that the origin sends is used."""
     honour_client_cc: bool = True

@@ -9,7 +9,7 @@ from bestbefore.addon.config import values
 from bestbefore.addon.config.lines import KeyPath
 from bestbefore.addon.config.problems import Problems
 from bestbefore.addon.config.values import Reader
-from bestbefore.addon.rules import OBEY, OVERRIDABLE, DomainRule, HostPattern, Pattern, Rules
+from bestbefore.addon.rules import OBEY, OVERRIDABLE, DomainRule, HostPattern, LearnWithoutValidator, Pattern, Rules
 from bestbefore.policies.validation.machinery.bounds import LIVE_DEFAULTS, Bounded
 from bestbefore.policies.validation.machinery.features import Needs
 from bestbefore.policies.validation.machinery.spec import make_policy, params
@@ -38,11 +38,19 @@ def _policy(value: object) -> str:
     return values.one_of(LIVE_POLICIES)(value)
 
 
+def _learn_without_validator(value: object) -> LearnWithoutValidator:
+    if isinstance(value, bool):
+        return "always" if value else "never"
+    if value == "learn":
+        return "learn"
+    raise ValueError('expected "learn", true or false')
+
+
 _FIELDS: Mapping[str, Reader[Any]] = {
     "obey": values.one_of(OBEY),
     "override": lambda value: frozenset(values.list_of(values.one_of(OVERRIDABLE))(value)),
     "group": values.text,
-    "learn_without_validator": values.boolean,
+    "learn_without_validator": _learn_without_validator,
     "trust_piggyback": values.boolean,
     "honour_client_cc": values.boolean,
     "interim": values.boolean,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Gathered, gathered
 from bestbefore.addon.engine.update import Update
 from bestbefore.policies.models.history import History
 from bestbefore.policies.units import HOUR_S
@@ -30,6 +31,8 @@ class VariantState:
 
     t_s: float
     fingerprint: Fingerprint
+    evidence: ContentEvidence | None = None
+    """The clients to which it was sent; None if it had a validator."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,8 @@ class Record:
     store while no process runs that would subtract it from the group's counts."""
     feed: Feed | None = None
     """The items, if the object is a feed."""
+    differed_s: float | None = None
+    """When clients were last sent different content at the same time, without a validator."""
     hidden_s: float = 0.0
     """The total time in which further updates may have been missed: before each update of known time, the time since
     the contact before. Updates that the origin has listed add nothing."""
@@ -112,6 +117,7 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         return RecordChange(record, applied=False, changed=None)
     before = record.seen.get(observation.variant)
     found = _compare_feed(record, before, observation)
+    known, is_feed = _gathered(before, observation), observation.listing is not None
     listed = observation.reported_since_s is not None
     record = replace(
         record,
@@ -119,8 +125,9 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         last_contact_s=observation.t_s,
         contacts=record.contacts + 1,
         unchanged=record.unchanged + (found.changed is False),
-        seen=_remember(record.seen, observation, before),
+        seen=_remember(record.seen, observation, before, known),
         feed=_without_document(record.feed, observation, unchanged=found.changed is False),
+        differed_s=observation.t_s if known is not None and known.differs and not is_feed else record.differed_s,
     )
     return _merged(record, observation, found)
 
@@ -146,6 +153,7 @@ def until(record: Record, now_s: float) -> RecordChange:
         updates=updates,
         folded=tuple((hour, n) for hour, n in record.folded if hour < hour_of(now_s)),
         seen={name: VariantState(min(s.t_s, last_s), s.fingerprint) for name, s in record.seen.items()},
+        differed_s=None if record.differed_s is None else min(record.differed_s, now_s),
         feed=None if record.feed is None else replace(record.feed, listed_s=min(record.feed.listed_s, last_s)),
     )
     if not record.counted:
@@ -170,7 +178,7 @@ def _first(observation: Observation) -> Record:
         since_s=observation.t_s,
         last_contact_s=observation.t_s,
         last_modified_s=modified_s if modified_s is not None and modified_s <= observation.t_s else None,
-        seen=_remember({}, observation, None),
+        seen=_remember({}, observation, None, _gathered(None, observation)),
     )
 
 
@@ -358,13 +366,26 @@ def _fold(
     return updates[surplus:], tuple(sorted(hours.items()))
 
 
+def _gathered(before: VariantState | None, observation: Observation) -> Gathered | None:
+    """Return the evidence after an observation; None if the response had a validator."""
+    shown, delivery = observation.fingerprint, observation.delivery
+    if shown is None or delivery is None or not shown.body:
+        return None
+    if before is None:
+        return gathered(None, shown.body, "", delivery, observation.t_s, observation.t_s)
+    return gathered(
+        before.evidence, shown.body, before.fingerprint.body, delivery, observation.t_s, before.t_s
+    )
+
+
 def _remember(
-    known: Mapping[str, VariantState], observation: Observation, before: VariantState | None
+    known: Mapping[str, VariantState], observation: Observation, before: VariantState | None, found: Gathered | None
 ) -> dict[str, VariantState]:
     fingerprint = observation.fingerprint or (before.fingerprint if before else None)
     if fingerprint is None:
         return dict(known)
-    variants = {**known, observation.variant: VariantState(observation.t_s, fingerprint)}
+    state = VariantState(observation.t_s, fingerprint, None if found is None else found.evidence)
+    variants = {**known, observation.variant: state}
     if len(variants) > VARIANTS_REMEMBERED:
         del variants[min(variants, key=lambda name: variants[name].t_s)]
     return variants

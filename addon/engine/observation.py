@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 from bestbefore.addon.engine.listing import Listing
+from bestbefore.addon.engine.unvalidated.evidence import Delivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +56,5 @@ class Observation:
     """From when on the list of reported updates is complete."""
     listing: Listing | None = None
     """The items, if the content is a feed."""
+    delivery: Delivery | None = None
+    """The client to which it was sent, if the response had no validator."""

@@ -10,6 +10,7 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.piggyback import ReportedUpdates
 from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.site import Site
+from bestbefore.addon.engine.unvalidated.evidence import Delivery
 from bestbefore.addon.rfc9111.caching.freshness import PERMANENT
 from bestbefore.addon.rfc9111.caching.reuse import Reuse, without_origin
 from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of, is_truncated, why_not_store
@@ -95,6 +96,12 @@ class Relay:
     reported: ReportedUpdates | None = None
     replaces: tuple[Copy, ...] = ()
     """Copies that this response to a HEAD renews."""
+    delivery: Delivery | None = None
+    """What a response without validator shows once its content is known."""
+    collects: bool = False
+    """Whether the content is collected although it is not known yet whether it may be stored."""
+    detail: str = ""
+    """What is missing for storing it, more exactly than `why_not_stored`."""
     drops: bool = False
     """Whether the stored copies of the URL are removed."""
 
@@ -117,7 +124,7 @@ def on_response(
             return fallback
     if ask.request.method == "HEAD":
         return _on_head(ask, head, times, site)
-    without_validator = rule.learn_without_validator or bool(rule.stale_if_down_s)
+    without_validator = rule.learn_without_validator == "always" or bool(rule.stale_if_down_s)
     why = why_not_store(
         ask.request, head, times.response_s, targeted=site.targeted, without_validator=without_validator
     )
@@ -233,8 +240,12 @@ def _confirms_client_validator(request: Request, head: Head, now_s: float, site:
 
 
 def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
-    """Return the copy to store, with its content; None if it may not be stored (truncated, for example)."""
-    if relay.draft is None or relay.why_not_stored or not complete or is_truncated(relay.head.fields, body.size):
+    """Return the copy to store, with its content; None if it may not be stored (truncated, for example).
+
+    Of a response without validator it depends on what its content shows (`without_validator.learnt_of`).
+    """
+    barred = relay.why_not_stored and (relay.delivery is None or relay.delivery.bar)
+    if relay.draft is None or barred or not complete or is_truncated(relay.head.fields, body.size):
         return None
     fields = relay.draft.head.fields
     if relay.draft.head.status != 204:
@@ -266,6 +277,7 @@ def observed(
     rule: DomainRule,
     reported: ReportedUpdates | None,
     listing: Listing | None = None,
+    delivery: Delivery | None = None,
 ) -> Observation:
     """Return the observation by a response; `copy` is made from it, stored or not, or is the one that it confirmed.
 
@@ -275,13 +287,19 @@ def observed(
     return Observation(
         url=request.target.url,
         t_s=copy.current_s,
-        variant=variant_key(copy) if copy.selecting or copy.personal else "",
+        variant=variant_of_draft(copy),
         fingerprint=None if digest is None else _fingerprint(copy, digest),
-        counted=copy.has_validator or rule.learn_without_validator,
+        delivery=delivery,
+        counted=copy.has_validator or rule.learn_without_validator == "always",
         reported_s=() if reported is None else reported.times_s,
         reported_since_s=None if reported is None else reported.since_s,
         listing=listing,
     )
+
+
+def variant_of_draft(copy: Copy) -> str:
+    """Return the name of the variant in the record of the object; empty without Vary."""
+    return variant_key(replace(copy, client="")) if copy.selecting or copy.personal else ""
 
 
 def _fingerprint(copy: Copy, digest: str) -> Fingerprint:

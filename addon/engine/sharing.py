@@ -61,7 +61,7 @@ def shared_use(
     or a request has credentials. A client that requests again while an older response still arrives may have seen that
     response.
     """
-    if choose([copy], request.fields, site.salt) is None:
+    if copy.client or choose([copy], request.fields, site.salt) is None:
         return None
     reuse = decide(request, of_request(request.fields, honour=rule.honour_client_cc), copy, now_s, rule)
     if reuse.action is Action.FRESH:

@@ -176,6 +176,7 @@ class Service:
             self.state.hit_for_miss,
             self.state.new_objects,
             lambda: self._companion.counts_demand,
+            self.gate.credentials_of,
         )
         self._closing.push_async_callback(self.exchanges.close)
         self.gateway = LiveGateway(

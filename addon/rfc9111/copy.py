@@ -64,6 +64,10 @@ class Copy:
     is_feed: bool = False
     for_good: bool = False
     """Whether it is the permanent redirect or 410 of a former feed, which has a lifetime even without a validator."""
+    learned: bool = False
+    """Whether enough was learnt of the object that it may have a learned lifetime without a validator."""
+    client: str = ""
+    """The hash of the client (`personal.client_hash`) that alone is answered with this copy; empty for any."""
     outdated: bool = False
     """Whether a HEAD has shown that the origin's content has changed (RFC 9111 4.3.5)."""
     expiry_s: float | None = None

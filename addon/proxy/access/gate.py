@@ -36,6 +36,11 @@ class Gate:
         """Record an admitted tunnel: requests through it need no further credentials."""
         self._tunnels[client.id] = fields
 
+    def credentials_of(self, client: Client, fields: Fields) -> str:
+        """Return the proxy credentials that the client has sent with a request or for its tunnel; empty if none."""
+        tunnel = self._tunnels.get(client.id, Fields())
+        return fields.get("proxy-authorization") or tunnel.get("proxy-authorization") or ""
+
     def tunnel_on(self, client: Client, fields: Fields, site: Site) -> Fields:
         """Return the fields of the CONNECT to the parent proxy, with Via: the tunnel may lead back to this proxy."""
         return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), site)

@@ -10,6 +10,7 @@ from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
+from bestbefore.addon.engine.unvalidated.without_validator import Learnt, learnt_of, lifetime_of, stored_as
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES, Content
@@ -113,8 +114,9 @@ class AnswerCollector:
                 pieces.append(chunk)
             content = b"".join(pieces)
             fits = len(content) <= self.active.site.max_cached_body
-            may_be_feed = fits and teaches_as_feed(relay) and begins_feed(relay.head, content) is not False
-            return content, await self._complete(contact, relay, received, content if may_be_feed else None)
+            may_be_feed = teaches_as_feed(relay) and begins_feed(relay.head, content) is not False
+            needed = fits and (relay.collects or may_be_feed)
+            return content, await self._complete(contact, relay, received, content if needed else None)
         finally:
             fetched.close()
 
@@ -123,7 +125,7 @@ class AnswerCollector:
     ) -> AsyncGenerator[bytes]:
         """Yield the content of a response that is not stored, as it arrives; learn from it at its end."""
         received = _Received(relay)
-        content = Content(self.budget) if teaches_as_feed(relay) else None
+        content = Content(self.budget) if relay.collects or teaches_as_feed(relay) else None
         is_complete = False
         try:
             async for chunk in chunks:
@@ -131,7 +133,8 @@ class AnswerCollector:
                 if content is not None:
                     is_first = size == len(chunk)
                     too_large = size > self.active.site.max_cached_body
-                    unused = too_large or (is_first and begins_feed(relay.head, chunk) is False)
+                    no_feed = is_first and not relay.collects and begins_feed(relay.head, chunk) is False
+                    unused = too_large or no_feed
                     if unused or not await content.add(chunk):
                         content = None
                 if size == fetched.length:
@@ -159,16 +162,40 @@ class AnswerCollector:
         if document is not None:
             copy = as_copy_of_feed(copy, document, rule)
         listing = None if document is None else listing_of(copy, document)
-        observation = observed(request, copy, digest, rule, relay.reported, listing)
+        observation = observed(request, copy, digest, rule, relay.reported, listing, relay.delivery)
         learnt = await self.learn(observation, context) if shows_object(copy.head.status) else None
-        context.record.stored = stored is not None
-        if stored is None or collected is None:
+        evaluated = None
+        if stored is not None:
+            record = await self.store.record(copy.url) if learnt is None else learnt.record
+            evaluated = await self.evaluator.evaluated(copy, record, rule)
+        if learnt is not None and relay.delivery is not None:
+            evaluated = self._as_learnt(contact, relay, learnt, evaluated)
+        context.record.stored = evaluated is not None
+        if evaluated is None or collected is None:
             return Completed(copy, stored=False)
-        record = await self.store.record(copy.url) if learnt is None else learnt.record
-        evaluated = await self.evaluator.evaluated(copy, record, rule)
         self.store.put(evaluated, await _for_store(collected))
         _, context.record.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
         return Completed(evaluated, stored=True)
+
+    def _as_learnt(self, contact: Contact, relay: Relay, learnt: RecordChange, copy: Copy | None) -> Copy | None:
+        """Return the copy of a response without validator as it is stored; None if more must be learnt first.
+
+        `copy`: None if its content was not collected. Drops the present copies if they are older than this response,
+        or if it shows that clients get different content.
+        """
+        kept = None if relay.why_not_stored else copy
+        if not learnt.applied or relay.draft is None:
+            return kept
+        if copy is not None:
+            result = learnt_of(learnt.record, copy, lifetime_of(copy))
+            if not contact.ask.detail:
+                contact.context.record.reason = result
+            if result is Learnt.FOR_ALL or (result is Learnt.FOR_CLIENT and kept is None):
+                kept = stored_as(copy, result, contact.context.client_hash)
+        differs = learnt.record.differed_s == relay.draft.current_s
+        if differs or (kept is None and learnt.changed and contact.ask.chosen is not None):
+            self.store.drop(relay.draft.url)
+        return None if differs else kept
 
     async def learn(self, observation: Observation, context: RequestContext) -> RecordChange:
         """Record what a contact has shown of the object."""

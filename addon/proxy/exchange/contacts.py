@@ -20,6 +20,7 @@ from bestbefore.addon.engine.response import (
     on_response,
     remembered,
 )
+from bestbefore.addon.engine.unvalidated.without_validator import delivery_of, lifetime_of, prospect
 from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
@@ -31,6 +32,7 @@ from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FailedRes
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
+from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.store.store import Store
 
@@ -90,12 +92,24 @@ class Contacts:
         if is_permanent(relay.head):
             record = await self.store.record(target.url)
             relay = remembered(relay, was_feed=record is not None and record.feed is not None)
-        if relay.draft is None:
+        draft = relay.draft
+        if draft is None:
             return relay
+        relay = await self._learning(relay, draft, contact)
         domain = registrable_domain(target.host)
         if is_of_new_object(contact.ask, relay) and not self.new_objects.admits(domain, self.clock.now()):
             return not_admitted(relay)
-        return replace(relay, draft=replace(relay.draft, local=fetched.local, range=fetched.range))
+        return replace(relay, draft=replace(draft, local=fetched.local, range=fetched.range))
+
+    async def _learning(self, relay: Relay, draft: Copy, contact: Contact) -> Relay:
+        """Return the decision on a response without validator, with what its object's history says of storing it."""
+        rule, client = contact.rule, contact.context.client_hash
+        delivery = delivery_of(contact.ask.request, relay, rule, client)
+        if delivery is None:
+            return relay
+        record = await self.store.record(draft.url)
+        lifetime_s = lifetime_of(await self.evaluator.evaluated(draft, record, rule))
+        return prospect(relay, replace(delivery, lifetime_s=lifetime_s), record)
 
     async def failed(self, contact: Contact, error: OriginError) -> Answer:
         """Return the answer after a failure of the origin: a stale copy, or an error."""

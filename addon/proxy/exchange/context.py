@@ -29,6 +29,8 @@ class RequestContext:
     record: Answered
     origin_head: Head | None = None
     """The head of the origin's response; None if there was none."""
+    client_hash: str = ""
+    """The hash of the client (`personal.client_hash`); empty for a background fetch."""
     learnt: RecordChange | None = None
     """What was learnt from the contact; None if nothing."""
     upload: Upload | None = None

@@ -38,9 +38,10 @@ from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.rfc9111.caching.personal import client_hash
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
-from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.backend.interface import Body, CopySet
 from bestbefore.addon.store.store import Store
@@ -88,13 +89,16 @@ class Exchanges:
         hit_for_miss: HitForMiss | None = None,
         new_objects: NewObjects | None = None,
         counts_demand: Callable[[], bool] = lambda: False,
+        proxy_credentials: Callable[[Client, Fields], str] = lambda _client, _fields: "",
     ) -> None:
         """`budget` bounds the content in flight; None: no bound.
 
         `counts_demand`: whether the store counts which networks request which object, for prefetching.
+        `proxy_credentials` returns the credentials that a client sent to the proxy with these fields or before.
         """
         self._clock = clock
         self._counts_demand = counts_demand
+        self._proxy_credentials = proxy_credentials
         self._store = store
         self._active = ActiveConfig(rules, site)
         self._evaluator = ExpiryEvaluator(store, lambda: self._active.rules)
@@ -154,7 +158,7 @@ class Exchanges:
         copies: tuple[Copy, ...] = ()
         complete = False
         if in_memory is not None:
-            copies, complete = _visible_to(client, in_memory.copies), in_memory.complete
+            copies, complete = self._visible_to(request, client, in_memory.copies), in_memory.complete
             if any(copy.rule != rule.key for copy in copies):
                 copies, complete = (), False  # their expiry must be evaluated, which needs the store
         decision = on_request(request, copies, rule, self.site, now_s, complete=complete)
@@ -174,6 +178,7 @@ class Exchanges:
         `upload`: the content of the request.
         """
         context, client, rule, decision = pending.context, pending.client, pending.rule, pending.decision
+        context.client_hash = self._hash_of(context.request, client)
         request, copies = context.request, pending.copies
         context.upload = upload
         if isinstance(decision, Load) or self._is_outdated(pending):
@@ -245,7 +250,20 @@ class Exchanges:
 
     async def _copies(self, request: Request, client: Client, rule: DomainRule) -> tuple[Copy, ...]:
         copy_set = await self._store.copies(request.target.url, request.partition)
-        return tuple([await self._evaluated(copy, rule) for copy in _visible_to(client, copy_set.copies)])
+        return tuple([await self._evaluated(copy, rule) for copy in self._visible_to(request, client, copy_set.copies)])
+
+    def _visible_to(self, request: Request, client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
+        """Return the copies, without those bound to other clients, or from this machine if the client is restricted."""
+        if any(copy.client for copy in copies):
+            own = ("", self._hash_of(request, client))
+            copies = tuple(copy for copy in copies if copy.client in own)
+        if not is_restricted(client) or not any(copy.local for copy in copies):
+            return copies  # usually the same tuple, with which its index is cached
+        return tuple(copy for copy in copies if not copy.local)
+
+    def _hash_of(self, request: Request, client: Client) -> str:
+        credentials = self._proxy_credentials(client, request.fields)
+        return client_hash(peer_of(client), credentials, request.fields, self.site.salt)
 
     def _rule(self, request: Request) -> DomainRule:
         return self._active.rules.rule_for(request.target.host, request.target.path)
@@ -299,10 +317,3 @@ def _pass_interim(interim: Interim, site: Site, head: Head) -> None:
 def _is_anonymous(request: Request) -> bool:
     """Whether a request identifies no user: a GET without Cookie and credentials."""
     return request.method == "GET" and "cookie" not in request.fields and "authorization" not in request.fields
-
-
-def _visible_to(client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
-    """Return the copies, without those fetched from this machine if the client may not reach it."""
-    if not is_restricted(client) or not any(copy.local for copy in copies):
-        return copies  # the same tuple, with which its index is cached
-    return tuple(copy for copy in copies if not copy.local)

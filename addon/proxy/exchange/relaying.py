@@ -65,9 +65,9 @@ class AnswerRelayer:
             self.store.put(renewed, None)
         stores = not relay.why_not_stored
         context.record.outcome = outcome = outcome_of(ask, relay)
-        context.record.reason = ask.detail or relay.why_not_stored or ask.fwd
+        context.record.reason = ask.detail or relay.detail or relay.why_not_stored or ask.fwd
         context.record.stored, context.record.unnecessary = stores, outcome is Outcome.VALIDATED
-        detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.why_not_stored
+        detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.detail or relay.why_not_stored
         member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
         head = heads.forwarded(relay.head, self.clock.now(), member, self.active.site)
         begun = await self._begin(contact, fetched, relay, flight)

@@ -28,6 +28,14 @@ def cookie_hash(fields: Fields, salt: bytes) -> str:
     return hashlib.blake2b(cookie.encode("utf-8", "surrogatepass"), key=salt[:64], digest_size=16).hexdigest()
 
 
+def client_hash(address: str, proxy_credentials: str, fields: Fields, salt: bytes) -> str:
+    """Return a salted hash of a client: its address, proxy user, Cookie and Authorization; empty without an address."""
+    if not address:
+        return ""
+    identity = repr((address, proxy_credentials, fields.values("cookie"), fields.values("authorization")))
+    return hashlib.blake2b(identity.encode("utf-8", "surrogatepass"), key=salt[:64], digest_size=16).hexdigest()
+
+
 def binding(request: Request, head: Head, cache_control: CacheControl, salt: bytes) -> str:
     """Return the cookie hash to which a copy of this response is bound, or "" if it may answer any request.
 

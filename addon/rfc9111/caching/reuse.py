@@ -29,8 +29,8 @@ class Terms(Protocol):
         """Directives that `override` may lengthen too: no-cache, must-revalidate, proxy-revalidate, s-maxage."""
 
     @property
-    def learn_without_validator(self) -> bool:
-        """Whether copies without validator may have learned freshness."""
+    def learn_without_validator(self) -> str:
+        """Which copies without validator may have learned freshness: `learn` (if `Copy.learned`), `always`, `never`."""
 
     @property
     def stale_if_down_s(self) -> float | None:
@@ -146,8 +146,7 @@ def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
     Called with other terms, it tells what `shorten` or `override` would do with the same verdict.
     """
     cache_control, lifetime = copy.cache_control, copy.lifetime
-    learns = copy.has_validator or terms.learn_without_validator or copy.for_good
-    learned_s = copy.expiry_s if learns else None
+    learned_s = copy.expiry_s if _may_learn(copy, terms) else None
     may_lengthen = learned_s is not None and may_use_learned_freshness(request, copy)
     overriding = terms.obey == "override" and may_lengthen
     if cache_control.no_cache and not (overriding and "no-cache" in terms.override):
@@ -167,6 +166,13 @@ def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
         # A proxy should not validate a fresh immutable response (RFC 8246 2).
         replaces = terms.obey == "shorten" and learned_s < http_expiry_s and not cache_control.immutable
     return Expiry(learned_s, copy.reason) if replaces else Expiry(http_expiry_s, lifetime.source)
+
+
+def _may_learn(copy: Copy, terms: Terms) -> bool:
+    """Whether the copy may have learned freshness."""
+    if copy.has_validator or copy.for_good or terms.learn_without_validator == "always":
+        return True
+    return copy.learned and terms.learn_without_validator == "learn"
 
 
 def _may_lengthen(cache_control: CacheControl, override: frozenset[str]) -> bool:

@@ -156,7 +156,7 @@ def _preference(copy: Copy) -> tuple[bool, float, float]:
 
 def variant_key(copy: Copy) -> str:
     """Return the key of the variant in its URL and partition: a new response replaces the copy with the same key."""
-    text = repr((copy.selecting, copy.personal))
+    text = repr((copy.selecting, copy.personal, copy.client) if copy.client else (copy.selecting, copy.personal))
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 

@@ -31,8 +31,8 @@ FLUSH_BYTES = WAITING_BYTES // 4
 """From this size on, pending copies are written at once."""
 BATCH = 100
 BATCH_BYTES = 4 * 1024 * 1024
-type Variant = tuple[str, str, Selecting]
-"""Partition, personal, selecting: the key of a copy among those of its URL."""
+type Variant = tuple[str, str, Selecting, str]
+"""Partition, personal, selecting, client: the key of a copy among those of its URL."""
 
 LONGEST_S = 10 * 365 * DAY_S
 """No copy is kept longer, whatever its lifetime."""
@@ -252,7 +252,7 @@ class Copies:
 
 
 def _variant(copy: Copy) -> Variant:
-    return copy.partition, copy.personal, copy.selecting
+    return copy.partition, copy.personal, copy.selecting, copy.client
 
 
 def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:

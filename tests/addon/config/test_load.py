@@ -182,7 +182,7 @@ def test_the_keys_of_a_rule_that_are_not_of_its_policy(load: Load) -> None:
         '[[domain]]\nmatch = "a.org"\ngroup = "g"\nlearn_without_validator = true\ntrust_piggyback = true\n'
         'honour_client_cc = false\nfallback = ["group"]\nobey = "override"\noverride = ["no-cache", "s-maxage"]'
     ).rules.rule_for("a.org", "/")
-    assert (rule.group, rule.learn_without_validator, rule.trust_piggyback) == ("g", True, True)
+    assert (rule.group, rule.learn_without_validator, rule.trust_piggyback) == ("g", "always", True)
     assert not rule.honour_client_cc
     assert rule.override == {"no-cache", "s-maxage"}
     assert [fallback.name for fallback in rule.policy.fallback or ()] == ["group"]

@@ -76,7 +76,7 @@ def test_without_validator_nothing_learned_is_used(
 ) -> None:
     copy = copy_with(expiry_s=NOW_S + 10)
     assert isinstance(on_request(request_for(), [copy], rule, site, NOW_S), Ask)
-    opted = replace(rule, learn_without_validator=True)
+    opted = replace(rule, learn_without_validator="always")
     assert isinstance(on_request(request_for(), [copy], opted, site, NOW_S), Serve)
 
 

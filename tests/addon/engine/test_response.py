@@ -154,7 +154,7 @@ def test_an_object_without_validator_teaches_and_is_not_counted_in_its_group(
     assert relay.why_not_stored == "no-validator"
     assert relay.draft is not None
     assert not observed(request_for(), relay.draft, "x", rule, None).counted
-    opted = replace(rule, learn_without_validator=True)
+    opted = replace(rule, learn_without_validator="always")
     assert observed(request_for(), relay.draft, "x", opted, None).counted
 
 

@@ -23,7 +23,7 @@ ETAG = 'ETag: "a"'
 class Rule:
     obey: str = "strict"
     override: frozenset[str] = frozenset()
-    learn_without_validator: bool = False
+    learn_without_validator: str = "learn"
     stale_if_down_s: float | None = None
 
 
@@ -77,7 +77,7 @@ def test_the_verdict_supplies_heuristic_freshness_where_the_origin_gives_none(
     assert reused(stored(ETAG), 0).reason == "no-lifetime"
     assert reused(learned(stored(ETAG, status=302), 60), 0).reason == "no-lifetime"
     assert reused(learned(stored(ETAG, "Cache-Control: public", status=302), 60), 0).action is Action.FRESH
-    opted_in = Rule(learn_without_validator=True)
+    opted_in = Rule(learn_without_validator="always")
     assert reused(learned(stored(), 60), 0, rule=opted_in).action is Action.FRESH
 
 
@@ -335,7 +335,7 @@ def test_whatever_is_said_what_rfc_9111_forbids_is_not_done(
             assert decision.action in (Action.STALE, Action.STALE_WHILE_REVALIDATE)
         if sets_cookie or (cookie and not cache_control.public):
             assert decision.action is not Action.FRESH
-        if not validator and not rule.learn_without_validator:
+        if not validator and rule.learn_without_validator != "always":
             assert decision.action is not Action.FRESH
         if cache_control.must_revalidate and copy.lifetime is not None and "must-revalidate" not in rule.override:
             raise AssertionError("served stale against must-revalidate")
