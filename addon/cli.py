@@ -34,6 +34,7 @@ class LazyCommand:
 
 COMMANDS: Mapping[str, LazyCommand] = {
     "proxy": LazyCommand("bestbefore.addon.commands.proxy", "Run the caching proxy."),
+    "run": LazyCommand("bestbefore.addon.commands.run", "Run a command that uses a running proxy."),
     "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay a trace under policies."),
     "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the best policy for each domain."),
     "convert": LazyCommand("bestbefore.replay.commands.convert", "Convert a log or trace to columns."),

@@ -33,7 +33,7 @@ from bestbefore.addon.errors import InputError
               help="Format of the request log (default line, for people); a template is such as "
                    "'{time} {client} {status} {url}'. docs/observing.md lists its fields.")
 @click.option("--log-file", metavar="FILE",
-              help="Log requests to FILE, which SIGHUP opens again (default: standard output).")
+              help="Log requests to this file, which SIGHUP opens again (default: standard output).")
 def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> None:
     """Run the caching proxy."""
     if os.environ.get(VARIABLE) and not (options["state"] or options["store"]):

@@ -193,6 +193,8 @@ UNITS = {
     "UNIX_SECONDS": r"[Tt]ime",
     "embedded|URL": r"redis://",
     "forward|reverse:URL": r"proxy",
+    "line|json|combined|squid|TEMPLATE": r"[Ff]ormat",
+    "URL": r"http://",
 }
 """By metavar, what the help of an option with such a value must say: its unit, its format, or what it names."""
 

@@ -75,9 +75,15 @@ def test_the_index_names_the_proxy_its_files_and_the_fingerprint(site: PageConte
     assert "curl -si --proxy http://127.0.0.1:8080 http://bestbefore.test/clock" in page.text
 
 
-@pytest.mark.parametrize("client", ["Firefox", "Debian", "Fedora", "macOS", "curl", "Python"])
+@pytest.mark.parametrize(
+    "client",
+    [
+        *("Firefox", "Chromium", "Android", "iPhone", "Debian", "Fedora", "macOS"),
+        *("curl", "wget", "pip", "npm", "git", "apt", "Java", "Python"),
+    ],
+)
 def test_the_index_has_steps_for(client: str, site: PageContents) -> None:
-    assert client in site.index_html.decode()
+    assert re.search(rf"<(h3|p)>[^<]*\b{client}\b", site.index_html.decode())
 
 
 def test_the_index_needs_nothing_from_elsewhere_and_no_script(site: PageContents) -> None:

@@ -1,0 +1,149 @@
+"""`bestbefore run -- COMMAND`: run a command that uses a running proxy."""
+
+import base64
+import ipaddress
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import closing
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import NoReturn
+from urllib.parse import SplitResult, unquote, urlsplit
+
+import click
+
+from bestbefore.addon.commands.run_environment import run_environment
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.config.settings import Address, Settings
+from bestbefore.addon.errors import InputError
+from bestbefore.addon.proxy.pages.ca_bundle import BUNDLE_NAME, certificates
+from bestbefore.addon.proxy.pages.pages import HOST
+
+PATIENCE_S = 10.0
+"""How long the proxy may take to send its certificate, real seconds."""
+NOT_FOUND, NOT_EXECUTABLE = 127, 126
+"""The exit statuses of env and of shells."""
+
+
+@click.command("run", context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option("--proxy", metavar="URL", help="The proxy (default: at `listen` of --config, http://127.0.0.1:8080).")
+@click.option("--ca", "ca_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="PEM file with the proxy's certificate, for a proxy of another machine or user "
+                   "(default: ca-bundle.pem in the state folder).")
+@click.option("--state", metavar="DIR", help="State folder of the proxy (default $XDG_STATE_HOME/bestbefore).")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
+              help="Configuration file of the proxy, in TOML (default: none).")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+def command(
+    command: tuple[str, ...], proxy: str | None, ca_file: Path | None, state: str | None, config_file: Path | None
+) -> None:
+    """Run COMMAND with the variables by which programs use a proxy and trust its certificate.
+
+    \b
+      bestbefore run -- pip install requests
+      bestbefore run -- sh -c 'npm ci && cargo fetch'
+
+    They are set for curl, git, pip and requests, npm and Node, Cargo, Go, Java and others, and for all that the command
+    starts. The proxy must be running. The exit status is that of the command; 127 if there is none of this name.
+    """  # noqa: D301 - click keeps lines after a backspace
+    settings = load_config(config_file, {"state": state}).settings
+    url = _proxy_url(proxy, settings)
+    file = (settings.state / BUNDLE_NAME if ca_file is None else ca_file).absolute()
+    bundle = _trusted(file, _certificate_of(url), url.geturl())
+    trust_store = _trust_store(bundle, os.environ) if shutil.which("java") else None
+    environment = run_environment(os.environ, url.geturl(), file, trust_store, is_local=_is_local(url))
+    _become(command, environment)
+
+
+def _proxy_url(given: str | None, settings: Settings) -> SplitResult:
+    listen = settings.listen
+    if given is None:
+        if listen.port == 0:
+            raise InputError("the configuration lets the system choose the port: give --proxy URL")
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(listen.host, listen.host)  # noqa: S104
+        given = f"http://{Address(host, listen.port)}"
+    try:
+        url = urlsplit(given)
+        if url.scheme == "http" and url.hostname and url.port and url.path in ("", "/"):
+            return url._replace(path="")
+    except ValueError:
+        pass
+    raise InputError(f"--proxy {given}: expected http://HOST:PORT")
+
+
+def _certificate_of(url: SplitResult) -> bytes:
+    """Return the certificate that the proxy says is its own. Raises ClickException if no proxy of ours answers."""
+    headers = {}
+    if url.username is not None:
+        user = f"{unquote(url.username)}:{unquote(url.password or '')}"
+        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(user.encode()).decode()}"
+    assert url.hostname is not None
+    try:
+        with closing(HTTPConnection(url.hostname, url.port, timeout=PATIENCE_S)) as connection:
+            connection.request("GET", f"http://{HOST}/ca.pem", headers=headers)
+            response = connection.getresponse()
+            found = certificates(response.read(1 << 20))
+    except (OSError, HTTPException) as error:
+        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        raise click.ClickException(
+            f"no proxy answers at {url.scheme}://{url.netloc.rpartition('@')[2]} ({why}): start one with `bestbefore "
+            "proxy`, or name another with --proxy URL"
+        ) from None
+    if response.status != 200 or not found:
+        raise click.ClickException(
+            f"{url.scheme}://{url.netloc.rpartition('@')[2]} gives no certificate (status {response.status}): it is no "
+            "bestbefore, or does not admit this client"
+        )
+    return found[0]
+
+
+def _trusted(file: Path, certificate: bytes, url: str) -> bytes:
+    """Return the bundle in the file. Raises InputError if it lacks the proxy's certificate.
+
+    The certificate came over http, so that it alone is not trusted: anyone could answer at the proxy's address.
+    """
+    try:
+        bundle = file.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"{file}: {error.strerror}: give the proxy's --state, or its certificate with --ca FILE; "
+            f"http://{HOST}/ says how to get it"
+        ) from None
+    if certificate not in certificates(bundle):
+        raise InputError(
+            f"{file} does not contain the certificate of the proxy at {url.rpartition('@')[2]}: give the --state of "
+            "that proxy, or its certificate with --ca FILE"
+        )
+    return bundle
+
+
+def _trust_store(bundle: bytes, environ: Mapping[str, str]) -> Path | None:
+    """Return the trust store for Java; None, with a warning, if there can be none."""
+    from bestbefore.addon.commands.trust_store import java_trust_store  # cryptography takes 0.1 s
+
+    cache = Path(environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
+    try:
+        return java_trust_store(bundle, cache / "bestbefore")
+    except (OSError, ValueError) as error:
+        click.echo(f"bestbefore run: Java will not trust the proxy: {error}", err=True)
+        return None
+
+
+def _is_local(url: SplitResult) -> bool:
+    try:
+        return url.hostname == "localhost" or ipaddress.ip_address(url.hostname or "").is_loopback
+    except ValueError:
+        return False
+
+
+def _become(command: tuple[str, ...], environment: Mapping[str, str]) -> NoReturn:
+    """Replace this process by the command, so that signals and the exit status are the command's own."""
+    try:
+        os.execvpe(command[0], command, environment)  # noqa: S606 - a shell would read the words anew
+    except FileNotFoundError:
+        status, why = NOT_FOUND, "no such command"
+    except OSError as error:
+        status, why = NOT_EXECUTABLE, error.strerror or ""
+    click.echo(f"bestbefore run: {command[0]}: {why}", err=True)
+    raise click.exceptions.Exit(status)

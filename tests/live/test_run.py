@@ -1,0 +1,48 @@
+"""`bestbefore run` beside a real proxy."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import COMMAND
+
+FETCH = "import sys, urllib.request as r; print(r.urlopen(sys.argv[1]).headers['Cache-Status'])"
+
+
+@pytest.fixture
+def run(shared_proxy: Any, tmp_path: Path) -> Any:
+    """Runs a command to its end."""
+
+    def run(*command: str, state: Path = shared_proxy.state) -> subprocess.CompletedProcess[str]:
+        url = f"http://127.0.0.1:{shared_proxy.port}"
+        return subprocess.run(
+            [COMMAND, "run", "--proxy", url, "--state", state, "--", *command],
+            capture_output=True, text=True, timeout=60, check=False, env={"PATH": str(tmp_path)},
+        )  # fmt: skip
+
+    return run
+
+
+def test_a_command_uses_the_proxy_and_trusts_its_certificate(run: Any, start_origin: Any, authority: Any) -> None:
+    origin = start_origin({"/page": [0.0]}, authority.leaf_file)
+    ended = run(sys.executable, "-c", FETCH, origin.url + "/page")
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert ended.stdout.startswith("bestbefore; fwd=uri-miss")
+
+
+def test_the_end_of_the_command_is_its_end(run: Any) -> None:
+    assert run(sys.executable, "-c", "raise SystemExit(7)").returncode == 7
+    killed = run(sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGTERM)")
+    assert killed.returncode == -signal.SIGTERM
+    missing = run("no-such-command")
+    assert (missing.returncode, missing.stderr) == (127, "bestbefore run: no-such-command: no such command\n")
+
+
+def test_a_state_folder_of_another_proxy_is_refused(run: Any, tmp_path: Path, authority: Any) -> None:
+    (tmp_path / "ca-bundle.pem").write_bytes(authority.ca_file.read_bytes())
+    ended = run("true", state=tmp_path)
+    assert ended.returncode == 2
+    assert "ca-bundle.pem does not contain the certificate of the proxy at" in ended.stderr
