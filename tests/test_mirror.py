@@ -53,6 +53,7 @@ tests/addon/config/test_documentation tests/addon/engine/test_learning_feeds tes
 tests/addon/prefetcher/test_politeness_at_work tests/addon/proxy/exchange/test_without_validator
 tests/addon/proxy/test_clock_jumps tests/addon/store/test_opening_earlier
 tests/addon/store/test_records_in_parts tests/addon/store/test_set_aside tests/addon/store/test_skewed_clocks
+tests/addon/test_limits_page
 tests/policies/models/test_borrowing_on_traces
 tests/replay/commands/test_replay_runs tests/replay/commands/test_replay_sweeps
 tests/replay/papers/adaptive/test_on_traces

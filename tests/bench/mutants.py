@@ -123,7 +123,7 @@ def _operator(
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """The nodes below, without annotations, decorators, raised messages, log lines and what is for type checkers."""
+    """The nodes below, without annotations, decorators, assertions, raised messages, log lines and what types need."""
     for name, value in ast.iter_fields(node):
         if name in ("annotation", "returns", "decorator_list", "type_params", "msg"):
             continue
@@ -135,6 +135,8 @@ def _executed(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _is_silent(node: ast.AST) -> bool:
+    if isinstance(node, ast.keyword) and node.arg == "strict":  # of zip: an assertion
+        return True
     if isinstance(node, ast.Raise | ast.Assert | ast.JoinedStr | ast.TypeAlias):
         return True
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
