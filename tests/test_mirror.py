@@ -21,7 +21,7 @@ TESTED_BY = {
     ),
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": "addon/proxy/exchange/relaying",
-    "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/stream addon/proxy/mitm/wait",
+    "tests/addon/proxy/mitm/test_layer.py": "addon/proxy/mitm/wait",
     "tests/addon/proxy/test_service.py": "addon/proxy/identity",
     "tests/contracts/test_keeper.py": "addon/store/backend/keeper_memory addon/store/backend/keeper_redis",
     "tests/equivalence/test_fast.py": (
@@ -29,7 +29,7 @@ TESTED_BY = {
         " replay/kernels/walk"
     ),
     "tests/live/test_proxy.py": (
-        "addon/commands/proxy addon/entry/bestbefore_addon addon/proxy/mitm/master"
+        "addon/commands/proxy addon/entry/bestbefore_addon"
         " addon/proxy/pages/greeting"
     ),
     "tests/replay/papers/adaptive/test_paper.py": (

@@ -4,10 +4,13 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from bestbefore.addon.clock import FastClock
+from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.prefetcher import prefetcher as module
 from bestbefore.addon.prefetcher.prefetcher import Prefetcher
@@ -126,3 +129,40 @@ async def test_a_stop_does_not_wait_for_a_plan(world: World, monkeypatch: pytest
             await world.companion.close()
     finally:
         end.set()
+
+
+@pytest.mark.parametrize(
+    ("passed_s", "news", "is_time"),
+    [
+        (0.0, 0, False),
+        (3600.0 - 1, 0, False),
+        (3600.0, 0, True),
+        (-60.0, 0, False),
+        (-61.0, 0, True),
+        (59.0, 100, False),
+        (60.0, 100, True),
+        (60.0, 20, True),
+        (60.0, 19, False),
+    ],
+)
+def test_a_plan_is_due_when_it_is_old_or_many_objects_are_new(passed_s: float, news: int, is_time: bool) -> None:
+    store = SimpleNamespace(planning=SimpleNamespace(news=news))
+    service: Any = SimpleNamespace(clock=SimpleNamespace(now=lambda: START_S + passed_s), store=store)
+    companion = Prefetcher(service)
+    companion._settings = PrefetchSettings(replan=3600.0)
+    assert companion._is_time(Plan(START_S, START_S + 86_400.0, 100.0, "age", 100)) is is_time
+    assert companion._is_time(None)
+    companion._is_outdated = True
+    assert companion._is_time(Plan(START_S + passed_s, START_S + 86_400.0, 100.0, "age", 100))
+
+
+async def test_one_new_object_is_enough_where_few_are_planned() -> None:
+    planning = SimpleNamespace(news=1)
+    service: Any = SimpleNamespace(
+        clock=SimpleNamespace(now=lambda: START_S + 1800.0), store=SimpleNamespace(planning=planning)
+    )
+    companion, plan = Prefetcher(service), Plan(START_S, START_S + 86_400.0, 100.0, "age", 2)
+    companion._settings = PrefetchSettings(replan=3600.0)
+    assert companion._is_time(plan)
+    planning.news = 0
+    assert not companion._is_time(plan)

@@ -66,3 +66,9 @@ def test_a_prior_is_that_of_the_members_observed_longest_also_where_only_changes
     (prior,) = group_priors([*short, longer], np.zeros(MOST_MEMBERS + 1, dtype=np.intp))
     assert prior == fitted_prior([longer, *short[:-1]])
     assert prior != fitted_prior(short)
+
+
+def test_there_is_a_prior_for_each_group_and_no_more():
+    groups = np.array([0, 2, 2])
+    assert len(group_priors([Evidence()] * 3, groups)) == 3
+    assert posterior_profiles(np.ones((3, 24)), groups).shape == (3, 24)

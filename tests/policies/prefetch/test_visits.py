@@ -237,6 +237,6 @@ def test_every_plan_keeps_its_terms(data):
 
 def test_a_visit_of_little_use_takes_no_place_of_a_better_one_after_it():
     """Two fit: with the first of the three, which is due before the others, one of these would come too late."""
-    number, due_s, gain = np.arange(3), np.array([0.0, 1.0, 2.0]), np.array([1.0, 9.0, 5.0])
-    kept = _spaced_by_owner(number, due_s, gain, np.zeros(3, int), 10.0, 0.0, 15.0)
-    assert [part.tolist() for part in kept] == [[1, 2], [1.0, 11.0], [9.0, 5.0]]
+    number, due_s, gain = np.arange(3), NOW_S + np.array([0.0, 1.0, 2.0]), np.array([1.0, 9.0, 5.0])
+    kept = _spaced_by_owner(number, due_s, gain, np.zeros(3, int), 10.0, NOW_S, NOW_S + 15.0)
+    assert [part.tolist() for part in kept] == [[1, 2], [NOW_S + 1.0, NOW_S + 11.0], [9.0, 5.0]]

@@ -8,6 +8,7 @@ import pytest
 from mitmproxy.connection import Client
 from mitmproxy.proxy.mode_specs import ProxyMode
 
+from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.proxy.access.access import Access, address_of, is_local, is_restricted, read_credentials
 from bestbefore.addon.rfc9111.message import Fields
 
@@ -104,3 +105,7 @@ def test_only_programs_of_this_machine_may_purge_and_no_web_page(name: str) -> N
     assert not Access().purges("192.0.2.7", plain)
     assert not Access().purges("fe80::1", plain)
     assert not Access().purges("", plain)
+
+
+def test_tunnels_of_remote_clients_lead_to_the_ports_of_https() -> None:
+    assert set(Access().connect_ports) == set(Settings(state=Path("state")).connect_ports) == {443, 8443}

@@ -116,3 +116,11 @@ def test_at_the_end_of_an_answer_the_reader_has_ended(answer: bytes) -> None:
     assert not reader.ended
     reader.feed(answer[-1:])
     assert reader.ended
+
+
+def test_it_is_in_a_head_from_its_first_byte_to_its_last() -> None:
+    reader, seen = ResponseReader("GET"), []
+    for part in (b"", b"H", b"TTP/1.1 200 OK\r\nContent-Length: 2\r\n", b"\r\n", b"a", b"b"):
+        reader.feed(part)
+        seen.append(reader.in_head)
+    assert seen == [False, True, True, False, False, False]

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from bestbefore.addon.store.backend.interface import Tombstone
-from bestbefore.addon.store.backend.replies import count_of, counts_of, number_of, pass_on_tombstone, text_of
+from bestbefore.addon.store.backend.replies import LARGEST, count_of, counts_of, number_of, pass_on_tombstone, text_of
 
 
 def test_text_is_text_or_nothing():
@@ -31,3 +31,10 @@ def test_only_readable_messages_are_received():
     pass_on_tombstone(received.append, {b"good": tombstone}.get, b"bad")
     pass_on_tombstone(received.append, {b"good": tombstone}.get, b"good")
     assert received == [tombstone]
+
+
+@pytest.mark.parametrize("hour", [LARGEST, -LARGEST])
+def test_counts_of_impossible_hours_and_impossible_counts_are_left_out(hour):
+    nearest = hour - 1 if hour > 0 else hour + 1
+    flat = [str(n).encode() for n in (hour, 1, nearest, 2, 3, hour, 4, nearest)]
+    assert counts_of(flat) == {nearest: 2, 4: nearest}

@@ -159,3 +159,23 @@ async def test_content_that_waits_is_there_before_it_is_written_also_where_none_
     copy = copy_of(URL, b"hello")
     copies.put(copy, b"hello")
     assert await copies.body(copy) == b"hello"
+
+
+async def test_content_that_was_read_is_held_for_hits_while_its_copy_is(copy_of):
+    copies, backend = made()
+    copy, read = copy_of(URL, b"hello"), []
+
+    async def body(asked):
+        read.append(asked)
+        return b"hello"
+
+    backend.body = body
+    copies._link.mark_up()
+    copies.put(copy, None)
+    await copies.write(backend)
+    assert [await copies.body(copy) for _ in range(3)] == [b"hello"] * 3
+    assert read == [copy]
+    assert copies.hot(URL).bodies == {copy.body.digest: b"hello"}
+    other = copy_of(URL, b"other", partition="p")
+    assert [await copies.body(other) for _ in range(2)] == [b"hello"] * 2
+    assert read == [copy, other, other], "no copy of it is in memory"

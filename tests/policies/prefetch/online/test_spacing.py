@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bestbefore.policies.prefetch.allocation import continuous, objectives
-from bestbefore.policies.prefetch.online.spacing import DueDates
+from bestbefore.policies.prefetch.online.spacing import MOST_ENTRIES, DueDates, _phase
 
 HOUR = 3600.0
 
@@ -130,3 +130,17 @@ def test_a_due_date_missed_by_exactly_an_interval_is_skipped() -> None:
     now_s = due._due_s[0] + HOUR
     assert due.take(now_s) == 0
     assert due._due_s[0] == now_s + HOUR
+
+
+def test_first_dues_are_spread_over_the_interval() -> None:
+    phases = np.array([_phase(number) for number in range(100)])
+    assert phases.min() > 0.0
+    assert phases.max() < 1.0
+    assert np.histogram(phases, 10, (0.0, 1.0))[0].tolist() == pytest.approx([10] * 10, abs=1)
+
+
+def test_outdated_entries_are_dropped() -> None:
+    due = DueDates([1.0, 1.0], 0.0)
+    for k in range(200):
+        due.set_frequency(k % 2, 1.0 + k % 3, k)
+        assert len(due._closed) + len(due._open) <= MOST_ENTRIES * 2 + 1
