@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from bestbefore.addon.admin.missing import UnvalidatedReport, unvalidated_report
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.engine.rate_evidence import rate_evidence
@@ -146,6 +147,8 @@ class ObjectReport:
     variants: tuple[VariantReport, ...]
     prefetch: PlannedFetch | None
     """None: none is planned."""
+    unvalidated: UnvalidatedReport | None = None
+    """None: its last response had a validator or lifetime, or it was not observed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +184,7 @@ def object_report(
         observed=None if record is None else _observed(record),
         variants=tuple(_variant_report(copy, rule, now_s) for copy in copies),
         prefetch=prefetch,
+        unvalidated=None if record is None else unvalidated_report(record, rule),
     )
 
 

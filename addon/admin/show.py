@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from bestbefore.addon.admin.missing import missing
 from bestbefore.addon.admin.pattern import pattern_plot
 from bestbefore.addon.admin.report import (
     CONFIDENCE,
@@ -42,6 +43,8 @@ def object_text(report: ObjectReport) -> str:
         lines.append("  observed    nothing: no response to it has taught anything yet")
     else:
         lines += _observed_lines(report.observed, report.now_s)
+    if report.unvalidated is not None:
+        lines.append(f"  validator   none: {missing(report.unvalidated, report.now_s)}")
     if report.prefetch is not None:
         lines += _prefetch_lines(report.prefetch, report.now_s)
     if not report.variants:

@@ -47,11 +47,18 @@ def get(proxy: Any, url: str, client: str, **fields: str) -> tuple[bytes, bool]:
         connection.close()
 
 
-def test_a_package_is_learnt_at_the_second_contact(shared_proxy: Any, url: str) -> None:
+def test_a_package_is_learnt_at_the_second_contact_and_show_says_what_is_missing(
+    shared_proxy: Any, url: str, bestbefore: Callable[..., str]
+) -> None:
     told = []
     for n in range(1, 5):
         told.append(get(shared_proxy, f"{url}/a.whl", f"127.0.0.{n}")[1])
         time.sleep(0.002)
+        if len(told) == 1:
+            shared_proxy.wait_for_log(" learning ")
+            shared_proxy.has_written()
+            said = bestbefore("show", "--state", shared_proxy.state, f"{url}/a.whl")
+            assert "stored for all, after one more contact with the same content" in said
     assert told == [False, False, True, True]
     shared_proxy.wait_for_log(" learned ")
 

@@ -76,6 +76,11 @@ def _bar(request: Request, draft: Copy, *, off: bool) -> str:
     return "" if may_use_learned_freshness(request, draft) else Learnt.COOKIE
 
 
+def repeats_missing(evidence: ContentEvidence) -> int:
+    """Return how many more contacts must return the present content before it may be stored."""
+    return max(_needed(evidence) - evidence.repeats, 0)
+
+
 def lifetime_of(copy: Copy) -> float:
     """Return the lifetime that the policy has given to the copy, s; 0 without a verdict."""
     return 0.0 if copy.expiry_s is None else copy.expiry_s - copy.current_s
@@ -88,7 +93,7 @@ def prospect(relay: Relay, delivery: Delivery, record: Record | None) -> Relay:
     """
     known = None if record is None or relay.draft is None else record.seen.get(variant_of_draft(relay.draft))
     evidence = None if known is None else known.evidence
-    collects = not delivery.bar and evidence is not None and evidence.repeats + 1 >= _needed(evidence)
+    collects = not delivery.bar and evidence is not None and repeats_missing(evidence) <= 1
     return replace(relay, delivery=delivery, collects=collects, detail=delivery.bar or Learnt.LEARNING)
 
 
@@ -106,7 +111,7 @@ def learnt_of(record: Record, copy: Copy, lifetime_s: float) -> Learnt:
         return Learnt(evidence.bar)
     if copy.is_feed and has_dated_items(record):
         return Learnt.FOR_ALL
-    if evidence.repeats < _needed(evidence):
+    if repeats_missing(evidence):
         return Learnt.CHANGES if record.n_updates > max(record.unchanged, 1) else Learnt.LEARNING
     if lifetime_s <= 0:
         return Learnt.CHANGES
