@@ -47,6 +47,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt about a URL."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies."),
     "forget": LazyCommand("bestbefore.addon.commands.forget", "Remove copies and histories."),
+    "tunnels": LazyCommand("bestbefore.addon.commands.tunnels", "List and lift tunnels of clients without the CA."),
     "export": LazyCommand("bestbefore.addon.commands.export", "Export traffic and updates as a trace."),
     "policies": LazyCommand("bestbefore.addon.commands.policies", "List the validation policies and their parameters."),
     "check-config": LazyCommand("bestbefore.addon.commands.check_config", "Check and summarise a configuration file."),

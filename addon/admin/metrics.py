@@ -56,6 +56,9 @@ class Metrics:
         self.tunnelled_hosts = counter(
             "tunnelled_hosts", "Hosts tunnelled for an hour for a client that refuses our certificate."
         )
+        self.tunnelled_pairs = gauge("tunnelled_pairs", "Clients and hosts tunnelled now for a refused certificate.")
+        self.tunnels_lifted = counter("tunnels_lifted", "Tunnels for a refused certificate that were lifted.", "by")
+        self.client_handshakes = counter("client_handshakes", "TLS connections of clients in tunnels.", "result")
         self.unexpected_data = counter(
             "origin_unexpected_data", "Connections to origins closed because of data that belongs to no request."
         )

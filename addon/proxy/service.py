@@ -39,6 +39,8 @@ from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.pages.ca_bundle import write_ca_bundle
 from bestbefore.addon.proxy.start_error import StartError
 from bestbefore.addon.proxy.state import WorkerState
+from bestbefore.addon.proxy.tunnels.interception import Interception
+from bestbefore.addon.proxy.tunnels.listing import TunnelListing
 from bestbefore.addon.store.opening import open_store
 from bestbefore.addon.traffic.files import TrafficFiles
 from bestbefore.addon.traffic.log import TrafficLog, client_names
@@ -83,6 +85,10 @@ class Service:
         self.lingering = Lingering()
         self.state = WorkerState.of(self.settings, raised_limit(), clock.monotonic, self.metrics.refused)
         self.gate, self.admission = self.state.gate, self.state.admission
+        self.interception = Interception(self.state.refusals, self.metrics, clock)
+        self._tunnel_listing = TunnelListing(
+            self.settings.state, self.state.refusals, clock, self.metrics.tunnels_lifted.labels("command").inc
+        )
 
     @classmethod
     def from_options(cls, options: Mapping[str, str | None], companion: Callable[["Service"], Companion]) -> Self:
@@ -141,6 +147,7 @@ class Service:
             forgotten=self._traffic.forget,
         )
         self._closing.push_async_callback(self.store.close)
+        self._tunnel_listing.poll()
         self._traffic.start()
         self._closing.push_async_callback(self._traffic.close)
         self._passthrough_cleanup = PassthroughCleanup(settings.state / "passthrough", self.store, settings.store)
@@ -241,6 +248,7 @@ class Service:
         while True:
             await asyncio.sleep(RELOAD_EVERY_S)
             self.admission.shortage.log_counts()
+            self._tunnel_listing.poll()
             self._poll_config()
 
     def _poll_config(self) -> None:
@@ -284,6 +292,7 @@ class Service:
     def connection_closed(self, connection: Connection) -> None:
         """Forget a connection that mitmproxy has closed: a client's, or one to an origin."""
         self.gate.closed(connection.id)
+        self.interception.closed(connection.id)
         self.lingering.closed(connection)
 
     @property

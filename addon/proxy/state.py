@@ -15,8 +15,8 @@ from bestbefore.addon.proxy.access.new_objects import NewObjects
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
-from bestbefore.addon.proxy.mitm.tunnels import Refusals
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
+from bestbefore.addon.proxy.tunnels.refusals import Refusals
 
 
 @dataclass(frozen=True, slots=True)

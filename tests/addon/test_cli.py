@@ -183,6 +183,8 @@ UNITS = {
     "DIR": r"[Ff]older",
     "FILE": r"file|TOML|log|CSV",
     "DURATION": r"seconds.*\bs, m, h or d\b",
+    "ADDRESS": r"address",
+    "HOST|PATTERN": r"host, .*DOMAIN",
     "HOST:PORT": r"[Aa]ddress",
     "HOST:PORT|off": r"[Aa]ddress",
     "N": r"[Nn]umber",

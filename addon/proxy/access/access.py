@@ -92,15 +92,19 @@ class Access:
         address = address_of(client)
         if not self.users or (address is not None and address.is_loopback):
             return True
+        return bool(self.user(proxy_authorization))
+
+    def user(self, proxy_authorization: str | None) -> str:
+        """Return the user whose valid credentials these are; empty if they are of none."""
         scheme, _, encoded = (proxy_authorization or "").partition(" ")
         if scheme.lower() != "basic":
-            return False
+            return ""
         try:
             user, _, password = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
         except (binascii.Error, UnicodeError):
-            return False
+            return ""
         expected = self.users.get(user, "")
-        return hmac.compare_digest(expected.encode(), password.encode()) and bool(expected)
+        return user if hmac.compare_digest(expected.encode(), password.encode()) and expected else ""
 
     def tunnels(self, client: str, port: int) -> bool:
         """Whether this client may CONNECT to this port."""

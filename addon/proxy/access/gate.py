@@ -45,6 +45,10 @@ class Gate:
         """Return the fields of the CONNECT to the parent proxy, with Via: the tunnel may lead back to this proxy."""
         return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), site)
 
+    def user_of(self, client: Client) -> str:
+        """Return the user who opened a tunnel; empty without credentials."""
+        return self.access.user(self._tunnels.get(client.id, Fields()).first("proxy-authorization"))
+
     def closed(self, connection_id: str) -> None:
         """Forget the tunnel of a closed connection."""
         self._tunnels.pop(connection_id, None)

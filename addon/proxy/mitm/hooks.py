@@ -36,6 +36,8 @@ from bestbefore.addon.proxy.mitm.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.proxy.tunnels.client_hello import fingerprint
+from bestbefore.addon.proxy.tunnels.refusals import ClientKey
 from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -152,8 +154,8 @@ class BestBefore:
         reason = "tunnel"
         if peer and address and service.settings.is_passthrough(address[0]):
             next_layer.layer, reason = layers.TCPLayer(context, ignore=True), PASSTHROUGH
-        elif peer and address and service.state.refusals.tunnelled(peer[0], address[0], service.clock.monotonic()):
-            next_layer.layer, reason = layers.TCPLayer(context, ignore=True), "refused-certificate"
+        if context.client.tls_established:
+            service.interception.accepted(context.client.id)
         if isinstance(next_layer.layer, layers.TCPLayer):
             self._tunnels.tunnelled(context.client.id, reason)
         else:
@@ -255,18 +257,21 @@ class BestBefore:
         if data.ssl_conn is not None:
             apply_trust(data.ssl_conn, service.config.rules.trust_of(server.address[0]))
 
-    def tls_failed_client(self, data: tls.TlsData) -> None:
-        """mitmproxy's hook: tunnel for an hour to a host whose certificate from us the client has refused twice."""
-        service, peer, address = self._service, data.conn.peername, data.context.server.address
-        if service is None or not peer or not address:
+    def tls_clienthello(self, data: tls.ClientHelloData) -> None:
+        """mitmproxy's hook: tunnel a client to a host whose certificate from us it has refused twice."""
+        service, client, address = self._service, data.context.client, data.context.server.address
+        if service is None or not service.ready or not client.peername or not address:
             return
-        if service.state.refusals.refused(peer[0], address[0], service.clock.monotonic()):
-            service.metrics.tunnelled_hosts.inc()
-            logger.warning(
-                "%s refuses our certificate for %s: tunnelled for this client for an hour, uncached",
-                peer[0],
-                address[0],
-            )
+        program = fingerprint(data.client_hello.cipher_suites, data.client_hello.extensions)
+        key = ClientKey(client.peername[0], service.gate.user_of(client), program)
+        if service.interception.is_tunnelled(client.id, key, address[0]):
+            data.ignore_connection = True
+            self._tunnels.tunnelled(client.id, "refused-certificate")
+
+    def tls_failed_client(self, data: tls.TlsData) -> None:
+        """mitmproxy's hook: a client has not accepted the certificate from us."""
+        if self._service is not None:
+            self._service.interception.failed(data.conn.id, data.conn.error or "")
 
     def _admit(self, flow: mitmproxy.http.HTTPFlow, service: Service) -> bool:
         if service.gate.admitted(flow.client_conn, flow.request.headers.get("Proxy-Authorization")):

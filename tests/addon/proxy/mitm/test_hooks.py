@@ -14,6 +14,7 @@ from mitmproxy.proxy import layers
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.test import tflow
+from mitmproxy.tls import ClientHelloData
 
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
@@ -202,13 +203,14 @@ async def test_what_a_client_refuses_twice_is_tunnelled_for_it(
     context.client = client(HERE)
     context.server.address = ("pinned.test", 443)
     failed: Any = SimpleNamespace(conn=context.client, context=context)
-    chosen = []
-    for _ in range(2):
+    ignored = []
+    for cipher_suites in ([1], [1], [2], [1]):
+        hello: Any = SimpleNamespace(cipher_suites=cipher_suites, extensions=[])
+        data = ClientHelloData(context, hello)
+        hooks.tls_clienthello(data)
+        ignored.append(data.ignore_connection)
         hooks.tls_failed_client(failed)
-        chosen.append(NextLayer(context))
-        hooks.next_layer(chosen[-1])
-    assert chosen[0].layer is None
-    assert isinstance(chosen[1].layer, layers.TCPLayer)
+    assert ignored == [False, False, False, True]
     assert count(service, "tunnelled_hosts_total") == 1
 
 

@@ -1,0 +1,89 @@
+"""Clients that do not trust the proxy's certificates, beside others at the same address that do."""
+
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.live
+
+
+@pytest.fixture(scope="module")
+def proxy(start_module_proxy: Callable[..., Any], authority: Any) -> Any:
+    return start_module_proxy(env={"SSL_CERT_FILE": str(authority.ca_file)})
+
+
+class Program:
+    """A client with its own way to begin TLS, that trusts one authority."""
+
+    def __init__(self, proxy: Any, ciphers: str) -> None:
+        self.proxy = proxy
+        self.ciphers = ciphers
+
+    def sees(self, ca_file: Any, host: str, port: int) -> str:
+        """Whose answer it gets, by Via; empty if it refuses the certificate."""
+        context = ssl.create_default_context(cafile=ca_file)
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+        context.set_ciphers(self.ciphers)
+        with closing(socket.create_connection(("127.0.0.1", self.proxy.port), 20)) as plain:
+            plain.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+            assert plain.recv(65536).startswith(b"HTTP/1.1 200")
+            try:
+                with context.wrap_socket(plain, server_hostname="localhost") as tls:
+                    tls.sendall(f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
+                    return "proxy" if b"via: 1.1 bestbefore" in tls.recv(65536).lower() else "origin"
+            except ssl.SSLCertVerificationError:
+                return ""
+
+
+def listed(bestbefore: Callable[..., str], proxy: Any, words: str) -> str:
+    end = time.monotonic() + 20
+    while words not in (shown := bestbefore("tunnels", "--state", proxy.state)):
+        assert time.monotonic() < end, shown
+        time.sleep(0.05)
+    return shown
+
+
+def test_only_the_program_that_refuses_is_tunnelled_until_that_is_lifted(
+    proxy: Any, authority: Any, start_origin: Callable[..., Any], bestbefore: Callable[..., str]
+) -> None:
+    port = int(start_origin({"/": [0.0]}, authority.leaf_file).url.rpartition(":")[2])
+    own_ca = proxy.state / "mitmproxy-ca-cert.pem"
+
+    def curl(ca_file: Any) -> tuple[int, str]:
+        command = ["curl", "-si", "-x", f"http://127.0.0.1:{proxy.port}", "--cacert", ca_file, f"https://localhost:{port}/"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+        return done.returncode, "proxy" if "bestbefore" in done.stdout.lower() else "origin" if done.stdout else ""
+
+    other = Program(proxy, "ECDHE+AESGCM")
+    assert other.sees(own_ca, "localhost", port) == "proxy"
+    assert [curl(authority.ca_file)[0] for _ in range(2)] == [60, 60]
+    assert curl(authority.ca_file) == (0, "origin")
+    assert other.sees(own_ca, "localhost", port) == "proxy"
+    shown = listed(bestbefore, proxy, "localhost")
+    assert "to localhost, from " in shown
+    assert "it does not know the proxy's certificate authority" in shown
+    assert bestbefore("tunnels", "--state", proxy.state, "--lift", "localhost") == "lifted 1 tunnel\n"
+    assert curl(own_ca) == (0, "proxy")
+    assert proxy.metric('bestbefore_tunnels_lifted_total{by="command"}') == 1
+
+
+def test_a_program_that_comes_to_trust_the_proxy_is_intercepted_again(
+    proxy: Any, authority: Any, start_origin: Callable[..., Any], bestbefore: Callable[..., str]
+) -> None:
+    port = int(start_origin({"/": [0.0]}, authority.leaf_file).url.rpartition(":")[2])
+    own_ca, program = proxy.state / "mitmproxy-ca-cert.pem", Program(proxy, "ECDHE+CHACHA20")
+    answers = [program.sees(authority.ca_file, "localhost", port) for _ in range(3)]
+    assert answers == ["", "", "origin"]
+    assert program.sees(own_ca, "localhost", port) == "", "it is still tunnelled"
+    assert proxy.metric("bestbefore_tunnelled_pairs") == 1
+    Program(proxy, "ECDHE+AESGCM").sees(own_ca, "127.0.0.1", port)
+    assert proxy.metric("bestbefore_tunnelled_pairs") == 1, "another program shows nothing"
+    program.sees(own_ca, "127.0.0.1", port)
+    assert program.sees(own_ca, "localhost", port) == "proxy"
+    listed(bestbefore, proxy, "nothing is tunnelled")
