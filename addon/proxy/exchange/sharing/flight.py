@@ -193,7 +193,12 @@ class FailedResult:
     error: OriginError
 
 
-type FlightResult = StreamingResult | CopyResult | FailedResult | None
+@dataclass(frozen=True, slots=True)
+class AbandonedResult:
+    """The result that there was no response, as the contact was cancelled: a joined request begins another."""
+
+
+type FlightResult = StreamingResult | CopyResult | FailedResult | AbandonedResult | None
 """The result of a flight for the requests that joined it; None: each must contact the origin itself."""
 
 
@@ -218,6 +223,11 @@ class Flight:
                 async with asyncio.timeout(patience_s(self._waiting)):
                     return await asyncio.shield(self._result)
         return self._result.result() if self._result.done() else None
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Whether the contact has ended without a response."""
+        return self._result.done() and isinstance(self._result.result(), AbandonedResult)
 
 
 class Flights:

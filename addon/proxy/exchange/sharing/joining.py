@@ -11,7 +11,14 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerB
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact
-from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FailedResult, Flight, Flights, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.flight import (
+    AbandonedResult,
+    CopyResult,
+    FailedResult,
+    Flight,
+    Flights,
+    StreamingResult,
+)
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values
@@ -38,11 +45,13 @@ class RequestJoiner:
         variant = self.hit_for_miss.variant(ask.request)
         if ask.bypass or variant is None or not may_join(ask.request, contact.rule):
             return await self.contacts.answer(contact, Flight())
-        flight = self.flights.of(ask.request, variant)
-        if flight is not None:
+        while (flight := self.flights.of(ask.request, variant)) is not None:
             waits = not self.hit_for_miss.has(ask.request, variant, self.clock.now())
             joined = await self._join(contact, flight) if waits else None
-            return joined or await self._answer(contact, Flight(), variant)
+            if joined is not None:
+                return joined
+            if not flight.is_abandoned:
+                return await self._answer(contact, Flight(), variant)
         flight = self.flights.begin(ask.request, variant)
         try:
             return await self._answer(contact, flight, variant)
@@ -59,8 +68,9 @@ class RequestJoiner:
         try:
             return await self.contacts.answer(contact, flight)
         finally:
-            flight.set_result(None)
-            result, head = await flight.result(), contact.context.origin_head
+            head = contact.context.origin_head
+            flight.set_result(AbandonedResult() if head is None else None)
+            result = await flight.result()
             if isinstance(result, StreamingResult | CopyResult) and is_shareable(
                 contact.ask.request, result.copy, contact.rule, self.active.site, self.clock.now()
             ):
@@ -98,7 +108,7 @@ class RequestJoiner:
     async def _join(self, contact: Contact, flight: Flight) -> Answer | None:
         """Wait for the answer of another request; None if it may not answer this one."""
         result = await flight.result()
-        if result is None:
+        if result is None or isinstance(result, AbandonedResult):
             return None
         if isinstance(result, FailedResult):
             return await self.contacts.failed(contact, result.error)

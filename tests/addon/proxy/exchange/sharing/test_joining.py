@@ -153,3 +153,18 @@ async def test_an_object_is_refreshed_once_in_the_background_whatever_is_known_o
         await answer_to(request(("Cookie", cookie)), tflow.tclient_conn(), exchanges)
     await settled()
     assert origin.contacts == contacts + 1
+
+
+async def test_one_of_those_that_wait_takes_over_a_contact_that_is_cancelled(
+    exchanges: Exchanges, origin: Origin
+) -> None:
+    origin.fields = (FRESH,)
+    asked = [asyncio.ensure_future(answer_to(request(), tflow.tclient_conn(), exchanges)) for _ in range(6)]
+    await settled()
+    asked[0].cancel()
+    await settled()
+    assert origin.contacts == 2
+    origin.answer()
+    async with asyncio.timeout(PATIENCE_S):
+        assert [(await task).head.status for task in asked[1:]] == [200] * 5
+    assert origin.contacts == 2
