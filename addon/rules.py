@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.rfc9111.patterns import matches_stars
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
 
@@ -27,26 +28,6 @@ _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?")
 
 # Clients can invent hosts, so the cache is bounded: the least recently used hosts are looked up again.
 _HOSTS_REMEMBERED = 65_536
-
-
-def matches_stars(pattern: str, text: str) -> bool:
-    """Whether the whole text matches the pattern, in which each `*` matches any text.
-
-    Takes time linear in the text for each `*`, without backtracking: clients or sites choose the text or the pattern.
-    """
-    first, *pieces = pattern.split("*")
-    if not pieces:
-        return text == first
-    last = pieces.pop()
-    at, end = len(first), len(text) - len(last)
-    if not (at <= end and text.startswith(first) and text.endswith(last)):
-        return False
-    for piece in pieces:
-        at = text.find(piece, at, end)
-        if at < 0:
-            return False
-        at += len(piece)
-    return True
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Self
 from urllib.parse import quote
 
-from bestbefore.addon.rules import matches_stars
+from bestbefore.addon.rfc9111.patterns import matches_stars
 
 TOKEN = "bestbefore"  # noqa: S105 - our name in robots.txt
 MAX_BYTES = 500 * 1024

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.rules import DomainRule, HostPattern, Pattern, Rules, Trust, matches_stars
+from bestbefore.addon.rules import DomainRule, HostPattern, Pattern, Rules, Trust
 from bestbefore.policies.validation.machinery.bounds import Bounded
 from bestbefore.policies.validation.rules.ttl import Ttl
 
@@ -182,11 +182,6 @@ def test_the_rules_of_a_host_are_looked_for_once() -> None:
     for path in ("/", "/x", "/y"):
         rules.rule_for("a.org", path)
     assert rules._candidates.cache_info().misses == 1
-
-
-@pytest.mark.parametrize(("pattern", "text"), [("*a*", "ab"), ("*", ""), ("**", "a"), ("*a", "ba"), ("", "")])
-def test_a_star_may_be_no_text_at_all(pattern: str, text: str) -> None:
-    assert matches_stars(pattern, text)
 
 
 def test_the_trust_of_a_host_is_that_of_its_rule_for_all_paths() -> None:

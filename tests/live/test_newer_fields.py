@@ -1,11 +1,18 @@
 """Fields of newer RFCs, from origins that send them."""
 
+import base64
+import hashlib
+import random
+import ssl
 from collections.abc import Callable, Iterator
+from http.client import HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
 import pytest
+import zstandard
 
 pytestmark = pytest.mark.live
 
@@ -18,7 +25,7 @@ def start_answering() -> Iterator[Callable[[Answer], tuple[str, list[str]]]]:
     """Starts origins that answer by a function; returns the URL, and the list of the paths of its requests."""
     servers: list[ThreadingHTTPServer] = []
 
-    def start(answer: Answer) -> tuple[str, list[str]]:
+    def start(answer: Answer, leaf_file: Path | None = None) -> tuple[str, list[str]]:
         asked: list[str] = []
 
         class Handler(BaseHTTPRequestHandler):
@@ -41,9 +48,14 @@ def start_answering() -> Iterator[Callable[[Answer], tuple[str, list[str]]]]:
                 """Say nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        if leaf_file is not None:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(leaf_file)
+            server.socket = context.wrap_socket(server.socket, server_side=True)
         servers.append(server)
         Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}).start()
-        return f"http://127.0.0.1:{server.server_port}", asked
+        name = "http://127.0.0.1" if leaf_file is None else "https://localhost"
+        return f"{name}:{server.server_port}", asked
 
     yield start
     for server in servers:
@@ -83,3 +95,47 @@ def test_parameters_that_the_origin_declares_without_meaning_make_hits(start_ans
     assert not shared_proxy.get(url + "/page?lang=en&id=1", {"Cache-Control": "no-cache"}).is_hit
     assert [shared_proxy.get(f"{url}/plain?utm_source={i}").is_hit for i in range(2)] == [False, False]
     assert len(asked) == 5
+
+
+def test_an_update_is_coded_with_the_copy_as_its_dictionary(
+    start_answering: Any, shared_proxy: Any, authority: Any
+) -> None:
+    old = random.Random(1).randbytes(300_000)
+    new = old[:150_000] + b"what is new" + old[150_000:]
+    contents, sent = [old], list[int]()
+
+    def answer(method: str, path: str, fields: dict[str, str]) -> tuple[dict[str, str], bytes]:
+        content, digest = contents[-1], hashlib.sha256(old).digest()
+        named = {"Cache-Control": "max-age=600", "Use-As-Dictionary": 'match="/app.*"', "ETag": f'"{len(content)}"'}
+        offered = fields.get("available-dictionary") == f":{base64.b64encode(digest).decode()}:"
+        if offered and "dcz" in fields["accept-encoding"]:
+            raw = zstandard.ZstdCompressionDict(old, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+            content = bytes.fromhex("5e2a4d1820000000") + digest + zstandard.ZstdCompressor(
+                19, dict_data=raw
+            ).compress(content)
+            named |= {"Content-Encoding": "dcz", "Vary": "Accept-Encoding, Available-Dictionary"}
+        sent.append(len(content))
+        return named, content
+
+    url, asked = start_answering(answer, authority.leaf_file)
+    trust = ssl.create_default_context(cafile=shared_proxy.state / "mitmproxy-ca-cert.pem")
+    connection = HTTPSConnection("127.0.0.1", shared_proxy.port, timeout=60, context=trust)
+    connection.set_tunnel("localhost", int(url.rpartition(":")[2]))
+
+    def get(**fields: str) -> tuple[bytes, str | None, bool]:
+        connection.request("GET", "/app.js", headers={name.replace("_", "-"): value for name, value in fields.items()})
+        got = connection.getresponse()
+        return got.read(), got.headers["Content-Encoding"], "; hit" in (got.headers["Cache-Status"] or "")
+
+    assert get() == (old, None, False)
+    contents.append(new)
+    assert get(Cache_Control="no-cache") == (new, None, False)
+    assert get() == (new, None, True)
+    assert sent[0] == len(old)
+    assert sent[1] < 500
+    coded, encoding, _ = get(
+        Accept_Encoding="dcz", Available_Dictionary=f":{base64.b64encode(hashlib.sha256(old).digest()).decode()}:"
+    )
+    assert (len(coded), encoding) == (sent[1], "dcz"), "a client with a dictionary of its own goes past the cache"
+    assert len(asked) == 3
+    connection.close()

@@ -82,7 +82,8 @@ class AnswerCollector:
         received, completed, is_complete = _Received(relay), None, False
         try:
             async for chunk in chunks:
-                size = contact.context.record.received_bytes = received.add(chunk)
+                size = received.add(chunk)
+                contact.context.record.received_bytes = size - fetched.spared_bytes
                 await spool.add(chunk)
                 if spool.is_too_large:
                     contact.context.record.stored = False
@@ -110,7 +111,7 @@ class AnswerCollector:
         received, pieces = _Received(relay), list[bytes]()
         try:
             async for chunk in chunks:
-                contact.context.record.received_bytes = received.add(chunk)
+                contact.context.record.received_bytes = received.add(chunk) - fetched.spared_bytes
                 pieces.append(chunk)
             content = b"".join(pieces)
             fits = len(content) <= self.active.site.max_cached_body
@@ -129,7 +130,8 @@ class AnswerCollector:
         is_complete = False
         try:
             async for chunk in chunks:
-                size = contact.context.record.received_bytes = received.add(chunk)
+                size = received.add(chunk)
+                contact.context.record.received_bytes = size - fetched.spared_bytes
                 if content is not None:
                     is_first = size == len(chunk)
                     too_large = size > self.active.site.max_cached_body

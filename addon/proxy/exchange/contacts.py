@@ -26,6 +26,7 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
 from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, next_decision
 from bestbefore.addon.proxy.exchange.context import Contact
+from bestbefore.addon.proxy.exchange.dictionaries import Dictionaries
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
 from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FailedResult, Flight
@@ -51,6 +52,7 @@ class Contacts:
     collector: AnswerCollector
     relayer: AnswerRelayer
     new_objects: NewObjects
+    dictionaries: Dictionaries
 
     async def answer(self, contact: Contact, flight: Flight) -> Answer:
         """Return the answer, after one contact or two. The flight shares the answer with joined requests."""
@@ -59,9 +61,7 @@ class Contacts:
         if ask.bypass:
             context.record.outcome = Outcome.BYPASS
         try:
-            fetched = await self.origin.fetch(
-                ask.sent, reach=context.reach, interim=contact.interim, upload=contact.upload
-            )
+            fetched = await self._fetched(contact)
         except OriginError as error:
             flight.set_result(FailedResult(error))
             return await self.failed(contact, error)
@@ -85,6 +85,16 @@ class Contacts:
             answer = await self._fallback(contact, decision, fetched.head.status)
             return answer or self.answers.refused(context, Failure.MALFORMED.status, Failure.MALFORMED)
         return await self._confirmed(contact, decision, flight)
+
+    async def _fetched(self, contact: Contact) -> Fetched:
+        """Return the origin's response, decoded if it was coded with an offered dictionary. Raises OriginError."""
+        reach, interim = contact.context.reach, contact.interim
+        offer = await self.dictionaries.offer(contact.ask, self.clock.now())
+        if offer is not None:
+            fetched = await offer.decoded(await self.origin.fetch(offer.request, reach=reach, interim=interim))
+            if fetched is not None:
+                return fetched
+        return await self.origin.fetch(contact.ask.sent, reach=reach, interim=interim, upload=contact.upload)
 
     async def _admitted(self, relay: Relay, contact: Contact, fetched: Fetched) -> Relay:
         """Return the decision on a response, adjusted for its object's history and the address that it came from."""

@@ -27,6 +27,7 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.collecting import AnswerCollector
 from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
+from bestbefore.addon.proxy.exchange.dictionaries import Dictionaries
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
@@ -119,6 +120,7 @@ class Exchanges:
             collector,
             AnswerRelayer(clock, store, self._active, self._answers, collector, budget),
             new_objects or NewObjects(),
+            Dictionaries(self._stored),
         )
         self._joiner = RequestJoiner(
             clock, store, self._active, self._answers, contacts, flights or Flights(), hit_for_miss or HitForMiss()

@@ -57,6 +57,8 @@ class Fetched:
     """Whether it came from a loopback or link-local address."""
     range: str = ""
     """The range of the address from which it came (`reach.range_of`)."""
+    spared_bytes: int = 0
+    """By how much the content so far is longer than what came, as it was coded with a dictionary."""
 
 
 class Source(Protocol):

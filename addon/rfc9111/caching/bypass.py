@@ -19,6 +19,8 @@ class Bypass(StrEnum):
     UPGRADE = "upgrade"
     PRECONDITION = "precondition"
     """If-Match and If-Unmodified-Since are for the origin (RFC 9111 4.3.2)."""
+    DICTIONARY = "available-dictionary"
+    """Content that only clients with this dictionary can decode (RFC 9842)."""
 
 
 _UNKEYED = frozenset((
@@ -75,6 +77,8 @@ def _reason_in(names: frozenset[str]) -> Bypass | None:
         return Bypass.UNKEYED
     if "upgrade" in names:
         return Bypass.UPGRADE
+    if "available-dictionary" in names:
+        return Bypass.DICTIONARY
     return None if _PRECONDITIONS.isdisjoint(names) else Bypass.PRECONDITION
 
 

@@ -10,7 +10,8 @@ from bestbefore.addon.engine.learning import CLOCK_SKEW_S
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.rfc9111.message import Target
-from bestbefore.addon.rules import Pattern, matches_stars
+from bestbefore.addon.rfc9111.patterns import matches_stars
+from bestbefore.addon.rules import Pattern
 from bestbefore.addon.store.backend.interface import Backend, KeptCopy, Tombstone, Versioned
 from bestbefore.addon.store.cache.faults import Faults, short, write_each
 from bestbefore.addon.store.cache.write_behind import any_of

@@ -1,0 +1,129 @@
+import hashlib
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bestbefore.addon.rfc9111.caching.dictionaries import (
+    UseAsDictionary,
+    as_dictionary,
+    decoded_head,
+    digest_of,
+    is_coded,
+    matches,
+    offering,
+    use_as_dictionary,
+)
+from bestbefore.addon.rfc9111.caching.storing import copy_of
+from bestbefore.addon.rfc9111.copy import BodyRef
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+
+URL = "https://example.org/js/app.js"
+NOW_S = 1_779_827_200.0
+type MakeRequest = Callable[..., Request]
+type MakeHead = Callable[..., Head]
+
+
+@pytest.mark.parametrize(
+    ("value", "use"),
+    [
+        ('match="/js/*"', UseAsDictionary("/js/*")),
+        ('match="/js/*", match-dest=("script"), id="v1", type=raw', UseAsDictionary("/js/*", "v1")),
+        *((value, None) for value in ("", 'id="v1"', "match=/js/", 'match="/js/*", type=other', 'match=""', "match")),
+        *((value, None) for value in ('match="/a", id=v1', 'match="/a" "b"', 'match="/a", id="' + "x" * 1025 + '"')),
+    ],
+)
+def test_use_as_dictionary_is_read(value: str, use: UseAsDictionary | None) -> None:
+    assert use_as_dictionary(Fields([("Use-As-Dictionary", value)])) == use
+
+
+def test_without_the_field_there_is_none() -> None:
+    assert use_as_dictionary(Fields()) is None
+
+
+@pytest.mark.parametrize(
+    ("pattern", "url", "matching"),
+    [
+        ("/js/app.js", URL, True),
+        ("/js/*", URL, True),
+        ("/js/*.js", URL + "?v=2", True),
+        ("app*.js", URL, True),
+        ("*", URL, True),
+        ("https://example.org/js/*", URL, True),
+        ("/css/*", URL, False),
+        ("https://example.com/js/*", URL, False),
+        ("//example.com/js/*", "https://example.org//example.com/js/x", False),
+        ("/js/*", "https://example.com/js/app.js", False),
+        ("/js/*", "http://example.org/js/app.js", False),
+        *((pattern, URL, False) for pattern in ("/js/:name", "/js/(.*)", "/js/{app}.js", "/js/app.js?")),
+        ("/*" + "*" * 1024, URL, False),
+    ],
+)
+def test_a_pattern_matches_paths_of_its_own_origin(pattern: str, url: str, matching: bool) -> None:
+    assert matches(pattern, Target.parse(URL), Target.parse(url)) is matching
+
+
+@given(st.text(max_size=30), st.text(st.characters(max_codepoint=255), max_size=60))
+def test_no_pattern_and_no_field_makes_it_fail(pattern: str, value: str) -> None:
+    matches(pattern, Target.parse(URL), Target.parse(URL))
+    use_as_dictionary(Fields([("Use-As-Dictionary", value)]))
+
+
+MATCH = 'Use-As-Dictionary: match="/js/*"'
+PUBLIC = "Cache-Control: public, max-age=0"
+
+
+@pytest.mark.parametrize(
+    ("fetched", "stored", "asked", "usable"),
+    [
+        ((), (MATCH,), (), True),
+        ((), (MATCH, "Cache-Control: max-age=60, must-revalidate"), (), True),
+        ((), (MATCH, "Cache-Control: max-age=0, must-revalidate"), (), False),
+        ((), (MATCH, "Cache-Control: no-cache"), (), False),
+        ((), (MATCH, "Cache-Control: no-transform"), (), False),
+        ((), (MATCH,), ("Cache-Control: no-transform",), False),
+        ((), (), (), False),
+        ((), ('Use-As-Dictionary: match="/css/*"',), (), False),
+        (("Cookie: a=b",), (MATCH, PUBLIC), (), False),
+        (("Authorization: x",), (MATCH, PUBLIC), (), False),
+        ((), (MATCH, PUBLIC, "Set-Cookie: a=b"), (), False),
+        ((), (MATCH,), ("Cookie: a=b",), False),
+        ((), (MATCH,), ("Authorization: x",), False),
+        ((), (MATCH,), ("Range: bytes=0-1",), False),
+    ],
+)
+def test_only_what_any_client_may_have_is_a_dictionary(
+    request_to: MakeRequest, response: MakeHead,
+    fetched: tuple[str, ...], stored: tuple[str, ...], asked: tuple[str, ...], usable: bool,
+) -> None:
+    copy = copy_of(
+        request_to(*fetched, url=URL), response(*stored), BodyRef("0", 5),
+        request_time_s=NOW_S, response_time_s=NOW_S, salt=b"salt",
+    )
+    request = request_to(*asked, url=URL)
+    assert (as_dictionary(request, request, copy, NOW_S) is not None) is usable
+    assert as_dictionary(request_to(*asked, url=URL.replace("https", "http")), request, copy, NOW_S) is None
+
+
+def test_the_request_names_the_digest_and_the_coding(request_to: MakeRequest) -> None:
+    sent = request_to("Accept-Encoding: gzip, br", url=URL)
+    digest = digest_of(b"hello")
+    assert digest == hashlib.sha256(b"hello").digest()
+    fields = offering(sent, digest, UseAsDictionary("/*", 'a"b')).fields
+    assert fields.get("accept-encoding") == "gzip, br, dcz"
+    assert fields.get("available-dictionary") == ":LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=:"
+    assert fields.get("dictionary-id") == r'"a\"b"'
+    plain = offering(request_to(url=URL), digest, UseAsDictionary("/*")).fields
+    assert (plain.get("accept-encoding"), plain.get("dictionary-id")) == ("dcz", None)
+
+
+def test_decoded_content_has_a_head_of_its_own(response: MakeHead) -> None:
+    head = response(
+        "Content-Encoding: DCZ", "Content-Length: 9", 'ETag: "1"', "Content-Digest: x", "Vary: Available-Dictionary"
+    )
+    assert is_coded(head)
+    assert not is_coded(response("Content-Encoding: gzip"))
+    decoded = decoded_head(head)
+    assert decoded.fields.names() == {"date", "etag", "vary"}
+    assert decoded.fields.get("etag") == 'W/"1"'
