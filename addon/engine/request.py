@@ -14,6 +14,7 @@ from bestbefore.addon.rfc9111.caching.personal import cookie_hash
 from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide, expiry
 from bestbefore.addon.rfc9111.caching.vary import accepted_encodings, choose
 from bestbefore.addon.rfc9111.conditional import ranges
+from bestbefore.addon.rfc9111.conditional.parts import Rest
 from bestbefore.addon.rfc9111.conditional.validation import conditional
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
@@ -68,6 +69,8 @@ class Ask:
     """The response is neither stored nor learnt from."""
     override_would_serve: bool = False
     """Whether `obey = "override"` would have served the copy without contact."""
+    rest: Rest | None = None
+    """The stored parts that the response completes."""
     in_background: bool = False
     """There is no client request: a refusal, such as 403 or 429, concerns the proxy, and does not affect the copies."""
 
@@ -233,7 +236,7 @@ def _part_or_whole(request: Request, candidates: Sequence[Copy]) -> Request:
     """Return the request to the origin for a range request: for the range, or for the whole content.
 
     For the whole content if a copy can be confirmed. Usually it is, by a 304, and the range is taken from the copy.
-    Else the 200 can be stored, learnt from and shared, unlike a 206. (With both Range and the proxy's validators, which
+    Else the 200 can be learnt from and shared, unlike a 206. (With both Range and the proxy's validators, which
     RFC 9111 4.3.1 leaves open, a change would bring a 206, and the old copy would be validated again and again.)
 
     Otherwise for the range: a client that seeks in a video or resumes a download must not wait for the rest.

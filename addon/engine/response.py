@@ -15,6 +15,7 @@ from bestbefore.addon.rfc9111.caching.freshness import PERMANENT
 from bestbefore.addon.rfc9111.caching.reuse import Reuse, without_origin
 from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of, is_truncated, why_not_store
 from bestbefore.addon.rfc9111.caching.vary import variant_key
+from bestbefore.addon.rfc9111.conditional.parts import partition_of, place
 from bestbefore.addon.rfc9111.conditional.validation import confirmed, freshened, updated
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
@@ -125,6 +126,8 @@ def on_response(
     if ask.request.method == "HEAD":
         return _on_head(ask, head, times, site)
     without_validator = rule.learn_without_validator == "always" or bool(rule.stale_if_down_s)
+    if head.status == 206 and ask.chosen is None:
+        return _on_part(ask, head, times, site, without_validator=without_validator)
     why = why_not_store(
         ask.request, head, times.response_s, targeted=site.targeted, without_validator=without_validator
     )
@@ -142,6 +145,27 @@ def on_response(
     if head.status == 304 and _confirms_client_validator(ask.request, head, times.response_s, site):
         return Relay(head, why or "", draft, reported)
     return Relay(head, why or "", drops=supersedes and why is not None and not why.lies_in_the_request)
+
+
+def _on_part(ask: Ask, head: Head, times: Times, site: Site, *, without_validator: bool) -> Relay:
+    """Decide on a 206: it is stored if it is one part of a content of known size, and the whole might be stored."""
+    where = place(head)
+    if where is None or "range" not in ask.request.fields:
+        return Relay(head, NoStore.PARTIAL)
+    length = where.span.end - where.span.start
+    if is_truncated(head.fields, length):  # its Content-Range is wrong, so nothing is known of its place
+        return Relay(head, NoStore.PARTIAL)
+    why = why_not_store(
+        ask.request, replace(head, status=200), times.response_s,
+        targeted=site.targeted, without_validator=without_validator,
+    )
+    if why is not None or length > site.max_cached_body:
+        return Relay(head, why or TOO_LARGE)
+    draft = copy_of(
+        ask.request, head, BodyRef("", length),
+        request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt, targeted=site.targeted,
+    )
+    return Relay(head, draft=replace(draft, partition=partition_of(ask.request.partition)))
 
 
 def outcome_of(ask: Ask, relay: Relay) -> Outcome:
@@ -246,6 +270,8 @@ def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
     """
     barred = relay.why_not_stored and (relay.delivery is None or relay.delivery.bar)
     if relay.draft is None or barred or not complete or is_truncated(relay.head.fields, body.size):
+        return None
+    if relay.draft.head.status == 206 and body.size != relay.draft.body.size:
         return None
     fields = relay.draft.head.fields
     if relay.draft.head.status != 204:

@@ -28,7 +28,7 @@ class BodyRef:
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """A complete response to GET. Times are Unix seconds.
+    """A complete response to GET, or one part of it (`conditional.parts`). Times are Unix seconds.
 
     Attributes that each hit needs are parsed from the fields once, when the copy is created.
     """
@@ -74,6 +74,8 @@ class Copy:
     """The policy's expiry at `current_s`: the first moment at which the copy must be validated. None: no verdict."""
     reason: str = ""
     """The policy's reason for the expiry."""
+    part_number: int = 0
+    """The number of a part among the stored parts of its variant (`conditional.parts`); 0: a complete response."""
     rule: str = ""
     """The key of the rule whose policy gave the verdict: if the object's rule has another, the verdict is outdated."""
 

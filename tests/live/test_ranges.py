@@ -192,15 +192,38 @@ async def test_parts_of_a_file_on_disk_are_the_bytes_that_the_origin_once_sent(
         assert proxy.stop() == 0
 
 
-async def test_without_a_copy_the_part_is_passed_on_and_not_stored(shared_proxy: Any) -> None:
+async def test_parts_are_stored_served_and_completed(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM))) as origin:
-        for n in (1, 2):
-            got = await get(shared_proxy, origin.url, "Range: bytes=500-999")
-            assert (got.status, got.body) == (206, origin.content[500:1000])
-            assert got.told == "bestbefore; fwd=uri-miss; fwd-status=206; detail=partial"
-            assert [asked.range for asked in origin.asked] == ["bytes=500-999"] * n
-        assert (await get(shared_proxy, origin.url)).body == origin.content, "the part was not taken for the whole"
-        assert (await get(shared_proxy, origin.url, "Range: bytes=500-999")).told.startswith("bestbefore; hit")
+        content = origin.content
+        for wanted, (start, end), told in (
+            ("500-999", (500, 1000), "fwd=uri-miss; fwd-status=206; stored"),
+            ("600-699", (600, 700), "hit; ttl="),
+            ("900-1999", (900, 2000), "fwd=partial; fwd-status=206; stored"),
+            ("60000-", (60_000, MEDIUM), "fwd=uri-miss; fwd-status=206; stored"),
+        ):
+            got = await get(shared_proxy, origin.url, f"Range: bytes={wanted}")
+            assert (got.status, got.body) == (206, content[start:end])
+            assert got.told.startswith(f"bestbefore; {told}")
+        whole = await get(shared_proxy, origin.url)
+        assert (whole.status, whole.body) == (200, content)
+        assert [asked.range for asked in origin.asked] == [
+            "bytes=500-999", "bytes=1000-1999", "bytes=60000-", "bytes=0-59999"
+        ]  # fmt: skip
+        assert origin.asked[1].fields["if-range"] == origin.etag
+        assert (await get(shared_proxy, origin.url)).told.startswith("bestbefore; hit")
+
+
+async def test_parts_of_an_earlier_version_are_not_served(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0",))) as origin:
+        await get(shared_proxy, origin.url, "Range: bytes=500-999")
+        confirmed = await get(shared_proxy, origin.url, "Range: bytes=600-699")
+        assert (confirmed.status, confirmed.body) == (206, origin.content[600:700])
+        assert "if-none-match" in origin.asked[-1].fields
+        origin.content = content_of(90_000, seed=2)
+        for wanted, (start, end) in (("700-799", (700, 800)), ("0-999", (0, 1000))):
+            got = await get(shared_proxy, origin.url, f"Range: bytes={wanted}")
+            assert (got.status, got.body) == (206, origin.content[start:end])
+            assert got.fields["etag"] == origin.etag
 
 
 async def test_an_origin_without_ranges_has_them_once_its_answer_is_stored(shared_proxy: Any) -> None:

@@ -1,6 +1,6 @@
 """Builds the answers to clients; each is recorded once it has been sent."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,13 +9,15 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import heads
 from bestbefore.addon.engine.error_page import error_content
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.partial.decision import ServeParts
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
-from bestbefore.addon.proxy.exchange.pieces import cut
+from bestbefore.addon.proxy.exchange.pieces import Stored, cut, cut_parts
 from bestbefore.addon.proxy.exchange.sharing.flight import Spool
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.conditional import ranges
+from bestbefore.addon.rfc9111.conditional.parts import as_complete
 from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
@@ -84,6 +86,18 @@ class AnswerBuilder:
             return self.answer(context, part.head, cut(body, part.pieces))
         whole = cut(body, (Span(0, copy.body.size),)) if isinstance(body, (Path, UnlinkedFile)) else body
         return self.answer(context, head, whole)
+
+    def from_parts(
+        self, context: RequestContext, serve: ServeParts, sources: Sequence[tuple[Span, Stored]], status_member: str
+    ) -> Answer:
+        """Return what the stored parts have of the content, as the answer."""
+        copy = as_complete(serve.parts[0], serve.size)
+        context.record.encoding = copy.head.fields.get("content-encoding") or ""
+        head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._active.site)
+        part = ranges.part(context.request, head)
+        if part is not None:
+            return self.answer(context, part.head, cut_parts(sources, part.pieces))
+        return self.answer(context, head, cut_parts(sources, (Span(0, serve.size),)))
 
     def from_origin(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:
         """Return the origin's response, or the requested range of it, as the answer while it is being stored."""

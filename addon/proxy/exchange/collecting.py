@@ -1,6 +1,5 @@
 """Reads the origin's response to its end, learns from it, and stores it."""
 
-import asyncio
 import hashlib
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
@@ -13,21 +12,19 @@ from bestbefore.addon.engine.response import Relay, completed, observed, shows_o
 from bestbefore.addon.engine.unvalidated.without_validator import Learnt, learnt_of, lifetime_of, stored_as
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.content import MEMORY_BYTES, Content
+from bestbefore.addon.proxy.exchange.content import Collected, Content, for_store
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.sharing.flight import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of, teaches_as_feed
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
+from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.reuse import expiry
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import DomainRule
-from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.store import Store
-
-type Collected = bytes | UnlinkedFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +66,7 @@ class AnswerCollector:
     active: ActiveConfig
     feeds: FeedReader
     budget: Budget
+    parts: StoredParts
 
     async def collect(
         self, contact: Contact, fetched: Fetched, chunks: AsyncGenerator[bytes], relay: Relay, spool: Spool
@@ -83,7 +81,7 @@ class AnswerCollector:
         try:
             async for chunk in chunks:
                 size = received.add(chunk)
-                contact.context.record.received_bytes = size - fetched.spared_bytes
+                contact.context.record.received_bytes = max(0, size - fetched.spared_bytes - fetched.stored_bytes)
                 await spool.add(chunk)
                 if spool.is_too_large:
                     contact.context.record.stored = False
@@ -159,13 +157,15 @@ class AnswerCollector:
         body = received.reference
         stored = completed(relay, body, complete=collected is not None)
         copy = relay.draft if stored is None else stored
-        digest = "" if copy.head.status == 304 else body.digest
-        document = None if collected is None else await self.feeds.read(copy.head, collected)
+        is_part = copy.head.status == 206
+        digest = "" if copy.head.status == 304 or is_part else body.digest
+        document = None if collected is None or is_part else await self.feeds.read(copy.head, collected)
         if document is not None:
             copy = as_copy_of_feed(copy, document, rule)
         listing = None if document is None else listing_of(copy, document)
         observation = observed(request, copy, digest, rule, relay.reported, listing, relay.delivery)
-        learnt = await self.learn(observation, context) if shows_object(copy.head.status) else None
+        teaches = shows_object(copy.head.status) and (copy.has_validator or not is_part)
+        learnt = await self.learn(observation, context) if teaches else None
         evaluated = None
         if stored is not None:
             record = await self.store.record(copy.url) if learnt is None else learnt.record
@@ -175,7 +175,10 @@ class AnswerCollector:
         context.record.stored = evaluated is not None
         if evaluated is None or collected is None:
             return Completed(copy, stored=False)
-        self.store.put(evaluated, await _for_store(collected))
+        if is_part:
+            await self.parts.put(evaluated, collected, self.active.site.max_cached_body)
+        else:
+            self.store.put(evaluated, await for_store(collected))
         _, context.record.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
         return Completed(evaluated, stored=True)
 
@@ -207,13 +210,6 @@ class AnswerCollector:
         if context.record.unnecessary and context.record.outcome is Outcome.UPDATED:
             context.record.outcome = Outcome.REFETCHED
         return learnt
-
-
-async def _for_store(collected: Collected) -> Collected:
-    """Return content for the store's queue; only large content remains a file, so that few files stay open."""
-    if isinstance(collected, bytes) or len(collected) > MEMORY_BYTES:
-        return collected
-    return await asyncio.to_thread(collected.read_all)
 
 
 def next_decision(request: Request, copy: Copy, rule: DomainRule, now_s: float) -> tuple[str, float | None]:

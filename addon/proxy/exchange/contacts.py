@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.partial.decision import Joining, joining, without_rest
 from bestbefore.addon.engine.response import (
     AskUnconditionally,
     Confirmed,
@@ -32,6 +33,7 @@ from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
 from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, FailedResult, Flight
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
+from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
@@ -51,6 +53,7 @@ class Contacts:
     stored: StoredContent
     collector: AnswerCollector
     relayer: AnswerRelayer
+    parts: StoredParts
     new_objects: NewObjects
     dictionaries: Dictionaries
 
@@ -70,6 +73,13 @@ class Contacts:
         for url in invalidated(ask.request, fetched.head):
             self.store.drop(url)
         self.store.drop_groups(invalidated_groups(ask.request, fetched.head))
+        if ask.rest is not None:
+            joins = joining(ask.rest, fetched.head)
+            whole = await self.parts.combined(ask.rest, ask.request, fetched) if joins is Joining.COMBINED else None
+            if whole is None and joins is not Joining.FORWARDED:
+                fetched.close()
+                return await self.answer(replace(contact, ask=without_rest(ask)), flight)
+            fetched = whole or fetched
         times = Times(fetched.request_time_s, fetched.response_time_s)
         decision = on_response(ask, fetched.head, times, rule, self.active.site)
         if isinstance(decision, Relay):

@@ -13,6 +13,9 @@ PIECE_BYTES = 64 * 1024
 """The size of a read from a file, or from a large piece in memory."""
 
 
+type Collected = bytes | UnlinkedFile
+
+
 class Content:
     """The content received so far. It counts against the budget until the last reference to it is gone."""
 
@@ -97,3 +100,10 @@ class Content:
         if len(self._chunks) > 1:
             self._chunks, self._chunk_starts = [b"".join(self._chunks)], [0]
         return self._chunks[0] if self._chunks else b""
+
+
+async def for_store(collected: Collected) -> Collected:
+    """Return content for the store's queue; only large content remains a file, so that few files stay open."""
+    if isinstance(collected, bytes) or len(collected) > MEMORY_BYTES:
+        return collected
+    return await asyncio.to_thread(collected.read_all)

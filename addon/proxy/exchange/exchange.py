@@ -15,6 +15,7 @@ from bestbefore.addon.engine import feed_delta, heads, piggyback
 from bestbefore.addon.engine.equivalence import equivalent, on_equivalent
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.partial.decision import ServeParts, may_use_parts, on_parts
 from bestbefore.addon.engine.request import Ask, Decision, Load, Refuse, Serve, ask_again, on_passed_through, on_request
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import is_restricted, peer_of
@@ -39,7 +40,10 @@ from bestbefore.addon.proxy.feeds.deltas import Deltas
 from bestbefore.addon.proxy.feeds.feeds import FeedReader
 from bestbefore.addon.proxy.origin.contact import OriginError, Source
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.personal import client_hash
+from bestbefore.addon.rfc9111.caching.reuse import Reuse
+from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -108,7 +112,8 @@ class Exchanges:
         feeds = FeedReader()
         budget = budget or Budget()
         self._stored = StoredContent(store, budget)
-        collector = AnswerCollector(clock, store, self._evaluator, self._active, feeds, budget)
+        self._parts = StoredParts(store, self._stored, budget)
+        collector = AnswerCollector(clock, store, self._evaluator, self._active, feeds, budget, self._parts)
         contacts = Contacts(
             clock,
             store,
@@ -119,6 +124,7 @@ class Exchanges:
             self._stored,
             collector,
             AnswerRelayer(clock, store, self._active, self._answers, collector, budget),
+            self._parts,
             new_objects or NewObjects(),
             Dictionaries(self._stored),
         )
@@ -181,10 +187,11 @@ class Exchanges:
         """
         context, client, rule, decision = pending.context, pending.client, pending.rule, pending.decision
         context.client_hash = self._hash_of(context.request, client)
-        request, copies = context.request, pending.copies
+        request, copies, may_have_parts = context.request, pending.copies, True
         context.upload = upload
         if isinstance(decision, Load) or self._is_outdated(pending):
-            copies = await self._copies(request, client, rule)
+            copy_set = await self._store.copies(request.target.url, request.partition)
+            copies, may_have_parts = await self._usable(copy_set, request, client, rule), copy_set.may_have_parts
             decision = on_request(request, copies, rule, self.site, context.record.time_s)
         if isinstance(decision, Ask | Refuse):
             decision = await self._on_equivalent(request, client, context.record.time_s) or decision
@@ -200,6 +207,11 @@ class Exchanges:
             missing = decision.copy
             copies = tuple(copy for copy in copies if copy is not missing)
             decision = on_request(request, copies, rule, self.site, context.record.time_s)
+        by_parts = await self._by_parts(context, client, rule, decision, copies) if may_have_parts else decision
+        if isinstance(by_parts, Answer):
+            self._count(context)
+            return by_parts
+        decision = by_parts
         if isinstance(decision, Refuse):
             return self._answers.refused(context, decision.status, decision.detail)
         if isinstance(decision, Ask):
@@ -222,7 +234,33 @@ class Exchanges:
         if other is None:
             return None
         rule = self._rule(other)
-        return on_equivalent(request, other, await self._copies(other, client, rule), rule, self.site, now_s)
+        copy_set = await self._store.copies(other.target.url, other.partition)
+        copies = await self._usable(copy_set, other, client, rule)
+        return on_equivalent(request, other, copies, rule, self.site, now_s)
+
+    async def _by_parts(
+        self, context: RequestContext, client: Client, rule: DomainRule, decision: Decision, copies: tuple[Copy, ...]
+    ) -> Answer | Decision:
+        """Return the answer by stored parts, or the decision on what the origin is asked for."""
+        request = context.request
+        if not may_use_parts(request, decision):
+            return decision
+        in_parts = await self._store.copies(request.target.url, partition_of(request.partition))
+        parts = await self._usable(in_parts, request, client, rule)
+        while parts:
+            found = on_parts(request, decision, parts, copies, rule, self.site, context.record.time_s)
+            if not isinstance(found, ServeParts):
+                return found
+            sources = await self._parts.sources(found.parts)
+            if sources is not None:
+                member = _note_hit(context, found.reuse)
+                return self._answers.from_parts(context, found, sources, member)
+            parts = await self._present(parts)
+        return decision
+
+    async def _present(self, parts: tuple[Copy, ...]) -> tuple[Copy, ...]:
+        """Return the parts whose content is still in the store."""
+        return tuple([part for part in parts if await self._stored.of(part) is not None])
 
     def _is_outdated(self, pending: Pending) -> bool:
         """Whether the copies in memory have changed since the decision."""
@@ -250,8 +288,10 @@ class Exchanges:
         """Return an error response of the proxy's own."""
         return self._answers.refused(self._context(request, client, self._clock.now()), status, detail, message)
 
-    async def _copies(self, request: Request, client: Client, rule: DomainRule) -> tuple[Copy, ...]:
-        copy_set = await self._store.copies(request.target.url, request.partition)
+    async def _usable(
+        self, copy_set: CopySet, request: Request, client: Client, rule: DomainRule
+    ) -> tuple[Copy, ...]:
+        """Return the copies that the client may get, with the verdict of the current rule."""
         return tuple([await self._evaluated(copy, rule) for copy in self._visible_to(request, client, copy_set.copies)])
 
     def _visible_to(self, request: Request, client: Client, copies: tuple[Copy, ...]) -> tuple[Copy, ...]:
@@ -294,11 +334,8 @@ class Exchanges:
         return evaluated
 
     def _served(self, context: RequestContext, serve: Serve, body: Body) -> Answer:
-        reuse = serve.reuse
-        context.record.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
-        context.record.reason, context.record.ttl_s = reuse.reason, reuse.ttl_s
+        member = _note_hit(context, serve.reuse)
         context.record.would_differ = "validated" if serve.shorten_would_validate else ""
-        member = cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
         return self._answers.from_copy(context, serve.copy, body, member)
 
     async def _with_history(self, answer: Answer, request: Request) -> Answer:
@@ -310,6 +347,13 @@ class Exchanges:
             if value is not None:
                 answer.head = replace(answer.head, fields=answer.head.fields.replaced(piggyback.UPDATES, value))
         return answer
+
+
+def _note_hit(context: RequestContext, reuse: Reuse) -> str:
+    """Record that a stored response answers; return the proxy's member of Cache-Status."""
+    context.record.outcome = Outcome.HIT if reuse.ttl_s is None or reuse.ttl_s > 0 else Outcome.STALE
+    context.record.reason, context.record.ttl_s = reuse.reason, reuse.ttl_s
+    return cache_status.hit(ttl_s=reuse.ttl_s, detail=reuse.reason)
 
 
 def _pass_interim(interim: Interim, site: Site, head: Head) -> None:

@@ -9,6 +9,9 @@ from pathlib import Path
 from bestbefore.addon.rfc9111.conditional.ranges import Piece, Span
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
+type Stored = bytes | Path | UnlinkedFile
+"""Content that can be read at any place."""
+
 FILE_CHUNK_BYTES = 64 * 1024
 """The size of a read from a file. Each slow client holds so much in memory."""
 
@@ -28,6 +31,31 @@ def cut(
     if isinstance(content, UnlinkedFile):
         return _from_reads(content.read, pieces, "a temporary file")
     return _from_stream(content, pieces)
+
+
+async def cut_parts(sources: Sequence[tuple[Span, Stored]], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+    """Yield these pieces of content that is stored in parts, given where each part lies.
+
+    If a byte is in no part, or a file cannot be read, reading raises ConnectionError.
+    """
+    for piece in pieces:
+        if not isinstance(piece, Span):
+            yield piece
+            continue
+        at = piece.start
+        while at < piece.end:
+            reaching = [source for source in sources if source[0].start <= at < source[0].end]
+            if not reaching:
+                raise ConnectionError("a part of the content is missing")
+            span, content = max(reaching, key=lambda source: source[0].end)
+            end = min(piece.end, span.end)
+            found = cut(content, (Span(at - span.start, end - span.start),))
+            if isinstance(found, bytes):
+                yield found
+            else:
+                async for chunk in found:
+                    yield chunk
+            at = end
 
 
 async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:

@@ -74,7 +74,8 @@ class AnswerRelayer:
         content = begun.content
         if isinstance(begun, _Complete):
             completed = begun.completed
-            if completed is not None and completed.stored and begun.body is not None:
+            is_shared = completed is not None and completed.stored and completed.copy.head.status != 206
+            if completed is not None and is_shared and begun.body is not None:
                 flight.set_result(CopyResult(completed.copy, begun.body))
             else:
                 flight.set_result(None)
@@ -84,7 +85,7 @@ class AnswerRelayer:
         # An origin that answers a range request with a 200 supports no ranges, or finds the client's validator
         # outdated; the client must see that. And a response that is not stored may be long before the requested range
         # begins.
-        may_cut = stores and "range" not in ask.sent.fields
+        may_cut = stores and ("range" not in ask.sent.fields or ask.rest is not None)
         send = self.answers.from_origin if may_cut else self.answers.answer
         answer = send(context, head, content)
         answer.release.append(begun.release)
@@ -113,7 +114,7 @@ class AnswerRelayer:
             content, release = spool.read(reader), lambda: spool.leave(reader)
             collecting = contact.background.spawn(self.collector.collect(contact, fetched, chunks, relay, spool))
             whole = awaited and await spool.is_collected(FEED_PATIENCE_S)
-            if stores and relay.draft is not None and not whole:
+            if stores and relay.draft is not None and relay.draft.head.status != 206 and not whole:
                 flight.set_result(StreamingResult(relay.draft, spool, fits=fetched.length is not None))
             whole = whole or (must_be_whole and await spool.is_collected())
             if whole or must_be_whole:

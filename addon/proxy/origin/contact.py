@@ -59,6 +59,8 @@ class Fetched:
     """The range of the address from which it came (`reach.range_of`)."""
     spared_bytes: int = 0
     """By how much the content so far is longer than what came, as it was coded with a dictionary."""
+    stored_bytes: int = 0
+    """How much of the content is from stored parts."""
 
 
 class Source(Protocol):

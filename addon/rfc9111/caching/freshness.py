@@ -7,7 +7,7 @@ from bestbefore.addon.rfc9111.fields.directives import CacheControl
 from bestbefore.addon.rfc9111.message import Fields
 
 HEURISTIC_STATUSES = frozenset((200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501))
-"""The heuristically cacheable statuses of RFC 9110 15.1, without 206, which is never stored."""
+"""The heuristically cacheable statuses of RFC 9110 15.1, without 206: the head of its complete response decides."""
 
 PERMANENT = frozenset((301, 308, 410))
 """Permanent statuses (RFC 9110 15.4.2, 15.4.9, 15.5.11), which a cache can use without a validator."""

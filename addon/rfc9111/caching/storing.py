@@ -30,7 +30,7 @@ class NoStore(StrEnum):
     UNUSUAL_REQUEST = "unusual-request"
     """An error that may be caused by fields which are not part of the cache key (`bypass.is_unusual`)."""
     PARTIAL = "partial"
-    """A 206, or another response than a complete 200 to a range request."""
+    """A 206 that is not one part of a content of known size; or an error in response to a range request."""
     NOT_UNDERSTOOD = "not-understood"
     """must-understand, with a status that the cache does not understand."""
     NO_STORE = "no-store"

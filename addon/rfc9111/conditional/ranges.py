@@ -1,7 +1,6 @@
 """Partial responses: Range and If-Range (RFC 9110 13.1.5, 14.1, 14.2, 15.3.7, 15.5.17).
 
-Parts are taken only from complete content, of a copy or of an arriving response. Partial responses of an origin are
-forwarded, and neither stored nor combined, which RFC 9111 3.3 and 3.4 would allow.
+Parts are taken from complete content, of a copy or of an arriving response, or from stored parts (`parts`).
 
 A server may ignore any Range and send the whole content (RFC 9110 14.2). This is done for a unit other than bytes, a
 malformed Range, more than `RANGES_AT_MOST` ranges, and many ranges so small that the whole content is shorter. Ranges

@@ -57,6 +57,8 @@ class CopySet:
     """The bodies in memory, by their digests."""
     complete: bool = field(default=False, compare=False)
     """Whether these are all variants that the backend had when it was read."""
+    may_have_parts: bool = field(default=True, compare=False)
+    """False if the object is known to have no stored parts (`conditional.parts`)."""
 
 
 @dataclass(frozen=True, slots=True)

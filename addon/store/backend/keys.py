@@ -100,7 +100,8 @@ def host_of(url: str) -> str:
 def variant_of(copy: Copy) -> str:
     """Return the key of a copy among those of its URL: the values that a request must match."""
     bound = (copy.client,) if copy.client else ()
-    selected = msgspec.msgpack.encode((copy.partition, copy.personal, copy.selecting, *bound))
+    part = (copy.part_number,) if copy.part_number else ()
+    selected = msgspec.msgpack.encode((copy.partition, copy.personal, copy.selecting, *bound, *part))
     return hashlib.blake2b(selected, digest_size=16).hexdigest()
 
 

@@ -1,9 +1,10 @@
 """Copies: in memory, pending, and in the backend."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy, Selecting
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
@@ -11,6 +12,7 @@ from bestbefore.addon.store.backend.interface import (
     Body,
     CopySet,
     FullError,
+    KeptCopy,
     Put,
     UnavailableError,
 )
@@ -31,8 +33,8 @@ FLUSH_BYTES = WAITING_BYTES // 4
 """From this size on, pending copies are written at once."""
 BATCH = 100
 BATCH_BYTES = 4 * 1024 * 1024
-type Variant = tuple[str, str, Selecting, str]
-"""Partition, personal, selecting, client: the key of a copy among those of its URL."""
+type Variant = tuple[str, str, Selecting, str, int]
+"""Partition, personal, selecting, client, number of the part: the key of a copy among those of its URL."""
 
 LONGEST_S = 10 * 365 * DAY_S
 """No copy is kept longer, whatever its lifetime."""
@@ -99,11 +101,20 @@ class Copies:
             _in_order(_latest((*living, *(put.copy for put in waiting), *now_held.copies))),
             {**now_held.bodies, **{p.copy.body.digest: p.body for p in waiting if isinstance(p.body, bytes)}},
             complete=kept is not None,
+            may_have_parts=self._may_have_parts(url, partition, kept),
         )
         self._hot.put(url, partition, found)
         for copy in found.copies:
             self.searches.add(copy)
         return found
+
+    def _may_have_parts(self, url: str, partition: str, kept: Sequence[KeptCopy] | None) -> bool:
+        of_parts = partition_of(partition)
+        pending = (put.copy for put in self._waiting.get(url, {}).values())
+        known = (*(one.copy for one in kept or ()), *pending)
+        if kept is None or self._hot.get((url, of_parts)) is not None:
+            return True
+        return any(copy.partition == of_parts for copy in known)
 
     async def body(self, copy: Copy) -> Body | None:
         """Return the content of a copy; None if it is gone."""
@@ -252,7 +263,7 @@ class Copies:
 
 
 def _variant(copy: Copy) -> Variant:
-    return copy.partition, copy.personal, copy.selecting, copy.client
+    return copy.partition, copy.personal, copy.selecting, copy.client, copy.part_number
 
 
 def _latest(copies: Iterable[Copy]) -> Iterable[Copy]:

@@ -1,0 +1,1 @@
+"""Decisions on partial responses: stored parts of contents."""

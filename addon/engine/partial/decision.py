@@ -1,0 +1,159 @@
+"""The decision on a request for which there are only parts: serve them, or ask the origin for the rest of them.
+
+Parts are never among the copies of an `Ask` (`chosen`, `candidates`): these are complete.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from bestbefore.addon.engine.feed_delta import A_IM
+from bestbefore.addon.engine.request import OFFLINE, ONLY_IF_CACHED, Ask, Decision, Refuse
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide
+from bestbefore.addon.rfc9111.caching.vary import choose
+from bestbefore.addon.rfc9111.conditional import ranges
+from bestbefore.addon.rfc9111.conditional.parts import (
+    Rest,
+    are_of_one_version,
+    as_complete,
+    as_part,
+    combinable,
+    missing,
+    place,
+    range_of,
+    strong_validator,
+)
+from bestbefore.addon.rfc9111.conditional.ranges import Span
+from bestbefore.addon.rfc9111.conditional.validation import confirmed
+from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.cache_status import Fwd
+from bestbefore.addon.rfc9111.fields.connection import end_to_end, protected_in_response
+from bestbefore.addon.rfc9111.fields.directives import of_request
+from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rules import DomainRule
+
+_CONDITIONS = frozenset(("range", "if-range", "if-none-match", "if-modified-since"))
+_WITHOUT_PARTS = ("if-none-match", "if-modified-since", "if-match", "if-unmodified-since", A_IM)
+"""Request fields that are answered from complete copies only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeParts:
+    """Answer with stored parts, without contact."""
+
+    parts: tuple[Copy, ...]
+    """The part received last first: it has the head."""
+    size: int
+    """The size of the complete content, bytes."""
+    reuse: Reuse
+
+
+class Joining(StrEnum):
+    """What becomes of the origin's response to the request for the rest of stored parts."""
+
+    COMBINED = "combined"
+    """It completes them."""
+    FORWARDED = "forwarded"
+    """It answers the request by itself."""
+    USELESS = "useless"
+    """The client's request must be sent as it is."""
+
+
+def may_use_parts(request: Request, decision: Decision) -> bool:
+    """Whether stored parts may change the decision on a request: no complete copy answers it."""
+    if request.method != "GET" or any(name in request.fields for name in _WITHOUT_PARTS):
+        return False
+    if isinstance(decision, Refuse):
+        return decision.detail in (OFFLINE, ONLY_IF_CACHED)
+    return isinstance(decision, Ask) and decision.chosen is None and not decision.bypass
+
+
+def on_parts(
+    request: Request,
+    decision: Decision,
+    parts: Sequence[Copy],
+    copies: Sequence[Copy],
+    rule: DomainRule,
+    site: Site,
+    now_s: float,
+) -> Decision | ServeParts:
+    """Decide on a request, given the decision without parts, the stored parts and the complete copies of its URL.
+
+    Only the parts of the version that was received last are used, and only if no complete response came later. What the
+    origin is asked for is one range, with If-Range.
+    """
+    latest_s = max((copy.response_time_s for copy in copies), default=0.0)
+    fitting = [p for p in parts if p.response_time_s >= latest_s and choose([p], request.fields, site.salt) is not None]
+    leading = max(fitting, key=lambda part: part.response_time_s, default=None)
+    where = None if leading is None else place(leading.head)
+    if leading is None or where is None:
+        return decision
+    spans = _wanted(request, leading, where.size)
+    if not spans:
+        return decision
+    group = combinable(fitting, leading)
+    asked = of_request(request.fields, honour=rule.honour_client_cc)
+    reuse = decide(request, asked, as_complete(leading, where.size), now_s, rule)
+    is_usable = reuse.action in (Action.FRESH, Action.STALE)
+    is_covered = all(missing(group, span) is None for span in spans)
+    if is_covered and (is_usable or site.offline):
+        return ServeParts(group, where.size, reuse)
+    validator = strong_validator(leading.head.fields)
+    if isinstance(decision, Refuse) or not isinstance(decision, Ask) or validator is None or len(spans) > 1:
+        return decision
+    rest = Rest(spans[0], where.size, group, missing(group, spans[0]), decision.sent)
+    fields = decision.sent.fields.without(_CONDITIONS)
+    if rest.missing is not None:
+        if rest.missing == rest.wanted:
+            return decision
+        fields = fields.added(("Range", range_of(rest.missing, where.size)), validator)
+    else:
+        name = "If-None-Match" if leading.etag is not None else "If-Modified-Since"
+        fields = fields.added((name, validator[1]))
+        if "range" in request.fields:
+            fields = fields.added(("Range", range_of(rest.wanted, where.size)))
+    return replace(
+        decision, sent=replace(decision.sent, fields=fields), fwd=Fwd.PARTIAL, detail=reuse.reason, rest=rest
+    )
+
+
+def _wanted(request: Request, leading: Copy, size: int) -> tuple[Span, ...]:
+    """Return the spans that the answer to a request has of the content; empty if the parts do not tell."""
+    if "range" not in request.fields:
+        return (Span(0, size),)
+    part = ranges.part(request, as_complete(leading, size).head)
+    return () if part is None else tuple(piece for piece in part.pieces if isinstance(piece, Span))
+
+
+def joining(rest: Rest, head: Head) -> Joining:
+    """Decide whether the origin's response completes the parts."""
+    if protected_in_response(head.fields) and head.status in (206, 304):
+        return Joining.USELESS
+    leading = rest.parts[0]
+    if head.status == 304:
+        return Joining.COMBINED if rest.missing is None and confirmed(head, (leading,)) else Joining.USELESS
+    if head.status == 206 and rest.missing is not None:
+        fits = place(head) == (rest.missing, rest.size) and are_of_one_version(head, leading.head)
+        return Joining.COMBINED if fits else Joining.USELESS
+    return Joining.USELESS if head.status == 416 else Joining.FORWARDED
+
+
+def combined(rest: Rest, request: Request, head: Head) -> Head:
+    """Return the head of the combined response: the fields of the latest, over those of the stored part (RFC 9111 3.4).
+
+    It is a 200 if the client wants the whole, so that what comes of it is an ordinary copy.
+    """
+    kept = {"content-length", "content-encoding", "content-range", "content-md5", "content-digest", "etag"}
+    new = end_to_end(head.fields).without(kept)
+    leading = rest.parts[0]
+    fields = leading.head.fields.without({*new.names(), "date"}).added(*new.raw)
+    merged = replace(leading, head=Head(206, fields, leading.head.reason))
+    if "range" not in request.fields:
+        return as_complete(merged, rest.size).head
+    return as_part(merged.head, rest.wanted, rest.size)
+
+
+def without_rest(ask: Ask) -> Ask:
+    """Return the request as the client made it: the response did not complete the parts."""
+    return ask if ask.rest is None else replace(ask, sent=ask.rest.otherwise, rest=None)

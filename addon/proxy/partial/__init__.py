@@ -1,0 +1,1 @@
+"""Partial responses: stored parts of contents, served, combined and completed."""

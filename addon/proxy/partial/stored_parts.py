@@ -1,0 +1,128 @@
+"""The stored parts of contents: read for answers, combined with what arrives, and merged when they are stored."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, replace
+
+from bestbefore.addon.engine.partial.decision import combined
+from bestbefore.addon.proxy.exchange.budget import Budget
+from bestbefore.addon.proxy.exchange.content import Collected, Content, for_store
+from bestbefore.addon.proxy.exchange.pieces import Stored, cut_parts
+from bestbefore.addon.proxy.exchange.stored import StoredContent
+from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
+from bestbefore.addon.rfc9111.conditional.parts import (
+    Rest,
+    as_complete,
+    as_part,
+    number_for,
+    place,
+    span_of,
+    to_merge,
+)
+from bestbefore.addon.rfc9111.conditional.ranges import Span
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Request
+from bestbefore.addon.store.backend.bodies import new_digest
+from bestbefore.addon.store.store import Store
+
+type Source = tuple[Span, Stored]
+"""Where a part lies, and its content."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredParts:
+    """Reads, combines and stores parts."""
+
+    store: Store
+    stored: StoredContent
+    budget: Budget
+
+    async def sources(self, parts: Sequence[Copy]) -> list[Source] | None:
+        """Return the contents of parts; None if one is gone."""
+        found: list[Source] = []
+        for part in parts:
+            body = await self.stored.of(part)
+            if body is None:
+                return None
+            found.append((span_of(part), body))
+        return found
+
+    async def combined(self, rest: Rest, request: Request, fetched: Fetched) -> Fetched | None:
+        """Return the response that the stored parts and the origin's response make together; None if one is gone."""
+        sources = await self.sources(rest.parts)
+        if sources is None:
+            return None
+        chunks = _joined(rest, sources, fetched.chunks)
+        wanted, gap = rest.wanted, rest.missing
+        length = wanted.end - wanted.start
+        return replace(
+            fetched,
+            head=combined(rest, request, fetched.head),
+            chunks=chunks,
+            length=length,
+            stored_bytes=length - (0 if gap is None else gap.end - gap.start),
+            local=fetched.local or any(part.local for part in rest.parts),
+            range=fetched.range or next((part.range for part in rest.parts if part.range), ""),
+        )
+
+    async def put(self, copy: Copy, content: Collected, limit: int) -> Copy:
+        """Store a part, merged with others of at most `limit` bytes in all; return the copy that is stored.
+
+        The complete content becomes an ordinary copy.
+        """
+        parts = (await self.store.copies(copy.url, copy.partition)).copies
+        merged = await self._merged(copy, content, to_merge(parts, copy), limit)
+        copy, content = merged or (copy, content)
+        where = place(copy.head)
+        assert where is not None
+        if where.span == Span(0, where.size):
+            copy = as_complete(copy, where.size)
+        else:
+            copy = replace(copy, part_number=number_for(parts, copy))
+        self.store.put(copy, await for_store(content))
+        return copy
+
+    async def _merged(
+        self, copy: Copy, content: Collected, others: Sequence[Copy], limit: int
+    ) -> tuple[Copy, Collected] | None:
+        spans = [span_of(copy), *map(span_of, others)]
+        union = Span(min(span.start for span in spans), max(span.end for span in spans))
+        if not others or union.end - union.start > limit:
+            return None
+        sources = await self.sources(others)
+        if sources is None:
+            return None
+        merged, digest = Content(self.budget), new_digest()
+        try:
+            async for chunk in cut_parts([(spans[0], content), *sources], (union,)):
+                digest.update(chunk)
+                if not await merged.add(chunk):
+                    return None
+        except ConnectionError:  # one of them was removed meanwhile
+            return None
+        where = place(copy.head)
+        assert where is not None
+        body = BodyRef(digest.hexdigest(), merged.size)
+        return replace(copy, head=as_part(copy.head, union, where.size), body=body), merged.body()
+
+
+async def _joined(rest: Rest, sources: Sequence[Source], arriving: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield the wanted content: from the parts, and what they miss as it arrives. Raises OriginError if truncated."""
+    wanted = rest.wanted
+    gap = Span(wanted.end, wanted.end) if rest.missing is None else rest.missing
+    try:
+        async with aclosing(arriving):
+            async for chunk in cut_parts(sources, (Span(wanted.start, gap.start),)):
+                yield chunk
+            size = 0
+            async for chunk in arriving:
+                size += len(chunk)
+                if size > gap.end - gap.start:
+                    break
+                yield chunk
+        if size != gap.end - gap.start:
+            raise OriginError(Failure.RESET, "the answer has not the announced length")
+        async for chunk in cut_parts(sources, (Span(gap.end, wanted.end),)):
+            yield chunk
+    except ConnectionError as error:
+        raise OriginError(Failure.RESET, str(error)) from error

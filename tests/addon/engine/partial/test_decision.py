@@ -1,0 +1,199 @@
+"""Decisions on requests for which only parts are stored."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from bestbefore.addon.engine.partial.decision import (
+    Joining,
+    ServeParts,
+    combined,
+    joining,
+    may_use_parts,
+    on_parts,
+    without_rest,
+)
+from bestbefore.addon.engine.request import Ask, Refuse, on_request
+from bestbefore.addon.engine.response import TOO_LARGE, Relay, Times, completed, on_response
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of
+from bestbefore.addon.rfc9111.conditional.parts import partition_of, place
+from bestbefore.addon.rfc9111.conditional.ranges import Span
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
+from bestbefore.addon.rules import DomainRule
+from tests.addon.engine.conftest import NOW_S
+
+ETAG = ("ETag", '"1"')
+FRESH = ("Cache-Control", "max-age=60")
+type Ask_ = Callable[..., Request]
+
+
+def head_of(start: int, end: int, *fields: tuple[str, str], size: int = 100) -> Head:
+    lines = ("Content-Range", f"bytes {start}-{end - 1}/{size}"), ("Content-Length", str(end - start))
+    return Head(206, Fields((("Date", format_http_date(NOW_S)), *lines, *(fields or (ETAG, FRESH)))), "Partial Content")
+
+
+def part(request: Request, start: int, end: int, *fields: tuple[str, str], at_s: float = NOW_S) -> Copy:
+    made = copy_of(
+        request, head_of(start, end, *fields), BodyRef("d", end - start),
+        request_time_s=at_s, response_time_s=at_s, salt=b"salt",
+    )  # fmt: skip
+    return replace(made, partition=partition_of(""), part_number=1)
+
+
+@pytest.fixture
+def decide(rule: DomainRule, site: Site) -> Callable[..., Any]:
+    """Decides on a request with these parts."""
+
+    def made(
+        request: Request, *parts: Copy, copies: tuple[Copy, ...] = (), now_s: float = NOW_S, offline: bool = False
+    ) -> Any:
+        where = replace(site, offline=offline)
+        decision = on_request(request, (), rule, where, now_s)
+        if not may_use_parts(request, decision):
+            return decision
+        return on_parts(request, decision, parts, copies, rule, where, now_s)
+
+    return made
+
+
+def test_covered_ranges_are_served_while_fresh(request_for: Ask_, decide: Any) -> None:
+    plain = request_for()
+    stored = [part(plain, 0, 50), part(plain, 50, 80)]
+    for wanted in ("bytes=0-9", "bytes=45-55", "bytes=0-3,70-79"):
+        assert isinstance(decide(request_for(("Range", wanted)), *stored), ServeParts), wanted
+    assert isinstance(decide(plain, part(plain, 0, 100)), ServeParts)
+    without_validator = part(plain, 0, 50, FRESH)
+    assert isinstance(decide(request_for(("Range", "bytes=0-9")), without_validator), ServeParts)
+    assert decide(request_for(("Range", "bytes=45-55")), without_validator).rest is None
+    stale = decide(request_for(("Range", "bytes=0-9")), stored[0], now_s=NOW_S + 99, offline=True)
+    assert isinstance(stale, ServeParts)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        (("Range", "bytes=0-9"), ("If-Range", '"2"')),
+        (("Range", "bytes=0-9"), ("If-None-Match", '"1"')),
+        (("Range", "bytes=200-"),),
+        (("Range", "items=0-9"),),
+        (("Range", "bytes=90-99"),),
+        (("Range", "bytes=0-3,90-99"),),
+        (("Range", "bytes=0-9"), ("Cache-Control", "no-cache"), ("If-Modified-Since", format_http_date(NOW_S))),
+    ],
+)
+def test_other_requests_are_sent_as_they_are(request_for: Ask_, decide: Any, fields: Any) -> None:
+    request = request_for(*fields)
+    got = decide(request, part(request_for(), 0, 50))
+    assert isinstance(got, Ask)
+    assert got.rest is None
+    assert got.sent.fields.get("range") == request.fields.get("range")
+
+
+def test_the_origin_is_asked_for_what_is_missing(request_for: Ask_, decide: Any) -> None:
+    plain = request_for()
+    for request, stored, expected in (
+        (plain, [part(plain, 0, 50)], "bytes=50-"),
+        (plain, [part(plain, 50, 100)], "bytes=0-49"),
+        (plain, [part(plain, 0, 10), part(plain, 20, 30), part(plain, 90, 100)], "bytes=10-89"),
+        (request_for(("Range", "bytes=40-69")), [part(plain, 0, 50)], "bytes=50-69"),
+        (request_for(("Range", "bytes=40-69")), [part(plain, 0, 50, at_s=NOW_S - 99)], "bytes=50-69"),
+    ):
+        got = decide(request, *stored)
+        assert (got.sent.fields.get("range"), got.sent.fields.get("if-range")) == (expected, '"1"')
+        assert without_rest(got).sent.fields.get("range") == request.fields.get("range")
+        assert (got.chosen, got.candidates) == (None, ())
+
+
+def test_stale_parts_that_cover_the_range_are_validated(request_for: Ask_, decide: Any) -> None:
+    stale = part(request_for(), 0, 50, at_s=NOW_S - 99)
+    got = decide(request_for(("Range", "bytes=0-9")), stale)
+    assert (got.sent.fields.get("if-none-match"), got.sent.fields.get("range")) == ('"1"', "bytes=0-9")
+    assert "if-range" not in got.sent.fields
+    assert got.rest.missing is None
+
+
+def test_parts_older_than_a_complete_response_are_not_used(request_for: Ask_, decide: Any, copy_with: Any) -> None:
+    request = request_for(("Range", "bytes=0-9"))
+    old = part(request_for(), 0, 50, at_s=NOW_S - 10)
+    newer = copy_with(("ETag", '"2"'), at_s=NOW_S - 5)
+    assert decide(request, old, copies=(newer,)).rest is None
+    assert isinstance(decide(request, part(request_for(), 0, 50), copies=(newer,)), ServeParts)
+
+
+def test_parts_are_for_the_requests_that_their_variant_is_for(request_for: Ask_, decide: Any) -> None:
+    german = request_for(("Accept-Language", "de"))
+    stored = part(german, 0, 50, ETAG, FRESH, ("Vary", "Accept-Language"))
+    wanted = ("Range", "bytes=0-9")
+    assert isinstance(decide(request_for(wanted, ("Accept-Language", "de")), stored), ServeParts)
+    assert decide(request_for(wanted, ("Accept-Language", "fr")), stored).rest is None
+
+
+def test_without_contact_only_what_is_covered_is_served(request_for: Ask_, decide: Any) -> None:
+    cached = ("Cache-Control", "only-if-cached")
+    stored = part(request_for(), 0, 50)
+    assert isinstance(decide(request_for(("Range", "bytes=0-9"), cached), stored), ServeParts)
+    assert isinstance(decide(request_for(("Range", "bytes=0-60"), cached), stored), Refuse)
+
+
+def test_the_response_completes_the_parts_only_if_it_is_of_their_version(request_for: Ask_, decide: Any) -> None:
+    request = request_for()
+    rest = decide(request, part(request, 0, 50)).rest
+    assert joining(rest, head_of(50, 100)) is Joining.COMBINED
+    for other in (
+        head_of(50, 100, ("ETag", '"2"')),
+        head_of(50, 100, ("ETag", 'W/"1"')),
+        head_of(50, 100, FRESH),
+        head_of(50, 99),
+        head_of(50, 101, size=101),
+        head_of(50, 100, ETAG, ("Connection", "ETag")),
+        Head(416, Fields()),
+        Head(304, Fields((ETAG,))),
+    ):
+        assert joining(rest, other) is Joining.USELESS, other
+    for status in (200, 404, 503):
+        assert joining(rest, Head(status, Fields((ETAG,)))) is Joining.FORWARDED
+    stale = decide(request_for(("Range", "bytes=0-9")), part(request, 0, 50, at_s=NOW_S - 99)).rest
+    assert joining(stale, Head(304, Fields((ETAG,)))) is Joining.COMBINED
+    assert joining(stale, Head(304, Fields((("ETag", '"2"'),)))) is Joining.USELESS
+    assert joining(stale, head_of(0, 10, ("ETag", '"2"'))) is Joining.FORWARDED
+
+
+def test_the_combined_response_has_the_latest_fields(request_for: Ask_, decide: Any) -> None:
+    plain = request_for()
+    stored = part(plain, 0, 50, ETAG, FRESH, ("A", "1"), ("Content-Type", "video/mp4"))
+    rest = decide(plain, stored).rest
+    made = combined(rest, plain, head_of(50, 100, ETAG, ("A", "2"), ("Cache-Control", "max-age=9")))
+    assert (made.status, made.fields.get("content-length"), made.fields.get("a")) == (200, "100", "2")
+    assert (made.fields.get("content-type"), made.fields.get("cache-control")) == ("video/mp4", "max-age=9")
+    ranged = request_for(("Range", "bytes=40-69"))
+    made = combined(decide(ranged, stored).rest, ranged, head_of(50, 70))
+    assert place(made) == (Span(40, 70), 100)
+
+
+def test_a_206_is_stored_as_a_part_of_the_whole_that_might_be_stored(
+    request_for: Ask_, rule: DomainRule, site: Site
+) -> None:
+    request = request_for(("Range", "bytes=0-49"))
+
+    def relay(head: Head, request: Request = request) -> Relay:
+        ask = on_request(request, (), rule, site, NOW_S)
+        assert isinstance(ask, Ask)
+        got = on_response(ask, head, Times(NOW_S, NOW_S), rule, site)
+        assert isinstance(got, Relay)
+        return got
+
+    stored = relay(head_of(0, 50))
+    assert (stored.why_not_stored, stored.draft is not None and stored.draft.partition) == ("", partition_of(""))
+    assert completed(stored, BodyRef("d", 50), complete=True) is not None
+    assert completed(stored, BodyRef("d", 49), complete=True) is None
+    assert relay(head_of(0, 50, size=10**6)).why_not_stored == ""
+    assert relay(head_of(0, 5000, size=10**6)).why_not_stored == TOO_LARGE
+    assert relay(head_of(0, 50, ETAG, ("Cache-Control", "private"))).why_not_stored == NoStore.PRIVATE
+    assert relay(head_of(0, 50), request_for()).why_not_stored == NoStore.PARTIAL
+    wrong = Head(206, head_of(4, 10, size=10).fields.replaced("Content-Length", "5"))
+    assert relay(wrong).why_not_stored == NoStore.PARTIAL, "the content does not have the length of its range"

@@ -1,0 +1,202 @@
+"""Parts as they are stored, combined and served: always the bytes of one version."""
+
+import asyncio
+import random
+import re
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mitmproxy.test import tflow
+
+from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.config.load import load_config
+from bestbefore.addon.engine.site import Site
+from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
+from bestbefore.addon.rfc9111.conditional.parts import PARTS_AT_MOST, partition_of
+from bestbefore.addon.rfc9111.fields.dates import format_http_date
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+from tests.addon.proxy.exchange.asking import answer_to
+from tests.addon.store.memory_backend import open_memory_store
+
+NOW_S = 1_706_745_600.0
+URL = "http://example.org/film"
+
+
+class FilmOrigin:
+    """Serves versions of one content, by ranges, with entity tags that may be weak or missing."""
+
+    def __init__(self, clock: ManualClock, tag: str = '"{}"', size: int = 60) -> None:
+        self.clock = clock
+        self.tag = tag
+        self.size = size
+        self.version = 1
+        self.sent: list[tuple[str | None, int]] = []
+        """Range and status of each contact."""
+        self.breaks = False
+
+    def content(self, version: int) -> bytes:
+        return random.Random(version).randbytes(self.size + version % 3)
+
+    async def fetch(self, request: Request, **_: Any) -> Fetched:
+        content, tag = self.content(self.version), self.tag.format(self.version)
+        asked, condition = request.fields.get("range"), request.fields.get("if-range")
+        fields = [("Date", format_http_date(self.clock.now())), ("Cache-Control", "max-age=60")]
+        fields += [("ETag", tag)] if tag else []
+        match = re.fullmatch(r"bytes=(\d*)-(\d*)", asked or "")
+        status, body = 200, content
+        if tag and request.fields.get("if-none-match") == tag:
+            status, body = 304, b""
+        elif match and condition in (None, tag):
+            first = int(match[1]) if match[1] else max(0, len(content) - int(match[2]))
+            last = min(int(match[2] or 10**9), len(content) - 1) if match[1] else len(content) - 1
+            status, body = (206, content[first : last + 1]) if first <= last else (416, b"")
+            lies = f"{first}-{last}" if body else "*"
+            fields.append(("Content-Range", f"bytes {lies}/{len(content)}"))
+        if status != 304:
+            fields.append(("Content-Length", str(len(body))))
+        self.sent.append((asked, status))
+        now_s = self.clock.now()
+        return Fetched(Head(status, Fields(fields)), now_s, now_s, self._pieces(body), len(body))
+
+    async def _pieces(self, body: bytes) -> AsyncGenerator[bytes]:
+        half = len(body) // 2
+        for piece in (body[:half], body[half:]):
+            if piece:
+                yield piece
+            if self.breaks:
+                raise OriginError(Failure.RESET, "broken off")
+
+
+class Film:
+    """A proxy with an origin of its own."""
+
+    def __init__(self, store: Any, clock: ManualClock, origin: FilmOrigin, limit: int = 10_000) -> None:
+        site = Site(name="bestbefore-1", salt=b"s", max_cached_body=limit)
+        self.records: list[Any] = []
+        self.exchanges = Exchanges(clock, store, origin, load_config(None).rules, site, self.records.append)
+        self.origin = origin
+
+    async def get(self, wanted: str | None = None, *fields: tuple[str, str]) -> tuple[Head, bytes]:
+        client: Any = tflow.tclient_conn()
+        client.peername = ("127.0.0.1", 1234)
+        ranged = () if wanted is None else (("Range", f"bytes={wanted}"),)
+        answer = await answer_to(Request("GET", Target.parse(URL), Fields((*ranged, *fields))), client, self.exchanges)
+        body = answer.body if answer.chunks is None else b"".join([chunk async for chunk in answer.chunks])
+        answer.finish(len(body), complete=True)
+        await asyncio.sleep(0)
+        return answer.head, body
+
+
+def is_of_one_version(film: Film, head: Head, body: bytes) -> bool:
+    """Whether an answer has the bytes that it says, of the version that it says."""
+    tag = re.search(r"\d+", head.fields.get("etag") or "")
+    versions = [int(tag[0])] if tag else range(1, film.origin.version + 1)
+    for version in versions:
+        content = film.origin.content(version)
+        if head.status == 200 and body == content:
+            return True
+        where = re.fullmatch(r"bytes (\d+)-(\d+)/(\d+)", head.fields.get("content-range") or "")
+        is_here = where is not None and int(where[3]) == len(content)
+        if head.status == 206 and where and is_here and body == content[int(where[1]) : int(where[2]) + 1]:
+            return True
+        if head.status == 416 and not body:
+            return True
+    return False
+
+
+wanted_ranges = st.one_of(
+    st.none(),
+    st.tuples(st.integers(0, 59), st.integers(0, 40)).map(lambda p: f"{p[0]}-{p[0] + p[1]}"),
+    st.integers(0, 59).map(lambda first: f"{first}-"),
+    st.integers(1, 60).map(lambda last: f"-{last}"),
+)
+steps = st.lists(
+    st.one_of(wanted_ranges.map(lambda w: ("get", w)), st.just(("change", None)), st.just(("wait", None))), max_size=25
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(steps, st.sampled_from(['"{}"', 'W/"{}"', ""]), st.sampled_from([30, 10_000]))
+def test_answers_are_always_of_one_version(script: list[tuple[str, str | None]], tag: str, limit: int) -> None:
+    async def play() -> None:
+        clock = ManualClock(NOW_S)
+        store = await open_memory_store(clock=clock)
+        film = Film(store, clock, FilmOrigin(clock, tag), limit)
+        for what, wanted in script:
+            if what == "change":
+                film.origin.version += 1
+            elif what == "wait":
+                clock.advance(70.0)
+            else:
+                head, body = await film.get(wanted)
+                assert is_of_one_version(film, head, body), (wanted, head)
+        assert len((await store.copies(URL, partition_of(""))).copies) <= PARTS_AT_MOST
+        await store.close()
+
+    asyncio.run(play())
+
+
+@pytest.fixture
+async def film() -> Any:
+    clock = ManualClock(NOW_S)
+    store = await open_memory_store(clock=clock)
+    yield Film(store, clock, FilmOrigin(clock))
+    await store.close()
+
+
+async def test_a_resumed_download_costs_what_is_missing(film: Film) -> None:
+    await film.get("0-29")
+    head, body = await film.get()
+    assert (head.status, body) == (200, film.origin.content(1))
+    assert film.origin.sent == [("bytes=0-29", 206), ("bytes=30-", 206)]
+    assert [record.received_bytes for record in film.records] == [30, len(body) - 30]
+    assert "; hit" in (await film.get("10-20"))[0].fields.get("cache-status")
+    assert "; hit" in (await film.get())[0].fields.get("cache-status")
+
+
+async def test_parts_that_are_complete_together_become_an_ordinary_copy(film: Film) -> None:
+    for wanted in ("30-", "0-9", "10-29"):
+        await film.get(wanted)
+    held = (await film.exchanges._store.copies(URL)).copies
+    assert [(copy.head.status, copy.body.size) for copy in held] == [(200, len(film.origin.content(1)))]
+    assert (await film.get())[1] == film.origin.content(1)
+    assert len(film.origin.sent) == 3
+
+
+async def test_parts_of_a_former_version_are_given_up(film: Film) -> None:
+    await film.get("0-29")
+    film.origin.version = 2
+    head, body = await film.get("20-39")
+    assert (head.status, body, head.fields.get("etag")) == (206, film.origin.content(2)[20:40], '"2"')
+    assert film.origin.sent[1:] == [("bytes=30-39", 200)]
+    assert (await film.get("0-9"))[1] == film.origin.content(2)[:10]
+    assert len(film.origin.sent) == 2
+
+
+async def test_stale_parts_are_confirmed_without_their_content(film: Film) -> None:
+    await film.get("0-29")
+    film.exchanges._clock.advance(70.0)  # type: ignore[attr-defined]
+    head, body = await film.get("5-9")
+    assert (head.status, body) == (206, film.origin.content(1)[5:10])
+    assert film.origin.sent[1:] == [("bytes=5-9", 304)]
+    assert film.records[-1].received_bytes == 0
+    assert "; hit" in (await film.get("5-9"))[0].fields.get("cache-status")
+
+
+async def test_a_part_that_breaks_off_is_not_stored(film: Film) -> None:
+    film.origin.breaks = True
+    assert (await film.get("0-29"))[0].status == 502
+    film.origin.breaks = False
+    assert (await film.get("0-29"))[1] == film.origin.content(1)[:30]
+    assert len(film.origin.sent) == 2
+
+
+async def test_an_invalidation_applies_to_parts(film: Film) -> None:
+    await film.get("0-29")
+    film.exchanges._store.drop(URL)
+    await film.get("0-29")
+    assert len(film.origin.sent) == 2

@@ -1,0 +1,149 @@
+"""Which parts may be combined, what they cover, and how many are stored."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bestbefore.addon.rfc9111.caching.storing import copy_of
+from bestbefore.addon.rfc9111.conditional.parts import (
+    PARTS_AT_MOST,
+    Place,
+    are_of_one_version,
+    as_complete,
+    as_part,
+    combinable,
+    missing,
+    number_for,
+    partition_of,
+    place,
+    range_of,
+    span_of,
+    strong_validator,
+    to_merge,
+)
+from bestbefore.addon.rfc9111.conditional.ranges import Span
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
+
+DATE = ("Date", "Fri, 26 Jan 2024 20:26:40 GMT")
+SIZE = 1000
+
+
+def head(span: Span, *fields: tuple[str, str], size: int = SIZE) -> Head:
+    """The head of a 206."""
+    return as_part(Head(206, Fields((DATE, *fields))), span, size)
+
+
+def part(start: int, end: int, tag: str = '"1"', *, at_s: float = 0.0, number: int = 0, size: int = SIZE) -> Copy:
+    """A stored part."""
+    request = Request("GET", Target.parse("http://example.org/film"), partition=partition_of(""))
+    made: Any = copy_of(
+        request, head(Span(start, end), ("ETag", tag), size=size), BodyRef("d", end - start),
+        request_time_s=at_s, response_time_s=at_s, salt=b"",
+    )  # fmt: skip
+    object.__setattr__(made, "part_number", number)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("bytes 0-4/10", Place(Span(0, 5), 10)),
+        ("bytes 9-9/10", Place(Span(9, 10), 10)),
+        ("bytes 4-10/10", None),
+        ("bytes 5-4/10", None),
+        ("bytes 0-4/*", None),
+        ("bytes */10", None),
+        ("items 0-4/10", None),
+        ("bytes 0-4/" + "9" * 30, None),
+    ],
+)
+def test_a_part_lies_where_its_content_range_says(value: str, expected: Place | None) -> None:
+    assert place(Head(206, Fields((("Content-Range", value),)))) == expected
+    assert place(Head(200, Fields((("Content-Range", value),)))) is None
+    assert place(Head(206, Fields((("Content-Range", value),) * 2))) is None
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ((("ETag", '"1"'),), ("If-Range", '"1"')),
+        ((("ETag", 'W/"1"'), ("Last-Modified", "Fri, 26 Jan 2024 20:00:00 GMT")), None),
+        ((("Last-Modified", "Fri, 26 Jan 2024 20:26:39 GMT"),), ("If-Range", "Fri, 26 Jan 2024 20:26:39 GMT")),
+        ((("Last-Modified", "Fri, 26 Jan 2024 20:26:40 GMT"),), None),
+        ((("Last-Modified", "yesterday"),), None),
+        ((), None),
+    ],
+)
+def test_only_a_strong_validator_is_sent_with_if_range(
+    fields: tuple[tuple[str, str], ...], expected: tuple[str, str] | None
+) -> None:
+    assert strong_validator(Fields((DATE, *fields))) == expected
+    one, other = head(Span(0, 5), *fields), head(Span(5, 10), *fields)
+    assert are_of_one_version(one, other) is (expected is not None)
+
+
+def test_parts_of_different_versions_sizes_or_codings_are_not_combined() -> None:
+    tag = ("ETag", '"1"')
+    one = head(Span(0, 5), tag)
+    assert not are_of_one_version(one, head(Span(5, 10), ("ETag", '"2"')))
+    assert not are_of_one_version(one, head(Span(5, 10), tag, size=SIZE + 1))
+    assert not are_of_one_version(one, head(Span(5, 10), tag, ("Content-Encoding", "gzip")))
+    assert not are_of_one_version(one, Head(206, Fields((tag,))))
+    leading = part(0, 5, at_s=1)
+    others = [part(5, 9, at_s=2), part(5, 9, '"2"', at_s=3), part(20, 30, at_s=4)]
+    assert combinable([leading, *others], leading) == (leading, others[2], others[0])
+
+
+spans = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10)).map(lambda p: (p[0], p[0] + p[1])), max_size=6)
+
+
+@given(spans, st.integers(0, 39), st.integers(1, 10))
+def test_what_is_missing_has_every_byte_that_no_part_has(held: list[tuple[int, int]], start: int, length: int) -> None:
+    wanted = Span(start, start + length)
+    found = missing([part(*span, size=100) for span in held], wanted)
+    lacking = [at for at in range(*wanted) if not any(first <= at < end for first, end in held)]
+    assert found == (Span(lacking[0], lacking[-1] + 1) if lacking else None)
+
+
+def test_a_complete_response_and_other_parts_are_made_of_a_part() -> None:
+    made = as_complete(part(10, 20, number=3), SIZE)
+    assert (made.head.status, made.head.fields.get("content-length")) == (200, "1000")
+    assert (made.partition, made.part_number) == ("", 0)
+    assert "content-range" not in made.head.fields
+    other = as_part(part(10, 20).head, Span(0, 50), SIZE)
+    assert (other.status, place(other), other.fields.get("content-length")) == (206, Place(Span(0, 50), SIZE), "50")
+    assert (range_of(Span(5, 9), 10), range_of(Span(5, 10), 10)) == ("bytes=5-8", "bytes=5-")
+
+
+def test_parts_that_touch_are_merged_unless_they_are_much_longer() -> None:
+    stored = [part(0, 10), part(20, 30), part(200, 900), part(18, 20, '"2"')]
+    assert to_merge(stored, part(10, 20)) == (stored[0], stored[1])
+    assert to_merge(stored, part(40, 50)) == ()
+    assert to_merge(stored, part(190, 200)) == ()
+    assert to_merge([part(10, SIZE)], part(0, 10)) == (part(10, SIZE),), "the union is complete"
+
+
+def test_a_content_that_comes_in_many_parts_is_written_again_a_logarithmic_number_of_times() -> None:
+    held: list[Copy] = []
+    written = 0
+    for at in range(1024):
+        new = part(at, at + 1, size=2048)
+        merged = to_merge(held, new)
+        start = min(span_of(one).start for one in (new, *merged))
+        held = [one for one in held if one not in merged] + [part(start, at + 1, size=2048)]
+        written += at + 1 - start
+    assert written <= 1024 * 11
+    assert len(held) <= PARTS_AT_MOST
+
+
+def test_a_part_takes_a_free_number_or_that_of_a_useless_part_or_that_of_the_first_received() -> None:
+    stored = [part(10 * n, 10 * n + 5, at_s=100.0 - n, number=n) for n in range(1, PARTS_AT_MOST)]
+    assert number_for([], part(0, 5)) == 1
+    assert number_for(stored, part(500, 505)) == PARTS_AT_MOST
+    assert number_for(stored, part(28, 40)) == 3
+    full = [*stored, part(0, 5, at_s=200.0, number=PARTS_AT_MOST)]
+    assert number_for(full, part(500, 505)) == PARTS_AT_MOST - 1
+    assert number_for(full, part(500, 505, '"2"')) == 1
