@@ -92,6 +92,7 @@ class Copy:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self._before = dict[tuple[str, ...], str]()
         folder.mkdir()
         for name in COPIED:
             if (ROOT / name).is_dir():
@@ -119,6 +120,13 @@ class Copy:
         self._runner.stdin.flush()
         return self._runner.stdout.readline().strip()
 
+    def status_before(self, tests: Sequence[str]) -> str:
+        """The exit status of tests without a mutant; they are run once."""
+        found = self._before.get(tuple(tests))
+        if found is None:
+            found = self._before[tuple(tests)] = self.status(tests)
+        return found
+
     def close(self) -> None:
         assert self._runner.stdin is not None
         self._runner.stdin.close()
@@ -126,21 +134,26 @@ class Copy:
 
 
 def outcome(copy: Copy, mutant: Mutant, tested_by: dict[str, str]) -> str:
-    """By which stage the mutant is killed, or `survived`."""
+    """By which stage the mutant is killed, or `survived`, which it counts as where the tests fail without it, too."""
     path = copy.folder / mutant.path
     source, before_s = path.read_bytes(), int(path.stat().st_mtime)
     path.write_bytes(mutant.applied(source))
     os.utime(path, (before_s + next(SECONDS),) * 2)  # compiled modules are known by size and second
     try:
-        for stage, tests in zip(("name", "folder", "importers"), tests_of(mutant, tested_by), strict=True):
+        stage = "survived"
+        for name, tests in zip(("name", "folder", "importers"), tests_of(mutant, tested_by), strict=True):
             status = copy.status(tests)
             # 5: none of the tests is one that is not slow. A stage that takes too long shows nothing but in the first.
-            if status not in ("0", "5") and (status != "timeout" or stage == "name"):
-                return stage
+            if status not in ("0", "5") and (status != "timeout" or name == "name"):
+                stage = name
+                break
     finally:
         path.write_bytes(source)
         os.utime(path, (before_s, before_s))
-    return "survived"
+    if stage != "survived" and copy.status_before(tests) not in ("0", "5"):
+        print(f"without a mutant, too, one of these fails: {' '.join(tests)}", file=sys.stderr)
+        return "survived"
+    return stage
 
 
 def equivalents() -> dict[str, str]:
