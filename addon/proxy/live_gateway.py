@@ -24,6 +24,7 @@ from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
+from bestbefore.addon.proxy.tunnels.opening import silence_s
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.store import Store
@@ -116,6 +117,12 @@ class LiveGateway:
             logger.info("%s: %s", address, text)
         body = f"bestbefore: {text}\n".encode()
         return Answer(heads.generated(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
+
+    def silence_s(self, host: str, port: int) -> float | None:
+        """Return how long a client may be silent in a tunnel before the origin is contacted; None: forever."""
+        if self.settings().is_passthrough(host):
+            return 0.0
+        return None if self.exchanges.site.offline else silence_s(port)
 
     async def drained(self, client: Client) -> None:
         """Wait until written data is sent, as `transports.drained` does."""

@@ -86,6 +86,10 @@ class ReplayGateway:
         """The time limits of the default configuration."""
         return DEFAULT_LIMITS
 
+    def silence_s(self, host: str, port: int) -> float | None:  # noqa: ARG002
+        """Return None: a trace has no tunnels."""
+        return None
+
     async def drained(self, client: Client) -> None:
         """Do nothing: all data are sent at once."""
 

@@ -41,6 +41,9 @@ class Gateway(Protocol):
     async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         """Return the answer, from the store or the origin. `interim` gets interim responses; `upload`: the content."""
 
+    def silence_s(self, host: str, port: int) -> float | None:
+        """Return how long a client may be silent in a tunnel before the origin is contacted; None: forever."""
+
     async def drained(self, client: Client) -> None:
         """Wait until the client has read most of what was sent to it."""
 

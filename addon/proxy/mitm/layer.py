@@ -116,9 +116,13 @@ class CachingHttpLayer(HttpLayer):
         """Whether the client can receive more of a response; if not, wait for an event on its connection first."""
         if self.has_room(stream_id):
             return True
+        await self.activity()
+        return False
+
+    async def activity(self) -> None:
+        """Wait for the next event on the client's connection."""
         self._activity = self._activity or asyncio.Event()
         await self._activity.wait()
-        return False
 
     def has_room(self, stream_id: int) -> bool:
         """Whether the client can receive more of a response."""

@@ -31,6 +31,7 @@ from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.translate import request_of, response_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall, BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.tunnels.opening import install
 from bestbefore.addon.rfc9111.message import Head, Request
 
 logger = logging.getLogger(__name__)
@@ -56,6 +57,9 @@ class ClientConnection(Protocol):
 
     def has_room(self, stream_id: int) -> bool:
         """Whether the client can receive more of a response."""
+
+    async def activity(self) -> None:
+        """Wait for the next event on the client's connection."""
 
     def resume_upload(self) -> None:
         """Resume reading from the client if enough of its upload has been sent on."""
@@ -135,6 +139,13 @@ class CachingStream(HttpStream):
             yield from self._answer(request)
         else:
             self.client_state = self.state_answer
+
+    def handle_connect_finish(self) -> Commands:
+        """Let the origin of a tunnel speak first if the client is silent."""
+        if self.context.server.address is not None:
+            within_s = self._gateway.silence_s(*self.context.server.address[:2])
+            install(self, within_s, self._connection.activity)
+        yield from super().handle_connect_finish()  # type: ignore[no-untyped-call]
 
     def _refusal(self, request: mitmproxy.http.Request) -> tuple[int, str] | None:
         """Return status and detail of the refusal of a request without a target or with one of another connection."""

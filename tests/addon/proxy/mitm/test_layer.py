@@ -70,6 +70,9 @@ class Gateway:
             interim(head)
         return self.given
 
+    def silence_s(self, _host: str, _port: int) -> None:
+        return None
+
     async def drained(self, _: Any) -> None:
         """It takes everything."""
 

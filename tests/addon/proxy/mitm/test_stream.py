@@ -67,6 +67,9 @@ class Gateway:
                 self.content += [piece async for piece in upload.chunks(5.0)]
         return Answer(self.head, self.body, sent=lambda size, complete: self.ends.append((size, complete)))
 
+    def silence_s(self, _host: str, _port: int) -> None:
+        return None
+
     async def drained(self, _: Any) -> None:
         """It takes everything."""
 

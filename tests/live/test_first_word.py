@@ -1,0 +1,127 @@
+"""Tunnels to origins that speak first, as those of SMTP do, and to others through the same ports."""
+
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from typing import Any
+
+import pytest
+
+from bestbefore.addon.proxy.tunnels.opening import WEB_SILENCE_S
+
+pytestmark = pytest.mark.live
+
+BANNER = b"220 mail.example ESMTP\r\n"
+
+
+@pytest.fixture
+def mail() -> Iterator[Callable[[int], int]]:
+    """Starts servers that greet, and echo what they get; gives the port."""
+    servers: list[socket.socket] = []
+
+    def start(port: int = 0) -> int:
+        server = socket.create_server(("127.0.0.2", port))
+        servers.append(server)
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    with connection, suppress(OSError):
+                        connection.sendall(BANNER)
+                        while data := connection.recv(65536):
+                            connection.sendall(b"250 " + data)
+
+        threading.Thread(target=serve, daemon=True).start()
+        found: int = server.getsockname()[1]
+        return found
+
+    yield start
+    for server in servers:
+        with suppress(OSError):
+            server.shutdown(socket.SHUT_RDWR)
+        server.close()
+
+
+def tunnel(proxy: Any, host: str, port: int) -> socket.socket:
+    opened = socket.create_connection(("127.0.0.1", proxy.port), 20)
+    opened.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+    assert opened.recv(65536) == b"HTTP/1.1 200 Connection established\r\n\r\n"
+    return opened
+
+
+def talk(connection: socket.socket) -> list[bytes]:
+    greeting = connection.recv(65536)
+    connection.sendall(b"EHLO a\r\n")
+    return [greeting, connection.recv(65536)]
+
+
+def test_an_origin_that_speaks_first_is_heard(shared_proxy: Any, mail: Callable[..., int]) -> None:
+    with closing(tunnel(shared_proxy, "127.0.0.2", mail())) as connection:
+        assert talk(connection) == [BANNER, b"250 EHLO a\r\n"]
+
+
+def test_on_a_web_port_it_is_heard_after_a_short_silence(shared_proxy: Any, mail: Callable[..., int]) -> None:
+    try:
+        port = mail(8443)
+    except OSError:
+        pytest.skip("the port is in use")
+    with closing(tunnel(shared_proxy, "127.0.0.2", port)) as connection:
+        connection.settimeout(WEB_SILENCE_S / 2)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        connection.settimeout(20)
+        assert talk(connection) == [BANNER, b"250 EHLO a\r\n"]
+
+
+def test_under_passthrough_it_is_heard_at_once(
+    start_proxy: Callable[..., Any], mail: Callable[..., int], tmp_path: Any
+) -> None:
+    (tmp_path / "c.toml").write_text('[proxy]\npassthrough = ["127.0.0.2"]\n')
+    with closing(tunnel(start_proxy("--config", str(tmp_path / "c.toml")), "127.0.0.2", mail())) as connection:
+        assert talk(connection) == [BANNER, b"250 EHLO a\r\n"]
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_a_client_that_speaks_tls_later_is_still_intercepted(
+    shared_proxy: Any, authority: Any, start_origin: Callable[..., Any], waits: bool
+) -> None:
+    origin = start_origin({"/": [0.0]}, authority.leaf_file)
+    port = int(origin.url.rpartition(":")[2])
+    context = ssl.create_default_context(cafile=shared_proxy.state / "mitmproxy-ca-cert.pem")
+    with closing(tunnel(shared_proxy, "localhost", port)) as plain:
+        if waits:
+            plain.settimeout(0.4)
+            with pytest.raises(TimeoutError):
+                plain.recv(1)
+            plain.settimeout(20)
+        with context.wrap_socket(plain, server_hostname="localhost") as connection:
+            for _ in range(2):
+                connection.sendall(f"GET / HTTP/1.1\r\nHost: localhost:{port}\r\n\r\n".encode())
+                head = connection.recv(65536).lower()
+                assert head.startswith(b"http/1.1 200")
+                assert b"via: 1.1 bestbefore" in head
+
+
+def test_plain_http_in_a_tunnel_is_answered_too(shared_proxy: Any, start_origin: Callable[..., Any]) -> None:
+    authority = start_origin({"/": [0.0]}).url.removeprefix("http://")
+    with closing(tunnel(shared_proxy, *authority.split(":"))) as connection:
+        connection.settimeout(0.4)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        connection.settimeout(20)
+        for _ in range(2):
+            connection.sendall(f"GET / HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
+            assert b"via: 1.1 bestbefore" in connection.recv(65536).lower()
+
+
+def test_an_origin_that_is_down_ends_no_tunnel_before_the_client_has_spoken(shared_proxy: Any) -> None:
+    with closing(tunnel(shared_proxy, "127.0.0.2", 1)) as connection:
+        connection.settimeout(0.4)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        connection.settimeout(20)
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: 127.0.0.2:1\r\n\r\n")
+        assert b"detail=origin-unreachable" in connection.recv(65536)
