@@ -64,13 +64,13 @@ def missing(known: UnvalidatedReport, now_s: float) -> str:
     if known.learns == "never":
         return 'not stored, as learn_without_validator = false; with "learn" it is once enough was learnt'
     if known.bar == Learnt.COOKIE:
-        return "nothing makes it a hit for the last client: its request had Cookie or Authorization"
+        return f"no hit for requests with Cookie or Authorization, as the last; for others {_contacts(known, now_s)}"
     if known.is_feed:
         return "stored at each contact, as the items of the feed are its history"
-    return f"{_contacts_missing(known, now_s)} (learn_without_validator = true does not wait)"
+    return f"{_contacts(known, now_s)} (learn_without_validator = true does not wait)"
 
 
-def _contacts_missing(known: UnvalidatedReport, now_s: float) -> str:
+def _contacts(known: UnvalidatedReport, now_s: float) -> str:
     more = _more(known.repeats_missing, "contact") + " with the same content"
     until_s = known.unshared_until_s
     own = until_s is not None and now_s < until_s

@@ -118,6 +118,8 @@ class VariantReport:
     """Under the rule of the object."""
     under: Mapping[str, Expires]
     """Under each value of `obey`, including the rule's own."""
+    for_client: bool = False
+    """Whether it answers only the client that fetched it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +250,7 @@ def _variant_report(copy: Copy, rule: DomainRule, now_s: float) -> VariantReport
         size_bytes=copy.body.size,
         selected_by=dict(copy.selecting),
         personal=bool(copy.personal),
+        for_client=bool(copy.client),
         etag=str(copy.etag) if copy.etag else None,
         last_modified=None if copy.last_modified_s is None else format_http_date(copy.last_modified_s),
         stored_s=copy.stored_s,

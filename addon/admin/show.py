@@ -132,6 +132,8 @@ def _variant_lines(number: int, variant: VariantReport, report: ObjectReport) ->
     conditions = [f"{name}: {'(none)' if value is None else value}" for name, value in variant.selected_by.items()]
     if variant.personal:
         conditions.append("the same Cookie")
+    if variant.for_client:
+        conditions.append("the address, proxy user and Cookie that fetched it")
     served_for = f", for requests with {plain_text('; '.join(conditions))}" if conditions else ""
     yield f"  copy {number}"
     yield f"    content     {variant.status}, {size(variant.size_bytes)}{served_for}"

@@ -101,6 +101,8 @@ class Relay:
     """What a response without validator shows once its content is known."""
     collects: bool = False
     """Whether the content is collected although it is not known yet whether it may be stored."""
+    shares: bool = False
+    """Whether it will be stored for all clients if its content is the same as before."""
     detail: str = ""
     """What is missing for storing it, more exactly than `why_not_stored`."""
     drops: bool = False

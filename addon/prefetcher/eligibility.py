@@ -145,4 +145,4 @@ def fetch_of(copies: tuple[Copy, ...], asked_from: tuple[str, ...], user_agent: 
 def _is_personal(copy: Copy) -> bool:
     selects_by_credentials = any(name in ("cookie", "authorization") for name, _ in copy.selecting)
     fetched_with = copy.fetched_with_cookie or copy.fetched_with_authorization
-    return bool(copy.personal) or fetched_with or copy.sets_cookie or selects_by_credentials
+    return bool(copy.personal or copy.client) or fetched_with or copy.sets_cookie or selects_by_credentials

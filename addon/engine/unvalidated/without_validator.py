@@ -86,15 +86,18 @@ def lifetime_of(copy: Copy) -> float:
     return 0.0 if copy.expiry_s is None else copy.expiry_s - copy.current_s
 
 
-def prospect(relay: Relay, delivery: Delivery, record: Record | None) -> Relay:
+def prospect(relay: Relay, draft: Copy, delivery: Delivery, record: Record | None) -> Relay:
     """Return the decision on a response with what is missing for storing it, before its content is known.
 
     Its content is collected if the response may be stored after the same content as before.
     """
-    known = None if record is None or relay.draft is None else record.seen.get(variant_of_draft(relay.draft))
+    relay = replace(relay, delivery=delivery, detail=delivery.bar or Learnt.LEARNING)
+    known = None if record is None else record.seen.get(variant_of_draft(draft))
     evidence = None if known is None else known.evidence
-    collects = not delivery.bar and evidence is not None and repeats_missing(evidence) <= 1
-    return replace(relay, delivery=delivery, collects=collects, detail=delivery.bar or Learnt.LEARNING)
+    if record is None or evidence is None or delivery.bar or repeats_missing(evidence) > 1:
+        return relay
+    went_to_enough = delivery.is_static or len(evidence.clients) >= CLIENTS_NEEDED
+    return replace(relay, collects=True, shares=went_to_enough and not is_unshared(record, draft.current_s))
 
 
 def learnt_of(record: Record, copy: Copy, lifetime_s: float) -> Learnt:

@@ -129,7 +129,7 @@ class Contacts:
             return relay
         record = await self.store.record(draft.url)
         lifetime_s = lifetime_of(await self.evaluator.evaluated(draft, record, rule))
-        return prospect(relay, replace(delivery, lifetime_s=lifetime_s), record)
+        return prospect(relay, draft, replace(delivery, lifetime_s=lifetime_s), record)
 
     async def failed(self, contact: Contact, error: OriginError) -> Answer:
         """Return the answer after a failure of the origin: a stale copy, or an error."""

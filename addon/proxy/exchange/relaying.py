@@ -102,7 +102,8 @@ class AnswerRelayer:
             if is_awaited(ask.request, relay, rule):
                 start, awaited = await read_start(chunks, relay.head)
                 chunks = resumed(start, chunks)
-            if not (stores or awaited):
+            # Short content that others wait for is shared once it turns out to be what it was before.
+            if not (stores or awaited or (relay.shares and is_short)):
                 flight.set_result(None)
                 if is_short:
                     body, completed = await self.collector.read(contact, fetched, chunks, relay)

@@ -60,7 +60,7 @@ def test_there_is_none_of_an_object_with_a_validator() -> None:
         ({"learns": "never"}, "learn_without_validator = false"),
         ({"learns": "always"}, "learn_without_validator = true"),
         ({"bar": "no-validator"}, "nothing makes it a hit, as the origin demands validation"),
-        ({"bar": "learning-cookie"}, "Cookie or Authorization"),
+        ({"bar": "learning-cookie"}, "Cookie or Authorization, as the last; for others stored for its client"),
     ],
 )
 def test_the_sentence_names_a_key_or_more_contacts_or_nothing(known: dict[str, object], words: str) -> None:

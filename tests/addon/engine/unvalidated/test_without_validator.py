@@ -46,7 +46,7 @@ class Object:
         assert delivery is not None
         assert relay.draft is not None
         delivery = replace(delivery, lifetime_s=LIFETIME_S)
-        self.prospect = prospect(relay, delivery, self.record)
+        self.prospect = prospect(relay, relay.draft, delivery, self.record)
         seen = observed(asked, relay.draft, body, self.rule, None, delivery=delivery)
         self.record = observe(self.record, seen).record
         return learnt_of(self.record, relay.draft, LIFETIME_S)

@@ -1,5 +1,6 @@
 """What clients get of objects whose responses have no validator, through the whole exchange."""
 
+import asyncio
 import hashlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -40,6 +41,7 @@ class World:
     async def fetch(self, request: Request, **_: Any) -> Fetched:
         self.contacts += 1
         now_s, body = self.clock.now(), self.page_for(request.fields.get("x-user") or "")
+        await asyncio.sleep(0)
         fields = Fields([("Date", format_http_date(now_s)), ("Content-Type", self.media_type)])
         return Fetched(Head(200, fields), now_s, now_s, _pieces(body), len(body))
 
@@ -84,6 +86,29 @@ async def test_a_package_is_a_hit_at_the_third_request(world: World, size: int) 
     world.clock.advance(120.0)
     assert (await world.get("10.0.0.3"))[1] is False
     assert (world.records[-1].unnecessary, world.records[-1].stored) == (True, True)
+
+
+async def test_parallel_requests_for_what_is_shared_make_one_contact(world: World) -> None:
+    world.media_type = "image/png"
+    for _ in range(2):
+        await world.get("10.0.0.1")
+        world.clock.advance(1.0)
+    world.clock.advance(3600.0)
+    before = world.contacts
+    got = await asyncio.gather(*(world.get(f"10.0.0.{n}") for n in range(20)))
+    assert {body for body, _ in got} == {b"page"}
+    assert world.contacts == before + 1
+
+
+async def test_parallel_requests_for_a_page_of_each_client_get_their_own(world: World) -> None:
+    for n in range(12):
+        await world.get(f"10.0.0.{n % 4}")
+        world.clock.advance(60.0)
+    world.clock.advance(3600.0)
+    world.page_for = lambda user: f"page of {user}".encode()
+    addresses = [f"10.0.0.{n}" for n in range(20)]
+    got = await asyncio.gather(*(world.get(address) for address in addresses))
+    assert [body for body, _ in got] == [f"page of {address}".encode() for address in addresses]
 
 
 async def test_a_page_is_a_hit_for_its_client_and_after_three_for_all_without_cookie(world: World) -> None:
