@@ -75,8 +75,10 @@ def as_dictionary(request: Request, sent: Request, copy: Copy, now_s: float) -> 
         return None
     if "cookie" in request.fields or "authorization" in request.fields or of_request(request.fields).no_transform:
         return None
-    for_some = copy.personal or copy.fetched_with_cookie or copy.fetched_with_authorization or copy.sets_cookie
-    if for_some or copy.head.status != 200 or copy.cache_control.private or copy.cache_control.no_transform:
+    for_some = copy.client or copy.personal or copy.sets_cookie
+    if for_some or copy.fetched_with_cookie or copy.fetched_with_authorization:
+        return None
+    if copy.head.status != 200 or copy.cache_control.private or copy.cache_control.no_transform:
         return None
     is_fresh = copy.http_expiry_s is not None and now_s < copy.http_expiry_s
     if not is_fresh and forbids_stale(copy.cache_control):

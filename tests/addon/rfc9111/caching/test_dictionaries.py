@@ -1,5 +1,6 @@
 import hashlib
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -102,6 +103,7 @@ def test_only_what_any_client_may_have_is_a_dictionary(
         request_time_s=NOW_S, response_time_s=NOW_S, salt=b"salt",
     )
     request = request_to(*asked, url=URL)
+    assert as_dictionary(request, request, replace(copy, client="another"), NOW_S) is None
     assert (as_dictionary(request, request, copy, NOW_S) is not None) is usable
     assert as_dictionary(request_to(*asked, url=URL.replace("https", "http")), request, copy, NOW_S) is None
 
