@@ -194,3 +194,10 @@ def test_any_value_is_read_or_refused_with_a_value_error(read: Callable[[object]
     else:
         return
     assert "\n" not in message
+
+
+def test_a_port_is_from_1_to_65535() -> None:
+    assert [values.port(number) for number in (1, 443, 65_535)] == [1, 443, 65_535]
+    for wrong in (0, 65_536, -1, "80", True, 80.0):
+        with pytest.raises(ValueError, match="expected a port, 1 to 65535"):
+            values.port(wrong)

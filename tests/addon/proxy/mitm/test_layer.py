@@ -1,6 +1,7 @@
 """How answers of ours go through mitmproxy's layers; with real peers: tests/live."""
 
 import asyncio
+import itertools
 import re
 from collections.abc import AsyncGenerator
 from typing import Any
@@ -12,7 +13,8 @@ import pytest
 from mitmproxy.http import Headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layers.http import HTTPMode
+from mitmproxy.proxy.layer import Layer, NextLayer
+from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tutils
 
@@ -20,7 +22,7 @@ from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
-from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
+from bestbefore.addon.proxy.mitm.layer import MERGED_BYTES, CachingHttpLayer, _merged, install
 from bestbefore.addon.proxy.mitm.stream import CachingStream, _names
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -78,6 +80,9 @@ class Gateway:
 
     def set_reading(self, *_: Any, **__: Any) -> None:
         """Nothing waits."""
+
+    def disconnect(self, _: Any) -> None:
+        """Nothing is connected."""
 
     def share_bytes(self) -> int:
         return 1 << 20
@@ -249,3 +254,114 @@ def test_only_requests_in_a_tunnel_to_another_server_are_misdirected(
     stream.mode = mode
     request = tutils.treq(authority=b"", headers=Headers(Host=host))
     assert stream._is_misdirected(request) is is_misdirected
+
+
+def test_small_data_for_one_connection_becomes_one_write(context: Context) -> None:
+    client, server = context.client, context.server
+
+    def merged(*issued: commands.Command) -> list[object]:
+        return [
+            (command.connection, len(command.data)) if isinstance(command, commands.SendData) else command
+            for command in _merged(iter(issued))  # type: ignore[arg-type]
+        ]
+
+    def data(connection: Any, size: int) -> commands.SendData:
+        return commands.SendData(connection, bytes(size))
+
+    close = commands.CloseConnection(client)
+    assert merged(data(client, 1), data(client, 2), data(client, 3)) == [(client, 6)]
+    assert merged(data(client, 1), data(server, 2), data(client, 3)) == [(client, 1), (server, 2), (client, 3)]
+    assert merged(data(client, 1), close, data(client, 2)) == [(client, 1), close, (client, 2)]
+    assert merged(data(client, MERGED_BYTES - 1), data(client, 1)) == [(client, MERGED_BYTES)]
+    assert merged(data(client, MERGED_BYTES), data(client, 1)) == [(client, MERGED_BYTES), (client, 1)]
+    assert merged() == []
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_the_layer_takes_the_place_of_mitmproxys_own(context: Context, depth: int) -> None:
+    gateway, next_layer = Gateway(None), NextLayer(context)
+    outer: list[Any] = [Layer(context) for _ in range(depth)]
+    own = HttpLayer(context, HTTPMode.regular)
+    for parent, child in itertools.pairwise([*outer, own]):
+        parent.child_layer = child
+    next_layer.layer = (outer or [own])[0]
+    places = len(context.layers)
+    install(next_layer, gateway)
+    found: Any = outer[-1].child_layer if depth else next_layer.layer
+    assert isinstance(found, CachingHttpLayer)
+    assert (found.mode, found._gateway, len(context.layers)) == (HTTPMode.regular, gateway, places)
+    assert found in context.layers
+    assert own not in context.layers
+
+
+def test_where_there_is_no_http_nothing_is_replaced(context: Context) -> None:
+    next_layer = NextLayer(context)
+    install(next_layer, Gateway(None))
+    assert next_layer.layer is None
+    next_layer.layer = other = Layer(context)
+    install(next_layer, Gateway(None))
+    assert next_layer.layer is other
+
+
+async def test_a_head_that_has_begun_is_awaited_for_a_limited_time(context: Context) -> None:
+    gateway, gone = Gateway(None), list[Any]()
+    gateway.disconnect = gone.append  # type: ignore[method-assign]
+    layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
+    client, loop = context.client, asyncio.get_running_loop()
+
+    def received(data: bytes) -> asyncio.TimerHandle | None:
+        for command in layer.handle_event(events.DataReceived(client, data)):
+            if isinstance(command, BestbeforeWait):
+                waits.append(command)
+        return layer._head_timer
+
+    waits = list[BestbeforeWait]()
+    list(layer.handle_event(events.Start()))
+    assert layer._head_timer is None
+    timer = received(b"GET http://a/ HT")
+    assert timer is not None
+    assert timer.when() - loop.time() == pytest.approx(gateway.limits.head_s, abs=1.0)
+    assert received(b"TP/1.1\r\nHost: a\r\n") is timer, "more of it gives it no more time"
+    assert received(b"\r\n") is None
+    assert timer.cancelled()
+    assert len(waits) == 1
+    later = layer.disconnect_later()
+    later._run()  # type: ignore[attr-defined]
+    later.cancel()
+    assert gone == [client]
+
+
+@pytest.mark.parametrize(("waiting", "reads"), [(1 << 20, True), ((1 << 20) + 1, False)])
+async def test_a_client_is_not_read_while_too_much_of_its_content_waits(
+    context: Context, monkeypatch: pytest.MonkeyPatch, waiting: int, reads: bool
+) -> None:
+    gateway, set_to = Gateway(None), list[tuple[Any, bool]]()
+    gateway.set_reading = lambda connection, _client, *, on: set_to.append((connection, on))  # type: ignore[method-assign]
+    layer = CachingHttpLayer(context, HTTPMode.regular, gateway)
+    list(layer.handle_event(events.Start()))
+    monkeypatch.setattr(layer, "_waiting_bytes", lambda _: waiting)
+    list(layer.handle_event(events.DataReceived(context.client, b"G")))
+    assert set_to == ([] if reads else [(context.client, False)])
+    monkeypatch.setattr(layer, "_waiting_bytes", lambda _: 0)
+    layer.resume_upload()
+    layer.resume_upload()
+    assert set_to == ([] if reads else [(context.client, False), (context.client, True)])
+    if layer._head_timer is not None:
+        layer._head_timer.cancel()
+
+
+async def test_who_waits_for_room_is_woken_by_what_the_client_sends(
+    context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    layer = CachingHttpLayer(context, HTTPMode.regular, Gateway(None))
+    list(layer.handle_event(events.Start()))
+    assert await layer.window(1)
+    monkeypatch.setattr(layer, "has_room", lambda _: False)
+    waiting = [asyncio.ensure_future(layer.window(1)) for _ in range(2)]
+    await asyncio.sleep(0)
+    assert not any(task.done() for task in waiting)
+    list(layer.handle_event(events.DataReceived(context.client, b"G")))
+    assert await asyncio.wait_for(asyncio.gather(*waiting), 5.0) == [False, False]
+    assert layer._activity is None
+    assert layer._head_timer is not None
+    layer._head_timer.cancel()
