@@ -8,6 +8,7 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.partial.start import start_of
 from bestbefore.addon.engine.response import Relay, completed, observed, shows_object
 from bestbefore.addon.engine.unvalidated.without_validator import Learnt, learnt_of, lifetime_of, stored_as
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig
@@ -25,6 +26,9 @@ from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.rules import DomainRule
 from bestbefore.addon.store.store import Store
+
+READ_ON_BYTES = 8 << 20
+"""How much of a response is read after all its clients have left. If more is missing, its start is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ class AnswerCollector:
                 if size == fetched.length:
                     # Store before the last piece is sent: the client's next request may follow at once.
                     is_complete, completed = True, await self._complete(contact, relay, received, spool.body)
-                if not await spool.publish():
+                if not await spool.publish() or _is_given_up(spool, fetched, size):
+                    await self._keep_start(contact, relay, received, spool.body)
                     break
             else:
                 if not is_complete:
@@ -96,6 +101,7 @@ class AnswerCollector:
             error = None
         except OriginError as raised:
             error = raised
+            await self._keep_start(contact, relay, received, spool.body)
         finally:
             await chunks.aclose()
             fetched.close()
@@ -202,6 +208,16 @@ class AnswerCollector:
             self.store.drop(relay.draft.url)
         return None if differs else kept
 
+    async def _keep_start(
+        self, contact: Contact, relay: Relay, received: _Received, collected: Collected | None
+    ) -> None:
+        """Store the start of a response that did not arrive to its end."""
+        part = None if collected is None else start_of(relay, received.reference)
+        if part is None or collected is None or len(collected) != received.size:
+            return
+        evaluated = await self.evaluator.evaluated(part, await self.store.record(part.url), contact.rule)
+        await self.parts.put(evaluated, collected, self.active.site.max_cached_body)
+
     async def learn(self, observation: Observation, context: RequestContext) -> RecordChange:
         """Record what a contact has shown of the object."""
         learnt = context.learnt = await self.store.learn(observation)
@@ -210,6 +226,11 @@ class AnswerCollector:
         if context.record.unnecessary and context.record.outcome is Outcome.UPDATED:
             context.record.outcome = Outcome.REFETCHED
         return learnt
+
+
+def _is_given_up(spool: Spool, fetched: Fetched, size: int) -> bool:
+    """Whether no client waits for content of which much is still to come."""
+    return not spool.has_readers and fetched.length is not None and fetched.length - size > READ_ON_BYTES
 
 
 def next_decision(request: Request, copy: Copy, rule: DomainRule, now_s: float) -> tuple[str, float | None]:

@@ -51,6 +51,11 @@ class Spool:
         return self._content is not None
 
     @property
+    def has_readers(self) -> bool:
+        """Whether a reader has joined and not left, or may join."""
+        return bool(self._positions) or bool(self._candidates)
+
+    @property
     def body(self) -> bytes | UnlinkedFile | None:
         """Return the content received so far, without copying it; None if there was no room for it."""
         return None if self._content is None or self.is_too_large else self._content.body()
