@@ -10,7 +10,7 @@ from bestbefore.addon.rfc9111.fields.dates import date_field
 from bestbefore.addon.rfc9111.fields.directives import CacheControl, of_response
 from bestbefore.addon.rfc9111.fields.entity_tags import EntityTag, etag_field
 from bestbefore.addon.rfc9111.fields.targeted import governing
-from bestbefore.addon.rfc9111.message import Head, Target
+from bestbefore.addon.rfc9111.message import Head
 
 Selecting = tuple[tuple[str, str | None], ...]
 """The lower-case names of the request fields that select the response, in order, with their normalised values in the
@@ -105,7 +105,7 @@ class Copy:
             "shown_etag": EntityTag(self.own_etag, weak=True) if etag is None and self.own_etag else etag,
             "last_modified_s": date_field(fields, "last-modified", received_s),
             "sets_cookie": "set-cookie" in fields,
-            "groups": groups_named(fields, CACHE_GROUPS, Target.parse(self.url)) if CACHE_GROUPS in fields else (),
+            "groups": groups_named(fields, CACHE_GROUPS, self.url) if CACHE_GROUPS in fields else (),
         }
         for name, value in derived.items():
             object.__setattr__(self, name, value)

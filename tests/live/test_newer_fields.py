@@ -114,6 +114,8 @@ def test_an_update_is_coded_with_the_copy_as_its_dictionary(
                 19, dict_data=raw
             ).compress(content)
             named |= {"Content-Encoding": "dcz", "Vary": "Accept-Encoding, Available-Dictionary"}
+            if path == "/app.wrong":
+                content = content[:8] + bytes(32) + content[40:]
         sent.append(len(content))
         return named, content
 
@@ -122,8 +124,8 @@ def test_an_update_is_coded_with_the_copy_as_its_dictionary(
     connection = HTTPSConnection("127.0.0.1", shared_proxy.port, timeout=60, context=trust)
     connection.set_tunnel("localhost", int(url.rpartition(":")[2]))
 
-    def get(**fields: str) -> tuple[bytes, str | None, bool]:
-        connection.request("GET", "/app.js", headers={name.replace("_", "-"): value for name, value in fields.items()})
+    def get(path: str = "/app.js", **fields: str) -> tuple[bytes, str | None, bool]:
+        connection.request("GET", path, headers={name.replace("_", "-"): value for name, value in fields.items()})
         got = connection.getresponse()
         return got.read(), got.headers["Content-Encoding"], "; hit" in (got.headers["Cache-Status"] or "")
 
@@ -138,4 +140,9 @@ def test_an_update_is_coded_with_the_copy_as_its_dictionary(
     )
     assert (len(coded), encoding) == (sent[1], "dcz"), "a client with a dictionary of its own goes past the cache"
     assert len(asked) == 3
+    contents[:] = [old]
+    assert get("/app.wrong") == (old, None, False)
+    contents.append(new)
+    assert get("/app.wrong", Cache_Control="no-cache") == (new, None, False), "fetched again without the dictionary"
+    assert len(asked) == 6
     connection.close()

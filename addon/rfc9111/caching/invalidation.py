@@ -31,7 +31,7 @@ def invalidated_groups(request: Request, head: Head) -> tuple[str, ...]:
     """Return the keys of the groups of the target's origin that this exchange invalidates."""
     if not _changes_something(request, head):
         return ()
-    return groups_named(head.fields, CACHE_GROUP_INVALIDATION, request.target)
+    return groups_named(head.fields, CACHE_GROUP_INVALIDATION, request.target.url)
 
 
 def _changes_something(request: Request, head: Head) -> bool:

@@ -15,8 +15,8 @@ LONGEST = 128
 _LONGEST_FIELD = MAX_GROUPS * (LONGEST + 4)
 
 
-def groups_named(fields: Fields, name: str, target: Target) -> tuple[str, ...]:
-    """Return the keys of the groups that a field of a response from this target names, each once.
+def groups_named(fields: Fields, name: str, url: str) -> tuple[str, ...]:
+    """Return the keys of the groups that a field of a response from this URL names, each once.
 
     A group belongs to its origin, so its key has the scheme, host and port: no other origin can name it. The field is
     ignored as a whole if it is malformed, too long, or has a member that is not a string; parameters are ignored.
@@ -25,6 +25,7 @@ def groups_named(fields: Fields, name: str, target: Target) -> tuple[str, ...]:
     if value is None or len(value) > _LONGEST_FIELD:
         return ()
     try:
+        target = Target.parse(url)
         members: Any = http_sf.parse(value.encode("latin-1", "replace"), tltype="list")
     except (ValueError, OverflowError):
         return ()

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bestbefore.addon.rfc9111.fields.cache_groups import LONGEST, MAX_GROUPS, groups_named, is_group
-from bestbefore.addon.rfc9111.message import Fields, Target
+from bestbefore.addon.rfc9111.message import Fields
 
-TARGET = Target.parse("https://Example.org:8443/a?b")
+TARGET = "https://Example.org:8443/a?b"
 
 
 def groups(*values: str) -> list[str]:
@@ -18,8 +18,9 @@ def test_the_groups_of_all_lines_are_named_within_their_origin() -> None:
     names = groups_named(lines, "cache-groups", TARGET)
     assert names == ('"scripts"@https://example.org:8443', '"Scripts"@https://example.org:8443')
     assert all(map(is_group, names))
-    other = Target.parse("http://example.org:8443/")
-    assert not set(names) & set(groups_named(lines, "cache-groups", other))
+    for other in ("http://example.org:8443/", "https://example.org/", "https://www.example.org:8443/"):
+        assert not set(names) & set(groups_named(lines, "cache-groups", other))
+    assert groups_named(lines, "cache-groups", "object 17") == ()
 
 
 def test_a_field_that_is_no_list_of_strings_is_ignored() -> None:
