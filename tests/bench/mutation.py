@@ -54,7 +54,9 @@ survived was run again with the tests of today."""
 
 FRESH = """The tests were written for the sample above, which says little of other mutants. These samples were drawn
 with other seeds, each after tests had been written for what survived of the one before it. Their numbers are those of
-the first run: what survived is not judged, and counts as survived where no test could notice it."""
+the first run: what survived is not judged, and counts as survived where no test could notice it. From 6 on the tests of
+the folders above run, too. Before 7 an argument `strict=True` of `zip`, which asserts and nothing else, was changed as
+other constants are."""
 
 
 def tests_of(mutant: Mutant, tested_by: dict[str, str]) -> Iterator[list[str]]:
