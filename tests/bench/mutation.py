@@ -6,7 +6,7 @@ one of them fails. Those that survive are listed, as are those that tests/data/e
 notice, with the reason.
 `--again FILE` takes the mutants, and what was killed, from the log of an earlier run, and runs those that survived it.
 `--fresh SEED=FILE ...` adds a table of runs with other seeds, by their logs. `--out FILE` writes the page
-docs/results/mutation.md. Nothing is asserted.
+docs/results/mutation.md; with `--only-fresh` nothing is run, and the page gets another such table. Nothing is asserted.
 """
 
 import argparse
@@ -14,6 +14,7 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -187,8 +188,13 @@ def main() -> None:
     parser.add_argument("--folders", nargs="+", default=["addon", "policies"])
     parser.add_argument("--again", type=Path, metavar="FILE", help="the errors of an earlier run")
     parser.add_argument("--fresh", nargs="+", default=[], metavar="SEED=FILE", help="errors of runs with other seeds")
+    parser.add_argument("--only-fresh", action="store_true")
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()
+    if given.only_fresh:
+        before_it = given.out.read_text().partition("\n## Fresh samples\n")[0]
+        given.out.write_text(before_it.rstrip("\n") + fresh_samples(given.fresh) + "\n")
+        return
     spec = spec_from_file_location("mirror", ROOT / "tests/test_mirror.py")
     assert spec is not None
     assert spec.loader is not None
@@ -263,7 +269,8 @@ def fresh_samples(logs: Sequence[str]) -> str:
         share = killed / (killed + survived)
         lines.append(f"| {name} | {len(found)} | {same} | {killed} | {survived} | {share:.0%} |")
         survivors += [f"- {name}: {path}:{at}: {change}" for became, path, at, change in found if became == "survived"]
-    return "\n".join([*lines, "", "Survived there, by seed:", "", *survivors])
+    by = shlex.join(["python", "tests/bench/mutation.py", *sys.argv[1:]])
+    return "\n".join([*lines, "", "Table by", "", f"    {by}", "", "Survived there, by seed:", "", *survivors])
 
 
 if __name__ == "__main__":
