@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -198,6 +198,29 @@ def test_a_name_that_has_another_address_a_moment_later_gets_nothing(
     statuses = [ask(proxy, address, f"http://{NAME}:{origin.port}/", method="POST")[0] for _ in range(2)]
     assert statuses == [200, 502], "the address that is connected to decides, each time"
     assert len(origin.fields) == 1
+
+
+def test_a_silent_tunnel_to_such_a_name_shows_no_greeting(configured: Start, address: str) -> None:
+    with socket.create_server(("", 0)) as server:
+        port = server.getsockname()[1]
+        threading.Thread(target=greet, args=(server,), daemon=True).start()
+        lines = OPEN.format(address=address) + f"connect_ports = [{port}]\n"
+        proxy = configured(lines, under=(sys.executable, "-c", FLIPPING, address, NAME))
+        for target, expected in ((f"{address}:{port}", b"220 secret"), (f"{NAME}:{port}", b"")):
+            with closing(socket.create_connection((address, proxy.port), 60)) as client:
+                client.sendall(f"CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n".encode())
+                assert client.recv(65536).startswith(b"HTTP/1.1 200")
+                assert client.recv(65536) == expected
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def greet(server: socket.socket) -> None:
+    """Send a greeting to each client of a server."""
+    with suppress(OSError):
+        while True:
+            connection = server.accept()[0]
+            with connection, suppress(OSError):
+                connection.sendall(b"220 secret")
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Who is let in for as long as a connection lasts."""
 
+from base64 import b64encode
 from dataclasses import replace
 from pathlib import Path
 
@@ -38,6 +39,17 @@ def test_a_tunnel_admits_its_connection_until_that_ends(service: Service) -> Non
     hooks.client_disconnected(client)
     hooks.client_disconnected(other)
     assert not service.gate._tunnels, "nothing is kept of connections that have ended"
+
+
+def test_the_user_of_a_tunnel_is_who_sent_valid_credentials(service: Service) -> None:
+    users = []
+    for credentials in (b"user:password", b"user:wrong", b"eve:password"):
+        client = tflow.tclient_conn()
+        sent = [("Proxy-Authorization", f"Basic {b64encode(credentials).decode()}")]
+        service.gate.tunnel_opened(client, Fields(sent))
+        users.append(service.gate.user_of(client))
+    assert users == ["user", "", ""]
+    assert service.gate.user_of(tflow.tclient_conn()) == ""
 
 
 @pytest.mark.parametrize(
