@@ -1,6 +1,7 @@
 """Evaluates the expiry of copies by the policy of their domain's rule, with history and group."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from urllib.parse import urlsplit
 
 from cachetools import LRUCache
@@ -13,6 +14,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
+from bestbefore.policies.validation.machinery.verdict import Reason
 
 MAX_GROUPS = 4096
 PERMANENTLY = "permanent"
@@ -44,7 +46,15 @@ class ExpiryEvaluator:
             return copy.with_verdict(copy.current_s + lifetime_s, PERMANENTLY, rule.key)
         host = urlsplit(copy.url).hostname or ""
         group = await self._group(host, rule)
-        verdict = rule.policy.verdict(record.history(), group, copy.current_s)
+        history = record.history()
+        verdict = rule.policy.verdict(history, group, copy.current_s)
+        if verdict.reason == Reason.BOOTSTRAP and not copy.has_validator:
+            # It sends no Last-Modified, but its last update was not after the first contact.
+            verdict = max(
+                verdict,
+                rule.policy.verdict(replace(history, last_modified_s=record.since_s), group, copy.current_s),
+                key=lambda one: one.expiry_s,
+            )
         if record.feed is not None:
             expiry_s = bounded(verdict.expiry_s, copy.current_s, record.feed.hints, rule.feed_hint)
             if expiry_s > verdict.expiry_s:

@@ -69,6 +69,26 @@ async def test_the_policy_decides_at_the_moment_when_the_copy_was_current(store:
     assert (evaluated.expiry_s, evaluated.reason, evaluated.rule) == (NOW_S + 2 * HOUR_S, "fixed", rule.key)
 
 
+@pytest.mark.parametrize(
+    ("fields", "hours", "lifetime_s", "reason"),
+    [
+        ([], 50.0, 5.0 * HOUR_S, "fallback_ttl"),
+        ([], 0.1, 60.0, "bootstrap"),
+        ([("ETag", '"a"')], 50.0, 60.0, "bootstrap"),
+    ],
+)
+async def test_without_a_validator_what_has_not_changed_since_the_first_contact_is_as_old_as_that(
+    fields: list[tuple[str, str]], hours: float, lifetime_s: float, reason: str, store: Store, tmp_path: Path
+) -> None:
+    given = rules(tmp_path)
+    evaluator = ExpiryEvaluator(store, lambda: given)
+    for ago_s in (hours * HOUR_S, 0.0):
+        await store.learn(Observation(URL, NOW_S - ago_s, "", Fingerprint(body="same")))
+    head = Head(200, Fields([("Date", format_http_date(NOW_S)), *fields]))
+    evaluated = await evaluator.evaluated(replace(copy(), head=head), await store.record(URL), rule_of(given))
+    assert (evaluated.expiry_s, evaluated.reason) == (NOW_S + lifetime_s, reason)
+
+
 @pytest.mark.parametrize(("max_ttl", "lifetime_s"), [("1h", HOUR_S), ("300d", PERMANENT_S)])
 async def test_what_is_for_good_is_kept_as_long_as_the_rule_allows(
     store: Store, tmp_path: Path, max_ttl: str, lifetime_s: float
