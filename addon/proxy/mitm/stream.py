@@ -40,6 +40,8 @@ Commands = layer.CommandGenerator[Any]
 
 ANSWERED_HERE = "bestbefore_answers"
 """The metadata key that marks flows which this module answers; `hooks` ignores these."""
+NOT_CONNECTED = "The proxy cannot reach the server of this upgrade, or does not accept its certificate: see its log."
+"""What a client is shown in place of the texts of Python and OpenSSL."""
 WHOLE_BYTES = 256 * 1024
 """Content in memory up to this size is sent at once, if there is room for it."""
 PIECE_BYTES = 64 * 1024
@@ -356,6 +358,8 @@ class CachingStream(HttpStream):
     def handle_protocol_error(self, event: layers.RequestProtocolError | layers.ResponseProtocolError) -> Commands:
         """Drop the stream of a client that disconnected during the answer; else do as mitmproxy does."""
         if self._request is None:
+            if event.code is layers.ErrorCode.CONNECT_FAILED:
+                event.message = NOT_CONNECTED
             yield from super().handle_protocol_error(event)
         else:
             yield layers.DropStream(self.stream_id)
