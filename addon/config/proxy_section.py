@@ -25,6 +25,8 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "hot_max": values.size_bytes(),
         "in_flight_max": values.size_bytes(_SMALLEST_IN_FLIGHT_BYTES),
         "max_cached_body": values.size_bytes(),
+        "max_cached_file": values.size_bytes(),
+        "files_max": values.size_bytes(),
         "keep": values.duration_s,
         "stale_if_down": values.duration_s,
         "offline": values.boolean,

@@ -69,7 +69,11 @@ class Settings:
     in_flight_max: int = 64 * MIB
     """The budget of content in flight in memory, bytes."""
     max_cached_body: int = 8 * MIB
-    """The largest body that is stored, bytes."""
+    """The largest body that is stored in memory or in a Redis server, bytes."""
+    max_cached_file: int = 256 * MIB
+    """The largest body that the embedded store keeps as a file, bytes."""
+    files_max: int = 8192 * MIB
+    """How much disk space the files of the embedded store may take, bytes."""
     keep: float = 7 * DAY_S
     """How long a copy is kept after its lifetime, seconds."""
     stale_if_down: float | None = None
@@ -116,7 +120,7 @@ class Settings:
         return any(pattern.matches(host) for pattern in self.passthrough)
 
 
-HOT_KEYS = frozenset({"allow_clients", "credentials", "passthrough", "offline", "max_cached_body"})
+HOT_KEYS = frozenset({"allow_clients", "credentials", "passthrough", "offline", "max_cached_body", "max_cached_file"})
 """The settings that can change while the proxy runs; the others require a restart."""
 
 

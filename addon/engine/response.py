@@ -161,7 +161,7 @@ def _on_part(ask: Ask, head: Head, times: Times, site: Site, *, without_validato
         ask.request, replace(head, status=200), times.response_s,
         targeted=site.targeted, without_validator=without_validator,
     )
-    if why is not None or length > site.max_cached_body:
+    if why is not None or length > site.stored_at_most:
         return Relay(head, why or TOO_LARGE)
     draft = copy_of(
         ask.request, head, BodyRef("", length),
@@ -257,7 +257,7 @@ def _is_too_large(head: Head, site: Site) -> bool:
     if not (digits.isascii() and digits.isdigit()):
         return False
     # Check the number of digits first: Python refuses to convert thousands of digits.
-    return len(digits) > _SIZE_DIGITS_AT_MOST or int(digits) > site.max_cached_body
+    return len(digits) > _SIZE_DIGITS_AT_MOST or int(digits) > site.stored_at_most
 
 
 def _confirms_client_validator(request: Request, head: Head, now_s: float, site: Site) -> bool:

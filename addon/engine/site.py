@@ -12,7 +12,7 @@ class Site:
     salt: bytes
     """The salt for hashes of cookies."""
     max_cached_body: int
-    """The largest content that is stored, bytes."""
+    """The largest content that is stored in memory or in a remote store, bytes."""
     offline: bool = False
     """Whether all copies are served and no origin is contacted."""
     via_request: bool = True
@@ -21,3 +21,10 @@ class Site:
     """Whether the proxy is a reverse proxy, and so may report updates to clients."""
     targeted: tuple[str, ...] = ()
     """The lower-case names of the targeted cache-control fields to obey (RFC 9213), in order of preference."""
+    max_cached_file: int = 0
+    """The largest content that is stored as a file, bytes; 0: the store has no files."""
+
+    @property
+    def stored_at_most(self) -> int:
+        """The largest content that is stored, bytes."""
+        return max(self.max_cached_body, self.max_cached_file)

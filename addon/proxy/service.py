@@ -123,6 +123,7 @@ class Service:
             name=f"bestbefore-{identity.hex()}",
             salt=salt,
             max_cached_body=settings.max_cached_body,
+            max_cached_file=_max_cached_file(settings),
             offline=settings.offline,
             via_request=settings.via_request,
             reverse=settings.mode is not None,
@@ -142,6 +143,7 @@ class Service:
             state=settings.state,
             clock_mark="accelerated" if isinstance(self.clock, FastClock) else "real",
             store_max=settings.store_max,
+            files_max=settings.files_max,
             hot_max=settings.hot_max,
             keep_s=settings.keep,
             forgotten=self._traffic.forget,
@@ -271,7 +273,12 @@ class Service:
             self.gate.reconfigured(settings)
         except (OSError, ValueError) as error:
             logger.warning("changed credentials are not used: %s", error)
-        site = replace(self.site, max_cached_body=settings.max_cached_body, offline=settings.offline)
+        site = replace(
+            self.site,
+            max_cached_body=settings.max_cached_body,
+            max_cached_file=_max_cached_file(settings),
+            offline=settings.offline,
+        )
         self.exchanges.reconfigured(self._watch.config.rules, site)
         self._passthrough_cleanup.reconfigured(settings.passthrough)
         self._companion.reconfigured()
@@ -352,3 +359,8 @@ class Service:
 async def _cancelled(task: asyncio.Task[Any]) -> None:
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+def _max_cached_file(settings: Settings) -> int:
+    """Return the largest content that is stored as a file, bytes; only an embedded store has files."""
+    return settings.max_cached_file if settings.store == "embedded" else 0

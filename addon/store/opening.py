@@ -27,6 +27,7 @@ async def open_store(
     state: Path | None = None,
     clock_mark: str = "real",
     store_max: int | None = None,
+    files_max: int | None = None,
     hot_max: int = HOT_MAX,
     keep_s: float = 7 * DAY_S,
     forget_after_s: float = 180 * DAY_S,
@@ -38,7 +39,8 @@ async def open_store(
 
     `proxy`: the client name at the Redis server. `clock_mark`: the kind of
     clock; a store marked with another is refused. `store_max`, bytes: the maxmemory of an embedded server; of a user's
-    Redis, how much this store may take (None: no bound). `join`: use the server of a proxy that runs on `state`.
+    Redis, how much this store may take (None: no bound). `files_max`, bytes: how much the files of an embedded store
+    may take (None: no bound). `join`: use the server of a proxy that runs on `state`.
     `patience_s`: how long the server may take to answer. `forgotten`: see `Store`. Must be called in the main thread,
     with which the embedded server ends.
 
@@ -56,7 +58,7 @@ async def open_store(
             server = await _our_server(held, clock, store_max or default_store_max(), wait_s)
             if server is not None:
                 opened.push_async_callback(server.stop)
-            joined, files = server is None, BodyFiles(held.bodies)
+            joined, files = server is None, BodyFiles(held.bodies, files_max)
             socket = await _socket_of_another(held, join=join) if server is None else server.socket
             connection = Connection(socket=socket, name=proxy, patience_s=patience_s)
         else:

@@ -213,6 +213,23 @@ async def test_parts_are_stored_served_and_completed(shared_proxy: Any) -> None:
         assert (await get(shared_proxy, origin.url)).told.startswith("bestbefore; hit")
 
 
+async def test_a_large_object_is_stored_as_a_file_and_a_film_left_is_resumed(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(24_000_000))) as origin:
+        reader, writer = await asyncio.open_connection("127.0.0.1", shared_proxy.port)
+        host = origin.url.split("/")[2]
+        writer.write(f"GET {origin.url} HTTP/1.1\r\nHost: {host}\r\nRange: bytes=2000000-\r\n\r\n".encode())
+        await reader.readexactly(1_000_000)
+        writer.close()
+        await asyncio.sleep(0.3)
+        seen = await get(shared_proxy, origin.url, "Range: bytes=2100000-2199999")
+        assert (seen.status, seen.body) == (206, origin.content[2_100_000:2_200_000])
+        for _ in range(2):
+            assert (await get(shared_proxy, origin.url)).body == origin.content
+        told = (await get(shared_proxy, origin.url, "Range: bytes=-5")).told
+        assert told.startswith("bestbefore; hit")
+        assert 1 <= len(origin.asked) <= 3
+
+
 async def test_parts_of_an_earlier_version_are_not_served(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0",))) as origin:
         await get(shared_proxy, origin.url, "Range: bytes=500-999")

@@ -182,7 +182,7 @@ class AnswerCollector:
         if evaluated is None or collected is None:
             return Completed(copy, stored=False)
         if is_part:
-            await self.parts.put(evaluated, collected, self.active.site.max_cached_body)
+            await self.parts.put(evaluated, collected, self.active.site.stored_at_most)
         else:
             self.store.put(evaluated, await for_store(collected))
         _, context.record.ttl_s = next_decision(request, evaluated, rule, self.clock.now())
@@ -216,7 +216,7 @@ class AnswerCollector:
         if part is None or collected is None or len(collected) != received.size:
             return
         evaluated = await self.evaluator.evaluated(part, await self.store.record(part.url), contact.rule)
-        await self.parts.put(evaluated, collected, self.active.site.max_cached_body)
+        await self.parts.put(evaluated, collected, self.active.site.stored_at_most)
 
     async def learn(self, observation: Observation, context: RequestContext) -> RecordChange:
         """Record what a contact has shown of the object."""

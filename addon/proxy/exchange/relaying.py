@@ -110,7 +110,7 @@ class AnswerRelayer:
                     return _Complete(body, release, len(body), completed)
                 if not must_be_whole:
                     return _Begun(self.collector.passed(contact, fetched, chunks, relay), release)
-            spool = Spool(self.active.site.max_cached_body, self.budget)
+            spool = Spool(self.active.site.stored_at_most, self.budget)
             reader = spool.join()
             content, release = spool.read(reader), lambda: spool.leave(reader)
             collecting = contact.background.spawn(self.collector.collect(contact, fetched, chunks, relay, spool))

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections import OrderedDict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,9 @@ STREAM_FROM_BYTES = 1024 * 1024
 
 RESERVE_BYTES = 64 * 1024 * 1024
 """The disk space reserved for histories: bodies are not written when less is free."""
+
+FREED_PART = 10
+"""When the files take more than they may, the least recently used are removed until a tenth of the bound is free."""
 
 WHOLE_REMEMBERED = 10_000
 """For how many streamed files the result of their check is cached."""
@@ -57,8 +60,12 @@ class BodyFiles:
     nothing refers to it.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, max_bytes: int | None = None) -> None:
+        """`max_bytes`: how much the files may take; None: no bound."""
         self._folder = folder
+        self._max_bytes = max_bytes
+        self._used_bytes: int | None = None
+        """How much the files take; None until they are first listed."""
         self._recent: set[str] = set()
         """Digests written since the last sweep: the copies that refer to them may be still pending."""
         self._whole: OrderedDict[str, tuple[int, int, int]] = OrderedDict()
@@ -77,6 +84,7 @@ class BodyFiles:
         if self._has(ref):
             return
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._make_room(ref.size)
         if shutil.disk_usage(self._folder).free < RESERVE_BYTES + ref.size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         number, temporary = tempfile.mkstemp(dir=self._folder, prefix="new-")
@@ -90,6 +98,32 @@ class BodyFiles:
         except BaseException:
             Path(temporary).unlink(missing_ok=True)
             raise
+
+    def _make_room(self, size: int) -> None:
+        """Remove the least recently used files if there is no room for `size` bytes. Raises OSError if it is too much.
+
+        A copy whose file was removed counts as gone at its next use; a file that is being sent is read to its end.
+        """
+        if self._max_bytes is None:
+            return
+        if size > self._max_bytes:
+            raise OSError(errno.EINVAL, f"{size} bytes are more than all files may take")
+        if self._used_bytes is None or self._used_bytes + size > self._max_bytes:
+            self._used_bytes = self._removed_until(self._max_bytes - size)
+        self._used_bytes += size
+
+    def _removed_until(self, room: int) -> int:
+        """Remove the least recently used files if all take more than `room` bytes; return how much the others take."""
+        found = sorted((state.st_mtime_ns, state.st_size, path) for path, state in _states(self.list()))
+        used = sum(size for _, size, _ in found)
+        if used <= room:
+            return used
+        for _, size, path in found:
+            if used <= room * (FREED_PART - 1) // FREED_PART:
+                break
+            path.unlink(missing_ok=True)
+            used -= size
+        return used
 
     def _has(self, ref: BodyRef) -> bool:
         found = self.find(ref)
@@ -115,6 +149,7 @@ class BodyFiles:
             if ref.size > STREAM_FROM_BYTES:
                 return BodyReading(path) if self._is_whole_file(ref, path) else self._removed(path)
             content = path.read_bytes()
+            os.utime(path)
         except OSError:
             return BodyReading(None)
         return BodyReading(content) if is_whole(ref, content) else self._removed(path)
@@ -123,14 +158,16 @@ class BodyFiles:
         with path.open("rb") as file:
             state = os.fstat(file.fileno())
             found = state.st_ino, state.st_size, state.st_mtime_ns
-            if self._whole.get(ref.digest) == found:
-                return True
-            digest = new_digest()
-            while piece := file.read(PIECE_BYTES):
-                digest.update(piece)
-        if digest.hexdigest() != ref.digest:
-            return False
-        self._whole[ref.digest] = found
+            if self._whole.get(ref.digest) != found:
+                digest = new_digest()
+                while piece := file.read(PIECE_BYTES):
+                    digest.update(piece)
+                if digest.hexdigest() != ref.digest:
+                    return False
+            # The time of change is that of the last use, by which `_make_room` chooses; it has to be known as checked.
+            os.utime(file.fileno())
+            state = os.fstat(file.fileno())
+        self._whole[ref.digest] = state.st_ino, state.st_size, state.st_mtime_ns
         while len(self._whole) > WHOLE_REMEMBERED:
             self._whole.popitem(last=False)
         return True
@@ -159,4 +196,13 @@ class BodyFiles:
                 except OSError:
                     continue
                 freed += size
+        self._used_bytes = None
         return freed
+
+
+def _states(paths: Iterable[Path]) -> Iterator[tuple[Path, os.stat_result]]:
+    for path in paths:
+        try:
+            yield path, path.stat()
+        except OSError:  # it was removed meanwhile
+            continue

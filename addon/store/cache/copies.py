@@ -31,6 +31,8 @@ WAITING_BYTES = 64 * 1024 * 1024
 """How much may be pending; beyond it the oldest pending copies are dropped."""
 FLUSH_BYTES = WAITING_BYTES // 4
 """From this size on, pending copies are written at once."""
+FILES_TO_MEMORY = 32
+"""How many times as much may be pending in files."""
 BATCH = 100
 BATCH_BYTES = 4 * 1024 * 1024
 type Variant = tuple[str, str, Selecting, str, int]
@@ -282,4 +284,5 @@ def _in_order(copies: Iterable[Copy]) -> tuple[Copy, ...]:
 
 
 def _bytes(put: Put) -> int:
-    return 1024 + len(put.body or b"")
+    body = put.body or b""
+    return 1024 + (len(body) if isinstance(body, bytes) else len(body) // FILES_TO_MEMORY)

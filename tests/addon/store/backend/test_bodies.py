@@ -135,3 +135,37 @@ def test_a_file_that_is_written_again_is_recent_again(tmp_path):
     files.sweep(files.list(), {ref(b"x").digest})
     files.write(ref(b"x"), b"x")
     assert files.sweep(files.list(), set()) == 0
+
+
+def test_the_files_used_last_stay_when_all_take_more_than_they_may(tmp_path):
+    contents = [bytes([n]) * 1000 for n in range(9)]
+    files = BodyFiles(tmp_path, 4000)
+    for n, content in enumerate(contents[:4]):
+        files.write(ref(content), content)
+        os.utime(path_of(tmp_path, content), (n, n))
+    assert files.read(ref(contents[0])).body == contents[0]
+    files.write(ref(contents[4]), contents[4])
+    assert files.find(ref(contents[0]))
+    assert not files.find(ref(contents[1]))
+    for content in contents[5:]:
+        files.write(ref(content), content)
+        assert sum(path.stat().st_size for path in files.list()) <= 4000
+    with pytest.raises(OSError, match="more than all files may take"):
+        files.write(ref(bytes(5000)), bytes(5000))
+
+
+def test_files_of_an_earlier_process_count(tmp_path):
+    for content in (b"a" * 1000, b"b" * 1000):
+        BodyFiles(tmp_path, 2500).write(ref(content), content)
+    BodyFiles(tmp_path, 2500).write(ref(b"c" * 1000), b"c" * 1000)
+    assert len(BodyFiles(tmp_path).list()) < 3
+
+
+def test_a_streamed_file_is_checked_once_although_its_use_is_noted(tmp_path, monkeypatch):
+    files = BodyFiles(tmp_path)
+    files.write(ref(LARGE), LARGE)
+    os.utime(path_of(tmp_path, LARGE), (1, 1))
+    assert files.read(ref(LARGE)).body is not None
+    assert path_of(tmp_path, LARGE).stat().st_mtime > 1
+    monkeypatch.setattr(bodies, "new_digest", None)
+    assert files.read(ref(LARGE)).body is not None
