@@ -28,10 +28,7 @@ TESTED_BY = {
         "replay/kernels/compiled replay/kernels/arrays/histories replay/kernels/observed replay/kernels/arrays/packed"
         " replay/kernels/walk"
     ),
-    "tests/live/test_proxy.py": (
-        "addon/commands/proxy addon/entry/bestbefore_addon"
-        " addon/proxy/pages/greeting"
-    ),
+    "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/replay/papers/adaptive/test_paper.py": (
         "replay/papers/adaptive/sections/bursty replay/papers/adaptive/sections/caches"
         " replay/papers/adaptive/sections/cyclic replay/papers/adaptive/sections/reasons"

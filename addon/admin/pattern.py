@@ -16,12 +16,20 @@ def pattern_plot(rates_per_hour: Sequence[float]) -> Iterator[str]:
     highest = max(rates_per_hour)
     levels = [rate / highest * HEIGHT for rate in rates_per_hour]
     for line in range(HEIGHT, 0, -1):
-        scale = f"{highest:.3g}/h" if line == HEIGHT else ""
+        scale = _scale(highest) if line == HEIGHT else ""
         columns = (_mark(level, line) for level in levels)
         yield f"{scale:>8} |{''.join(columns)}".rstrip()
     yield f"{0:>8} +{'-' * (2 * len(levels))}"
     hours = (f"{hour:02}" if hour % _LABELLED == 0 else "  " for hour in range(len(levels)))
     yield f"{'':>10}{''.join(hours)}".rstrip()
+
+
+def _scale(per_hour: float) -> str:
+    """Format a rate in a unit in which it is at least one, if a week is enough for that."""
+    for factor, unit in ((1.0, "h"), (24.0, "day")):
+        if per_hour * factor >= 1.0:
+            return f"{per_hour * factor:.3g}/{unit}"
+    return f"{per_hour * 168.0:.2g}/week"
 
 
 def _mark(level: float, line: int) -> str:

@@ -22,6 +22,11 @@ from bestbefore.addon.rfc9111.caching.reuse import Action
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.spec import spec_text
 
+PATTERN_NEEDS_S = 12 * HOUR_S
+"""How long an object must have been observed before its daily pattern is shown."""
+UNKNOWN_FACTOR = 100.0
+"""A rate whose confidence interval is wider than this factor is not known."""
+
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
 _VERDICTS = {
@@ -86,7 +91,9 @@ def _observed_lines(observed: Observed, now_s: float) -> Iterator[str]:
         yield f"    {_moment(update)}"
     if observed.rate is not None:
         yield f"  rate        {_rate(observed.rate)}"
-    if any(observed.rates_by_hour):
+    if any(observed.rates_by_hour) and observed.last_contact_s - observed.since_s < PATTERN_NEEDS_S:
+        yield f"  by the hour of the day: too early to tell, after {span(observed.last_contact_s - observed.since_s)}"
+    elif any(observed.rates_by_hour):
         yield "  updates per hour, by the hour of the day (UTC)"
         for line in pattern_plot(observed.rates_by_hour):
             yield f"  {line}"
@@ -100,6 +107,8 @@ def _rate(rate: RateReport) -> str:
         return f"every contact found an update: one every {longest} or less ({CONFIDENCE:.0%})"
     if rate.per_hour == 0.0:
         return f"no update seen: one every {shortest} or more ({CONFIDENCE:.0%})"
+    if not rate.high_per_hour or rate.high_per_hour > UNKNOWN_FACTOR * rate.low_per_hour:
+        return f"too early to tell: an update every {shortest} to {longest} ({CONFIDENCE:.0%})"
     return f"an update every {span(HOUR_S / rate.per_hour)} ({CONFIDENCE:.0%}: {shortest} to {longest})"
 
 

@@ -112,6 +112,11 @@ class Summary:
         self._total.add(domain, answered)
         self._period.add(domain, answered)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no client has requested anything in the period."""
+        return not self._period.all.requests
+
     def start_period(self, real_s: float) -> None:
         """Begin the next period (hour), at a monotonic time in seconds; the counts since the start continue."""
         self._period_started_s = real_s
@@ -144,6 +149,8 @@ def _section(title: str, tally: DomainCounts) -> Iterator[Row]:
     yield title, _cells(tally.all)
     busiest, other = tally.busiest(MAX_ROWS)
     for domain, counts in busiest:
+        if not counts.requests:  # only the prefetcher contacted it
+            break
         # The end of a long name is more informative than its start.
         shown = domain if len(domain) <= _NAME_LIMIT else "..." + domain[3 - _NAME_LIMIT :]
         yield f"  {shown}", _cells(counts)

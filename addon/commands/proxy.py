@@ -56,7 +56,7 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
     from bestbefore.addon.admin.server import AdminAddressError
     from bestbefore.addon.prefetcher.prefetcher import Prefetcher
     from bestbefore.addon.proxy.allocator import limit_retained
-    from bestbefore.addon.proxy.mitm.master import make_master
+    from bestbefore.addon.proxy.mitm.master import end, make_master
     from bestbefore.addon.proxy.service import Service
     from bestbefore.addon.proxy.start_error import StartError
     from bestbefore.addon.store.backend.interface import StoreInputError, StoreUnusableError
@@ -71,6 +71,11 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
         settings = service.settings
         master = make_master(service, functools.partial(_greet, text_stream(settings.log_format, settings.log_file)))
         _on_signal(master.shutdown)
+        ending: list[asyncio.Task[None]] = []
+        asyncio.get_running_loop().add_signal_handler(
+            signal.SIGTERM,
+            lambda: master.shutdown() if ending else ending.append(asyncio.create_task(end(master, service))),
+        )
         # Without a log file, a hang-up of a terminal means that it is gone.
         hang_up = service.reopen if settings.log_file is not None or not sys.stdout.isatty() else master.shutdown
         asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, hang_up)

@@ -60,8 +60,8 @@ def read_settings(
     """Parse the settings: options override the file, the file overrides defaults. Malformed keys take the default."""
     given = {key: value for key, value in options.items() if value is not None}
     read = problems.read_keys(("proxy",), table, _readers(folder)) | problems.read_options(given, _readers(Path()))
-    if "state" not in read:
-        read["state"] = _default_state(environ)
+    # Absolute, since it is shown to users, who may read it in another folder.
+    read["state"] = (read.get("state") or default_state(environ)).absolute()
     settings = Settings(**read)
     if not settings.listen.is_loopback and not {"allow_clients", "credentials"} & {*table, *given}:
         message = "beyond loopback, anyone could use the proxy: set allow_clients or credentials too"
@@ -72,7 +72,7 @@ def read_settings(
     return settings
 
 
-def _default_state(environ: Mapping[str, str]) -> Path:
+def default_state(environ: Mapping[str, str]) -> Path:
     """Return $XDG_STATE_HOME/bestbefore. A relative path is ignored, as the XDG specification requires."""
     home = Path(environ.get("XDG_STATE_HOME", ""))
     if not home.is_absolute():

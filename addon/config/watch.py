@@ -48,7 +48,7 @@ class ConfigWatch:
 
     def __init__(self, path: Path | None, options: Mapping[str, object] | None = None) -> None:
         """Loads the configuration; raises ConfigError if it cannot be used. Without a path it never changes."""
-        self._path = path
+        self.path = path
         self._options = options
         self._seen = self._answered = self._file_state()
         self._refused = False
@@ -64,9 +64,9 @@ class ConfigWatch:
             return None
         self._answered = state
         if isinstance(state, _FileState) and state.size_bytes == 0:
-            return self._refuse(f"{self._path}: empty, as if it were still being written")
+            return self._refuse(f"{self.path}: empty, as if it were still being written")
         try:
-            new = load_config(self._path, self._options)
+            new = load_config(self.path, self._options)
         except ConfigError as error:
             return self._refuse(error.message)
         effective = _effective(self.config, new)
@@ -87,10 +87,10 @@ class ConfigWatch:
 
     def _file_state(self) -> _FileState | str:
         """Return the state of the file, or why it cannot be read."""
-        if self._path is None:
+        if self.path is None:
             return "there is no file"
         try:
-            stat = self._path.stat()
+            stat = self.path.stat()
         except OSError as error:
             return error.strerror or str(error)
         return _FileState(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)

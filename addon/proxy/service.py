@@ -51,6 +51,9 @@ logger = logging.getLogger(__name__)
 RELOAD_EVERY_S = 1.0
 SUMMARY_EVERY_S = HOUR_S
 """Both in real seconds."""
+DRAIN_S = 5.0
+"""How long requests in progress may take after SIGTERM; service managers kill after 10 s or more."""
+DRAIN_CHECK_S = 0.02
 CA_FILE = "mitmproxy-ca-cert.pem"
 
 
@@ -102,6 +105,11 @@ class Service:
     def settings(self) -> Settings:
         """The settings in force."""
         return self._watch.config.settings
+
+    @property
+    def config_file(self) -> Path | None:
+        """The configuration file."""
+        return self._watch.path
 
     @property
     def config(self) -> Config:
@@ -237,6 +245,12 @@ class Service:
         self.origin.answer_for(pages.HOST, lambda request, now_s: pages.respond(own, request, now_s))
         return bundle
 
+    async def drain(self) -> None:
+        """Wait until the requests in progress are answered and the answers sent, for at most `DRAIN_S`."""
+        end_s = self.clock.monotonic() + DRAIN_S
+        while (self.admission.exchanges or self.lingering.has_unsent) and self.clock.monotonic() < end_s:  # noqa: ASYNC110
+            await asyncio.sleep(DRAIN_CHECK_S)
+
     async def stop(self) -> None:
         """Write pending data, and close everything. Also valid after a failed start."""
         self.ready = False
@@ -290,7 +304,7 @@ class Service:
         while True:
             await asyncio.sleep(SUMMARY_EVERY_S)
             now = self.clock.monotonic()
-            if self._output is not None:
+            if self._output is not None and not self.summary.is_idle:
                 self._output.say(self.summary.render(self.clock.now(), now))
             self.summary.start_period(now)
 

@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
@@ -303,6 +303,14 @@ def test_it_works_under_a_stock_mitmdump(
     )
     try:
         assert process.stdout is not None
+        while True:
+            with suppress(ConnectionRefusedError), closing(socket.create_connection(("127.0.0.1", port), 60)) as client:
+                host = origin.url[7:]
+                client.sendall(f"GET {origin.url}/early HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode())
+                assert b"cache-status: bestbefore" in client.recv(65536).lower(), "it passed before the cache was ready"
+                break
+            assert process.poll() is None
+            time.sleep(0.005)
         seen = ""
         while "bestbefore caches" not in seen:
             line = process.stdout.readline()

@@ -58,6 +58,7 @@ class PassthroughCleanup:
 
     async def _forget_one(self, pattern: str) -> None:
         """Remove the hosts of one pattern as soon as the store accepts writes."""
+        logger.warning("%s is under passthrough now: its copies and histories are removed", pattern)
         while True:
             try:
                 count = await self._store.forget(pattern)

@@ -75,6 +75,8 @@ class BestBefore:
         self._greet = greet
         self._stock = service is None
         self._starting: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        """Set when the start of the service under a stock mitmproxy has succeeded or failed."""
         self._tunnels = OpenTunnels()
         self._ended = False
         """Whether a stock mitmproxy is about to exit."""
@@ -115,6 +117,8 @@ class BestBefore:
             self._listens(service)
         except Exception as error:  # after any error, mitmproxy goes on as a plain proxy
             logger.error("bestbefore does not cache: %s", error)  # noqa: TRY400 - no traceback reaches a user
+        finally:
+            self._settled.set()
 
     def _listens(self, service: Service) -> None:
         server = next(iter(ctx.master.addons.get("proxyserver").servers))
@@ -163,8 +167,10 @@ class BestBefore:
 
     # Access: who may use the proxy, and reach which address.
 
-    def client_connected(self, client: connection.Client) -> None:
-        """mitmproxy's hook: refuse clients that may not use the proxy."""
+    async def client_connected(self, client: connection.Client) -> None:
+        """mitmproxy's hook: refuse clients that may not use the proxy; under a stock mitmproxy, wait for the cache."""
+        if self._stock and self._service is not None:
+            await self._settled.wait()
         if self._service is not None and self._has_stopped(self._service):
             client.error = STOPPED
         elif self._service is not None and client.peername and not self._service.gate.access.admits(client.peername[0]):

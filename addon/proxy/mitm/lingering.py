@@ -16,6 +16,11 @@ class Lingering:
     def __init__(self) -> None:
         self._sockets: dict[str, asyncio.Transport] = {}
 
+    @property
+    def has_unsent(self) -> bool:
+        """Whether a peer has not read all that was sent to it."""
+        return any(socket.get_write_buffer_size() for socket in self._sockets.values())
+
     def opened(self, connection: Connection, client: Client) -> None:
         """Remember the socket of a new connection: of a client, or to an origin on its behalf."""
         transport = transports.transport_of(connection, client)

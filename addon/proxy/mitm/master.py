@@ -8,16 +8,18 @@ import errno
 import logging
 import os
 import ssl
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 from mitmproxy import ctx, options
 
 from bestbefore.addon.admin.units import span
+from bestbefore.addon.config.proxy_section import default_state
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.proxy.lean_mitmproxy import Master, core, disable_h2c, next_layer, proxyserver, tlsconfig
 from bestbefore.addon.proxy.mitm.hooks import BestBefore
-from bestbefore.addon.proxy.pages.greeting import greeting
+from bestbefore.addon.proxy.pages.greeting import greeting, show_command
 from bestbefore.addon.proxy.service import CA_FILE, Service
 from bestbefore.addon.proxy.start_error import StartError
 
@@ -101,6 +103,14 @@ def make_master(service: Service, greet: Callable[[str], None]) -> Master:
     return made
 
 
+async def end(master: Master, service: Service) -> None:
+    """Accept no further connections, answer the requests in progress, and stop the master."""
+    for server in master.addons.get("proxyserver").servers:
+        await server.stop()
+    await service.drain()
+    master.shutdown()
+
+
 def _mode(settings: Settings) -> str:
     if settings.mode is not None:
         return f"reverse:{settings.mode}"
@@ -121,4 +131,5 @@ def _greeting(service: Service, master: Master, bundle: Path) -> str:
         admin_url=service.admin_url,
         store=settings.store.rpartition("@")[2],
         traffic=span(settings.traffic_keep) if settings.traffic_log else None,
+        show=show_command(settings, default_state(os.environ).absolute(), service.config_file, sys.argv[0]),
     )

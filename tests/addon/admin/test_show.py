@@ -96,6 +96,17 @@ def test_an_object_is_shown_with_all_that_is_known_of_it() -> None:
     assert object_text(REPORT) == EXPECTED
 
 
+def test_after_few_contacts_it_is_too_early_to_tell_a_rate_or_a_pattern() -> None:
+    assert REPORT.observed is not None
+    observed = replace(
+        REPORT.observed, last_contact_s=REPORT.observed.since_s + 6.0, rate=RateReport(600.0, 4.0, 3600.0)
+    )
+    lines = object_text(replace(REPORT, observed=observed)).splitlines()
+    assert "  rate        too early to tell: an update every 1s to 15m (95%)" in lines
+    assert "  by the hour of the day: too early to tell, after 6s" in lines
+    assert not any("|" in line for line in lines)
+
+
 def test_items_edits_and_hints_of_a_feed_are_shown() -> None:
     assert REPORT.observed is not None
     feed = FeedReport(20, 3, Hints(3600.0, (1, 2), (5, 6)), away=False)

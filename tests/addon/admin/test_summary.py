@@ -54,6 +54,19 @@ def test_a_period_starts_from_nothing_while_the_total_goes_on() -> None:
     ]
 
 
+def test_domains_that_only_the_prefetcher_asked_for_are_no_rows_but_counted() -> None:
+    summary = Summary(0.0)
+    summary.add(replace(CURRENT, url="http://fetched.example/", background=True))
+    assert summary.is_idle
+    summary.add(HIT)
+    listed = rows(summary.render(NOW_S, 1.0))
+    assert [name for name, _ in listed] == ["since the start, 1s ago", "  example.org"]
+    assert listed[0][1][2] == "1"
+    assert not summary.is_idle
+    summary.start_period(1.0)
+    assert summary.is_idle
+
+
 def test_what_shorten_and_override_would_have_changed_is_counted_per_domain() -> None:
     summary = Summary(0.0)
     for would, times in (("validated", 3), ("hit", 2), ("", 4)):

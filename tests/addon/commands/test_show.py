@@ -115,7 +115,7 @@ def test_the_rate_the_pattern_and_the_next_fetch_of_an_object_are_shown(show: Sh
     """Of five intervals of an hour two had an update: 1 - e^-lambda = 2/5, once in 1.96 hours."""
     _, out, _ = show(FEED, "--state", state)
     assert "  rate        an update every 117m (95%: " in out
-    assert "  updates per hour, by the hour of the day (UTC)\n" in out
+    assert "  by the hour of the day: too early to tell, after 5h\n" in out
     assert ", in 2.5h: changes 6 times a day, asked for 12 times a day: for delay fetched 4 times a day\n" in out
     assert "expected to spare 0.5 outdated answers\n" in out
     report = json.loads(show(FEED, "--state", state, "--json")[1])

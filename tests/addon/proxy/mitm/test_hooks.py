@@ -99,7 +99,7 @@ async def test_clients_connect_as_the_configuration_allows(
     hooks: BestBefore, open_clients: dict[str, Any], address: str, error: str | None
 ) -> None:
     one = client(address)
-    hooks.client_connected(one)
+    await hooks.client_connected(one)
     assert one.error is None if error is None else one.error == f"{address} {error}"
 
 
@@ -111,7 +111,7 @@ async def test_a_client_beyond_the_bound_is_refused_and_counted(
         open_clients[str(number)] = SimpleNamespace(timeout_watchdog=watchdog, transports={}, client=None)
     before = count(service, 'refused_total{kind="connections"}')
     one = client(HERE)
-    hooks.client_connected(one)
+    await hooks.client_connected(one)
     assert one.error == "too many connections"
     assert count(service, 'refused_total{kind="connections"}') == before + 1
 
@@ -121,7 +121,7 @@ async def test_once_stopped_nothing_is_let_through(
 ) -> None:
     monkeypatch.setattr(service, "ready", False)
     one, tunnel, request = client(HERE), flow_of(HERE, method="CONNECT", port=443), flow_of(HERE)
-    hooks.client_connected(one)
+    await hooks.client_connected(one)
     hooks.http_connect(tunnel)
     hooks.requestheaders(request)
     assert one.error == STOPPED
@@ -411,7 +411,7 @@ async def test_before_there_is_a_service_mitmproxy_goes_on_as_it_would(open_clie
     bare, one, flow = BestBefore(), client(STRANGER), flow_of(STRANGER)
     data = connecting(STRANGER, "127.0.0.1", 80)
     bare.running()
-    bare.client_connected(one)
+    await bare.client_connected(one)
     bare.http_connect(flow)
     bare.requestheaders(flow)
     await bare.server_connect(data)

@@ -62,3 +62,13 @@ async def test_what_is_taken_is_sent_to_its_end(
 
 def test_what_is_not_known_is_passed_over() -> None:
     Lingering().closed(tflow.tclient_conn())
+
+
+async def test_what_a_peer_has_not_taken_is_unsent(
+    monkeypatch: pytest.MonkeyPatch, transport: tuple[asyncio.Transport, socket.socket]
+) -> None:
+    ours, _ = transport
+    lingers, _ = opened(monkeypatch, ours)
+    assert not lingers.has_unsent
+    ours.write(bytes(10_000_000))
+    assert lingers.has_unsent
