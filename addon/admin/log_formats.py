@@ -5,12 +5,13 @@ A line is printable ASCII in each. In quotes, `"` and `\` are escaped as `\x22` 
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.admin.sanitize import logged_url, plain_text, plain_word
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.log_template import FIELDS, LogTemplate
+from bestbefore.addon.log_template import LogTemplate
 
 type LogFormat = Callable[[Answered], str]
 """Returns the line of a request, without newline; empty if the request is not logged."""
@@ -34,39 +35,40 @@ _VALUE_LIMIT = 1000
 def log_format(name: str, *, keep_query: bool) -> LogFormat:
     """Return the format with this name (but `line`), or of this template. `keep_query`: URLs have their query."""
     if name == "json":
-        return lambda answered: json.dumps(_values(answered, keep_query=keep_query), separators=(",", ":"))
+        encode = json.JSONEncoder(separators=(",", ":")).encode
+        return lambda answered: encode({field: value(answered, keep_query) for field, value in _VALUES.items()})
     if name == "combined":
         return lambda answered: _combined(answered, keep_query=keep_query)
     if name == "squid":
         return lambda answered: _squid(answered, keep_query=keep_query)
     template = LogTemplate.parse(name)
+    named = {field: _VALUES[field] for _, field in template.parts if field is not None}
     return lambda answered: template.filled(
-        {field: _in_text(value) for field, value in _values(answered, keep_query=keep_query).items()}
+        {field: _in_text(value(answered, keep_query)) for field, value in named.items()}
     )
 
 
-def _values(answered: Answered, *, keep_query: bool) -> dict[str, object]:
-    values = (
-        _iso(answered.time_s),
-        round(answered.time_s, 3),
-        answered.client,
-        answered.method[:_VALUE_LIMIT],
-        logged_url(answered.url, keep_query=keep_query),
-        answered.status,
-        str(answered.outcome),
-        answered.reason,
-        None if answered.ttl_s is None else round(answered.ttl_s, 3),
-        round(answered.duration_s, 6),
-        answered.sent_bytes,
-        answered.received_bytes,
-        answered.uploaded_bytes,
-        answered.stored,
-        answered.complete,
-        answered.background,
-        answered.agent[:_VALUE_LIMIT],
-        _referer(answered, keep_query=keep_query),
-    )
-    return dict(zip(FIELDS, values, strict=True))
+_VALUES: Mapping[str, Callable[[Answered, bool], object]] = {
+    "time": lambda one, _: _iso(one.time_s),
+    "unix_time": lambda one, _: round(one.time_s, 3),
+    "client": lambda one, _: one.client,
+    "method": lambda one, _: one.method[:_VALUE_LIMIT],
+    "url": lambda one, keep_query: logged_url(one.url, keep_query=keep_query),
+    "status": lambda one, _: one.status,
+    "verdict": lambda one, _: str(one.outcome),
+    "reason": lambda one, _: one.reason,
+    "ttl_s": lambda one, _: None if one.ttl_s is None else round(one.ttl_s, 3),
+    "took_s": lambda one, _: round(one.duration_s, 6),
+    "sent_bytes": lambda one, _: one.sent_bytes,
+    "received_bytes": lambda one, _: one.received_bytes,
+    "uploaded_bytes": lambda one, _: one.uploaded_bytes,
+    "stored": lambda one, _: one.stored,
+    "complete": lambda one, _: one.complete,
+    "background": lambda one, _: one.background,
+    "agent": lambda one, _: one.agent[:_VALUE_LIMIT],
+    "referer": lambda one, keep_query: _referer(one, keep_query=keep_query),
+}
+"""How each field of `FIELDS` is taken from a request. The flag: whether URLs have their query."""
 
 
 def _combined(answered: Answered, *, keep_query: bool) -> str:
@@ -97,12 +99,17 @@ def _squid(answered: Answered, *, keep_query: bool) -> str:
 
 
 def _referer(answered: Answered, *, keep_query: bool) -> str:
-    return logged_url(answered.referer, keep_query=keep_query)
+    return answered.referer and logged_url(answered.referer, keep_query=keep_query)
 
 
 def _iso(time_s: float) -> str:
-    milliseconds = round(time_s * 1e3)
-    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(milliseconds // 1000))}.{milliseconds % 1000:03}Z"
+    seconds, milliseconds = divmod(round(time_s * 1e3), 1000)
+    return f"{_iso_second(seconds)}.{milliseconds:03}Z"
+
+
+@lru_cache(maxsize=4)  # many requests share a second
+def _iso_second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 
 def _in_text(value: object) -> str:
