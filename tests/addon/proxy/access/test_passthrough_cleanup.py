@@ -63,6 +63,13 @@ async def test_what_came_under_passthrough_while_no_proxy_ran_is_forgotten_at_th
     assert await known(store) == [False, True]
 
 
+async def test_it_says_what_it_removes_once(store: Store, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for _ in range(2):
+        await run(store, tmp_path, "*.bank.example")
+    said = [record.getMessage() for record in caplog.records]
+    assert said == ["*.bank.example is under passthrough now: its copies and histories are removed"]
+
+
 async def test_no_start_looks_for_it_again(store: Store, tmp_path: Path) -> None:
     await run(store, tmp_path, "*.bank.example")
     await run(store, tmp_path, "*.bank.example", "bank.example")
