@@ -191,3 +191,17 @@ async def test_what_is_forgotten_is_neither_wanted_nor_planned(store: tuple[Stor
     assert plan is not None
     assert {want.url for want in wanted.counts} == {job.url for job in plan.jobs} == {"http://b.org/"}
     assert clock.now() > NOW_S
+
+
+async def test_what_was_contacted_once_may_teach_and_what_never_shows_a_change_does_not(
+    store: tuple[Store, ManualClock]
+) -> None:
+    known, clock = store
+    url = "http://a.org/"
+    for _ in range(20):
+        known.planning.want(url, "loopback")
+    for hour, expected in ((1.0, [url]), (5.0, [])):
+        await known.learn(Observation(url, NOW_S + hour * HOUR_S, "", Fingerprint(body="a"), counted=False))
+        found = await candidates(known, clock, lambda host, _: host, lambda _: False, frozenset())
+        assert found is not None
+        assert [one.url for one in found] == expected
