@@ -1,5 +1,6 @@
 """`bestbefore tunnels` (`live/test_tunnels` runs it beside a proxy)."""
 
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -41,3 +42,11 @@ def test_what_cannot_be_done_is_one_line(bestbefore: Run, tmp_path: Path, monkey
     assert not (tmp_path / LIFT_FILE).exists()
     assert bestbefore("tunnels", "--state", tmp_path, "--lift", "a b")[0] == 2
     assert bestbefore("tunnels", "--client", "192.0.2.1")[0] == 2
+
+
+@pytest.mark.parametrize("late_s", [0.0, 0.05])
+def test_a_running_proxy_has_time_to_take_the_request(tmp_path: Path, late_s: float) -> None:
+    request = tmp_path / LIFT_FILE
+    request.touch()
+    threading.Timer(late_s, request.unlink).start()
+    assert tunnels._is_taken(request)

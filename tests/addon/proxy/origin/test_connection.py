@@ -271,3 +271,17 @@ async def test_only_an_open_connection_without_data_is_silent() -> None:
         await asyncio.sleep(0)
         assert not connection.is_silent()
         goes_on.set()
+
+
+@pytest.mark.parametrize(("size", "read_on"), [(MAX_BUFFERED_BYTES, []), (MAX_BUFFERED_BYTES + 1, [False])])
+async def test_reading_is_paused_from_the_first_byte_beyond_the_bound(
+    monkeypatch: pytest.MonkeyPatch, size: int, read_on: list[bool]
+) -> None:
+    paused = list[bool]()
+    async with connected(answering(b"", then_s=0.0)) as connection:
+        one = exchange(connection)
+        connection.begin(one)
+        monkeypatch.setattr(connection, "read", lambda *, on: paused.append(on))
+        one.receive(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % (2 * size) + bytes(size))
+        assert (one.buffered_bytes, paused) == (size, read_on)
+        one.close()
