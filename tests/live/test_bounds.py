@@ -92,14 +92,15 @@ def serve() -> Iterator[Serve]:
 
 
 class Large:
-    """An origin of one large answer, that knows how much of it it was able to send."""
+    """An origin of one large answer, that knows how much of it was sent; it may be stored if `stored`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stored: bool = False) -> None:
+        self.line = 'ETag: "1"' if stored else "Cache-Control: no-store"
         self.sent_bytes = 0
 
     def __call__(self, connection: socket.socket) -> None:
         connection.recv(65536)
-        connection.sendall(f'HTTP/1.1 200 OK\r\nContent-Length: {LARGE_BYTES}\r\nETag: "1"\r\n\r\n'.encode())
+        connection.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {LARGE_BYTES}\r\n{self.line}\r\n\r\n".encode())
         piece = bytes(MIB)
         while self.sent_bytes < LARGE_BYTES:
             connection.sendall(piece)
@@ -322,6 +323,14 @@ def test_a_large_download_over_http_2_waits_for_the_window(
     with little_is_held(shared_proxy), http2(shared_proxy, serve(large, authority.leaf_file)) as client:
         stream_id = client.ask(method)
         assert stalled(large) < MAX_BUFFERED_BYTES
+        client.read(stream_id, 64 * MIB)
+
+
+def test_a_large_download_that_is_stored_goes_to_a_file(shared_proxy: Any, serve: Serve, authority: Any) -> None:
+    large = Large(stored=True)
+    with little_is_held(shared_proxy), http2(shared_proxy, serve(large, authority.leaf_file)) as client:
+        stream_id = client.ask("GET")
+        assert stalled(large) == LARGE_BYTES
         client.read(stream_id, 64 * MIB)
 
 
