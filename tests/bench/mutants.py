@@ -104,7 +104,7 @@ def mutants(root: Path, path: Path) -> Iterator[Mutant]:
             yield from _operator(source, span(first)[1], span(second)[0], names, partial(make, node.lineno))
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             yield make(node.lineno, span(node)[0], span(node.operand)[0], "")
-        elif isinstance(node, ast.Constant) and isinstance(node.value, int | float):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value + 1 != node.value:
             new = str(not node.value) if isinstance(node.value, bool) else f"({node.value} + 1)"
             yield make(node.lineno, *span(node), new)
         elif isinstance(node, ast.AugAssign) or (

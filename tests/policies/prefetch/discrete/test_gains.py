@@ -96,3 +96,8 @@ def test_each_object_is_of_one_kind() -> None:
         MixedGains([(np.array([0]), one), (np.array([0]), one)])
     with pytest.raises(ValueError, match="part 0 numbers 2 objects, but has the gains of 1"):
         MixedGains([(np.array([0, 1]), one)])
+
+
+def test_where_nothing_is_ever_stale_no_visit_gains_anything() -> None:
+    gains = TabulatedGains.of_table([[0.0, 0.0, 0.0], [1.0, 0.5, 0.25]], [1.0, 1.0])
+    assert gains.of(np.array([0, 0, 1]), np.array([0, 1, 0])).tolist() == [0.0, 0.0, 0.5]

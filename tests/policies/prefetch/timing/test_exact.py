@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bestbefore.policies.prefetch.timing.exact import (
     MOST_EXACT,
+    _on_edge_if_near,
     dense_points,
     points_on_grid,
     polished,
@@ -156,3 +157,12 @@ def test_more_than_two_hundred_retrievals_are_spread_by_the_square_root_of_the_i
     monkeypatch.setattr("bestbefore.policies.prefetch.timing.exact.MOST_EXACT", 6)
     assert expected_delay(SINE, retrieval_points(SINE, 6)) < expected_delay(SINE, dense_points(SINE, 6))
     assert retrieval_points(SINE, 7).tolist() == dense_points(SINE, 7).tolist()
+
+
+def test_points_beside_any_edge_are_moved_onto_it_and_others_stay() -> None:
+    edges = np.array([0.0, 6.0, 12.0, 18.0, 24.0])
+    intensity = Intensity.of(edges, [1.0, 2.0, 3.0, 4.0])
+    for missed in (1e-12, -1e-12):
+        assert _on_edge_if_near(intensity, edges + missed).tolist() == edges.tolist()
+    between = np.array([0.1, 5.9, 6.1, 23.9])
+    assert _on_edge_if_near(intensity, between).tolist() == between.tolist()
