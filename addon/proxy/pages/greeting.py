@@ -50,7 +50,7 @@ def show_command(settings: Settings, default_state: Path, config_file: Path | No
     """
     found = shutil.which("bestbefore")
     is_found = found is not None and Path(found).resolve() == Path(program).resolve()
-    named = Path(program).name == "bestbefore" and not is_found
+    named = Path(program).name == "bestbefore" and Path(program).exists() and not is_found
     words = [str(Path(program).absolute()) if named else "bestbefore", "show"]
     if config_file is not None:
         words += ["--config", str(config_file.absolute())]

@@ -35,5 +35,8 @@ def test_a_program_that_is_not_on_the_path_is_named_by_its_own(tmp_path: Path) -
     program = tmp_path / "bestbefore"
     program.touch(0o755)
     elsewhere = tmp_path / "venv" / "bestbefore"
+    assert command(Settings(state=DEFAULT), program=str(elsewhere)) == "bestbefore show", "there is no such file"
+    elsewhere.parent.mkdir()
+    elsewhere.touch(0o755)
     assert command(Settings(state=DEFAULT), program=str(elsewhere)) == f"{elsewhere} show"
     assert command(Settings(state=DEFAULT), program=str(program)) == "bestbefore show"
