@@ -70,7 +70,8 @@ class TunnelOpening(layer.NextLayer):
             return
         if self.context.server.connected and not isinstance(self.layer, TCPLayer):
             yield commands.CloseConnection(self.context.server)
-        self._handle = self.layer.handle_event
+        # The second is for events that came while the choice was made, which must not cause another.
+        self._handle = self._handle_event = self.layer.handle_event  # type: ignore[method-assign]
         pending, self.events = self.events, []
         for event in pending:
             yield from self.layer.handle_event(event)

@@ -82,3 +82,15 @@ def test_it_takes_the_place_of_the_layer_that_waits(context: Context) -> None:
     stream.child_layer, between.child_layer = between, NextLayer(context)  # type: ignore[attr-defined]
     install(stream, None, nothing_happens)
     assert isinstance(between.child_layer, TunnelOpening)  # type: ignore[attr-defined]
+
+
+def test_what_comes_while_the_choice_is_made_causes_no_other_choice(context: Context) -> None:
+    context.server.state, context.server.timestamp_start = ConnectionState.OPEN, 1.0
+    opening = TunnelOpening(context, None, nothing_happens)
+    issued(opening, events.Start())
+    (asks,) = issued(opening, events.DataReceived(context.client, b"GET "))
+    assert issued(opening, events.DataReceived(context.client, b"/ ")) == []
+    opening.layer = TCPLayer(context, ignore=True)
+    sent = issued(opening, events.HookCompleted(asks))  # type: ignore[arg-type]
+    assert [command.data for command in sent if isinstance(command, commands.SendData)] == [b"GET ", b"/ "]
+    assert len(sent) == 2
