@@ -32,7 +32,7 @@ from bestbefore.addon.proxy.mitm.forwarded import (
 from bestbefore.addon.proxy.mitm.layer import install
 from bestbefore.addon.proxy.mitm.open_tunnels import OpenTunnels
 from bestbefore.addon.proxy.mitm.origin_tls import apply_trust
-from bestbefore.addon.proxy.mitm.stream import ANSWERED_HERE
+from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service

@@ -12,7 +12,7 @@ from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.http2 import CalmHttp2Server
 from bestbefore.addon.proxy.mitm.request_reader import StrictHttp1Server
-from bestbefore.addon.proxy.mitm.stream import CachingStream
+from bestbefore.addon.proxy.mitm.stream.stream import CachingStream
 
 Commands = layer.CommandGenerator[Any]
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
-from mitmproxy.proxy import commands
+from mitmproxy.proxy import commands, layer
 
 
 class AsyncCall[T]:
@@ -40,3 +40,10 @@ class BestbeforeWait(commands.StartHook):
 
     name = "bestbefore_wait"
     work: AsyncCall[Any]
+
+
+def wait[T](start: Callable[[], Awaitable[T]]) -> layer.CommandGenerator[T]:
+    """Run a coroutine function while the layer is paused; return its result, or raise its exception."""
+    work = AsyncCall(start)
+    yield BestbeforeWait(work)
+    return work.outcome()

@@ -11,7 +11,7 @@ from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayerHook
 from mitmproxy.proxy.layers.tcp import TCPLayer
 
-from bestbefore.addon.proxy.mitm.wait import AsyncCall, BestbeforeWait
+from bestbefore.addon.proxy.mitm.wait import wait
 
 Commands = layer.CommandGenerator[Any]
 
@@ -60,7 +60,7 @@ class TunnelOpening(layer.NextLayer):
         loop = asyncio.get_running_loop()
         until_s = loop.time() + within_s
         while not self._paused_event_queue and (left_s := until_s - loop.time()) > 0:
-            yield BestbeforeWait(AsyncCall(partial(_wait, self._activity, left_s)))
+            yield from wait(partial(_wait, self._activity, left_s))
         if not self._paused_event_queue:
             yield commands.OpenConnection(self.context.server)
 

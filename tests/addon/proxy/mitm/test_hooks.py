@@ -23,7 +23,7 @@ from bestbefore.addon.proxy.mitm import transports
 from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest
 from bestbefore.addon.proxy.mitm.hooks import FORWARDED, OPTIONS, STOPPED, BestBefore
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
-from bestbefore.addon.proxy.mitm.stream import ANSWERED_HERE
+from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
 

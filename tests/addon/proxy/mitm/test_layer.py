@@ -10,20 +10,16 @@ import h2.config
 import h2.connection
 import h2.events
 import pytest
-from mitmproxy.http import Headers
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import Layer, NextLayer
 from mitmproxy.proxy.layers.http import HttpLayer, HTTPMode
-from mitmproxy.proxy.mode_specs import ProxyMode
-from mitmproxy.test import tutils
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import MERGED_BYTES, CachingHttpLayer, _merged, install
-from bestbefore.addon.proxy.mitm.stream import CachingStream, _names
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.rfc9111.message import Fields, Head
 
@@ -221,39 +217,6 @@ def test_an_answer_that_is_whole_goes_to_its_end_over_http_2(context: Context, b
     data = b"".join(event.data for event in came if isinstance(event, h2.events.DataReceived))
     assert (data, gateway.ends) == (body, [(len(body), True)])
     assert any(isinstance(event, h2.events.StreamEnded) for event in came)
-
-
-@pytest.mark.parametrize(
-    ("authority", "tls", "named"),
-    [
-        ("example.org", False, True), ("EXAMPLE.org.:80", False, True), ("example.org:443", True, False),
-        ("example.org", True, False), ("example.com", False, False), ("example.org:8080", False, False),
-        ("example.org:x", False, False),
-    ],
-)
-def test_an_authority_without_a_port_names_that_of_its_scheme(authority: str, tls: bool, named: bool) -> None:
-    assert _names(authority, ("example.org", 80), tls=tls) is named
-
-
-@pytest.mark.parametrize(
-    ("mode", "proxy_mode", "host", "address", "is_misdirected"),
-    [
-        (HTTPMode.transparent, "regular", "example.org", ("example.org", 80), False),
-        (HTTPMode.transparent, "regular", "example.com", ("example.org", 80), True),
-        (HTTPMode.transparent, "regular", "example.com", None, False),
-        (HTTPMode.transparent, "reverse:http://example.org", "example.com", ("example.org", 80), False),
-        (HTTPMode.regular, "regular", "example.com", ("example.org", 80), False),
-    ],
-)
-def test_only_requests_in_a_tunnel_to_another_server_are_misdirected(
-    context: Context, mode: HTTPMode, proxy_mode: str, host: str, address: tuple[str, int] | None, is_misdirected: bool
-) -> None:
-    context.server.address, context.client.proxy_mode = address, ProxyMode.parse(proxy_mode)
-    connection: Any = None
-    stream = CachingStream(context, 1, Gateway(None), connection)
-    stream.mode = mode
-    request = tutils.treq(authority=b"", headers=Headers(Host=host))
-    assert stream._is_misdirected(request) is is_misdirected
 
 
 def test_small_data_for_one_connection_becomes_one_write(context: Context) -> None:

@@ -9,22 +9,14 @@ from mitmproxy.http import Headers, Response
 from mitmproxy.proxy import commands, events
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers.http import HTTPMode
-from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.test import tutils
 
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
-from bestbefore.addon.proxy.mitm.stream import (
-    ANSWERED_HERE,
-    PIECE_BYTES,
-    WHOLE_BYTES,
-    CachingStream,
-    _announced_length,
-    _encoded,
-    _pieces,
-)
+from bestbefore.addon.proxy.mitm.stream.sending import PIECE_BYTES, WHOLE_BYTES
+from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE, _announced_length
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -192,13 +184,6 @@ def test_content_in_memory_arrives_whole_at_once_or_in_pieces(context: Context, 
     assert gateway.ends == [(size, True)]
 
 
-async def test_pieces_are_of_one_size_but_the_last() -> None:
-    body = bytes(range(256)) * (PIECE_BYTES // 128) + b"!"
-    pieces = [piece async for piece in _pieces(body)]
-    assert b"".join(pieces) == body
-    assert [len(piece) for piece in pieces] == [PIECE_BYTES, PIECE_BYTES, 1]
-
-
 # Content of requests.
 
 
@@ -253,87 +238,6 @@ def test_the_length_of_content_is_that_which_was_announced(version: str) -> None
         assert announced(transfer_encoding="chunked") is None
         with pytest.raises(ValueError, match="length"):
             announced(content_length="x")
-
-
-# Targets.
-
-
-@pytest.mark.parametrize(
-    ("target", "encoded"),
-    [(b"/plain?a=%20", b"/plain?a=%20"), ("/\u00e9".encode(), b"/%C3%A9"), (b"/\x80\xff", b"/%80%FF")],
-)
-def test_bytes_beyond_ascii_are_encoded(target: bytes, encoded: bytes) -> None:
-    assert _encoded(target) == encoded
-
-
-def stream_in(context: Context, mode: HTTPMode, **parts: Any) -> tuple[CachingStream, Any]:
-    connection: Any = None
-    stream = CachingStream(context, 1, Gateway(), connection)
-    stream.mode = mode
-    message = tutils.treq(**{"authority": b"", "host": "", "port": 0, **parts})
-    return stream, message
-
-
-@pytest.mark.parametrize(("tls", "port"), [(False, 80), (True, 443)])
-def test_a_request_without_a_host_is_for_that_of_its_field(context: Context, tls: bool, port: int) -> None:
-    context.client.tls = tls
-    for given, found in (("b.test", port), ("b.test:8080", 8080)):
-        stream, message = stream_in(context, HTTPMode.regular, headers=Headers(Host=given))
-        assert stream._settle_destination(message)
-        assert (message.scheme, message.data.host, message.data.port) == ("https" if tls else "http", "b.test", found)
-    stream, message = stream_in(context, HTTPMode.regular, headers=Headers(Host="b.test:x"))
-    assert not stream._settle_destination(message)
-    stream, message = stream_in(context, HTTPMode.regular, headers=Headers(Host="other.test"), host="a.test", port=81)
-    assert stream._settle_destination(message)
-    assert (message.data.host, message.data.port) == ("a.test", 81)
-
-
-@pytest.mark.parametrize("tls", [False, True])
-@pytest.mark.parametrize(
-    ("proxy_mode", "host", "shown"),
-    [
-        ("regular", ["b.test"], ["b.test"]),
-        ("reverse:http://a.test", ["b.test"], ["a.test:81"]),
-        ("reverse:http://a.test", ["b.test", "c.test"], ["b.test", "c.test"]),
-    ],
-)
-def test_a_request_in_a_tunnel_or_to_an_origin_goes_to_the_server_of_its_connection(
-    context: Context, tls: bool, proxy_mode: str, host: list[str], shown: list[str]
-) -> None:
-    context.client.proxy_mode = ProxyMode.parse(proxy_mode)
-    lines = Headers([(b"Host", name.encode()) for name in host])
-    stream, message = stream_in(context, HTTPMode.transparent, headers=lines)
-    context.server.address, context.server.tls = None, tls
-    assert not stream._settle_destination(message), "it leads nowhere"
-    context.server.address = ("a.test", 81)
-    assert stream._settle_destination(message)
-    assert (message.scheme, message.data.host, message.data.port) == ("https" if tls else "http", "a.test", 81)
-    assert message.headers.get_all("host") == shown
-
-
-@pytest.mark.parametrize(
-    ("mode", "proxy_mode", "tls", "parts", "has"),
-    [
-        ("regular", "regular", False, {"scheme": b"http"}, True),
-        ("regular", "regular", False, {"scheme": b"https"}, True),
-        ("regular", "regular", False, {"scheme": b"ftp"}, False),
-        ("regular", "regular", False, {"path": b"*"}, True),
-        ("regular", "regular", False, {"path": b"a"}, False),
-        ("regular", "regular", False, {"headers": Headers()}, False),
-        ("regular", "regular", False, {"headers": Headers(), "authority": b"a"}, True),
-        ("transparent", "regular", True, {"scheme": b"https"}, True),
-        ("transparent", "regular", True, {"scheme": b"http"}, False),
-        ("transparent", "regular", False, {"scheme": b"http"}, True),
-        ("transparent", "reverse:http://a", True, {"scheme": b"http"}, True),
-    ],
-)
-def test_a_target_has_a_scheme_of_its_connection_a_path_and_a_host(
-    context: Context, mode: str, proxy_mode: str, tls: bool, parts: dict[str, Any], has: bool
-) -> None:
-    context.client.tls, context.client.proxy_mode = tls, ProxyMode.parse(proxy_mode)
-    defaults = {"headers": Headers(Host="a"), "path": b"/", "scheme": b"https" if tls else b"http"}
-    stream, message = stream_in(context, HTTPMode[mode], **{**defaults, **parts})
-    assert stream._has_target(message) is has
 
 
 def test_a_request_for_another_server_is_refused_on_a_connection_that_stays(context: Context) -> None:
