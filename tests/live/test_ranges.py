@@ -46,6 +46,8 @@ class FileOrigin:
     lines: tuple[str, ...] = (HOUR,)
     knows_ranges: bool = True
     delay_s: float = 0.0
+    changes_to: bytes | None = None
+    """The content after the next answer."""
     url: str = ""
     asked: list[Asked] = field(default_factory=list)
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
@@ -65,6 +67,7 @@ class FileOrigin:
                 await asyncio.sleep(self.delay_s)
                 status, lines, body = self.answer(asked)
                 lines = (f"ETag: {self.etag}", *self.lines, *lines)
+                self.content, self.changes_to = self.changes_to or self.content, None
                 writer.write("\r\n".join((f"HTTP/1.1 {status}", *lines, "", "")).encode())
                 half = len(body) // 2
                 writer.write(body[:half])
@@ -78,7 +81,8 @@ class FileOrigin:
         if self.etag in asked.fields.get("if-none-match", ""):
             return "304 Not Modified", (), b""
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.range or "")
-        if wanted is None or not self.knows_ranges:
+        outdated = asked.fields.get("if-range", self.etag) != self.etag
+        if wanted is None or outdated or not self.knows_ranges:
             return "200 OK", (f"Content-Length: {len(self.content)}", "Content-Type: video/mp4"), self.content
         first, last = int(wanted[1]), int(wanted[2] or len(self.content) - 1)
         body = self.content[first : last + 1]
@@ -228,6 +232,36 @@ async def test_a_large_object_is_stored_as_a_file_and_a_film_left_is_resumed(sha
         told = (await get(shared_proxy, origin.url, "Range: bytes=-5")).told
         assert told.startswith("bestbefore; hit")
         assert 1 <= len(origin.asked) <= 3
+
+
+async def test_only_what_is_missing_between_parts_is_fetched(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(LARGE))) as origin:
+        for wanted in ("0-999", "1000000-1499999", "2000000-2099999"):
+            await get(shared_proxy, origin.url, f"Range: bytes={wanted}")
+        whole = await get(shared_proxy, origin.url)
+        assert (whole.status, whole.body) == (200, origin.content)
+        assert [asked.range for asked in origin.asked[3:]] == [
+            "bytes=1000-999999", "bytes=1500000-1999999", "bytes=2100000-"
+        ]  # fmt: skip
+        assert {asked.fields["if-range"] for asked in origin.asked[3:]} == {origin.etag}
+        assert (await get(shared_proxy, origin.url)).told.startswith("bestbefore; hit")
+
+
+async def test_a_change_between_two_gaps_ends_the_answer_before_its_length(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(LARGE))) as origin:
+        await get(shared_proxy, origin.url, "Range: bytes=1000000-1499999")
+        origin.changes_to = content_of(LARGE, seed=2)
+        reader, writer = await asyncio.open_connection("127.0.0.1", shared_proxy.port)
+        writer.write(f"GET {origin.url} HTTP/1.1\r\nHost: {origin.url.split('/')[2]}\r\n\r\n".encode())
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        assert f"content-length: {LARGE}" in head.decode().lower()
+        assert body == content_of(LARGE)[: len(body)]
+        assert len(body) == 1_500_000
+        for _ in range(2):
+            got = await get(shared_proxy, origin.url, "Range: bytes=1000000-1499999")
+            assert (got.body, got.fields["etag"]) == (origin.content[1_000_000:1_500_000], origin.etag)
+        assert len(origin.asked) == 4
 
 
 async def test_parts_of_an_earlier_version_are_not_served(shared_proxy: Any) -> None:

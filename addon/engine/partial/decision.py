@@ -9,6 +9,7 @@ from enum import StrEnum
 
 from bestbefore.addon.engine.feed_delta import A_IM
 from bestbefore.addon.engine.request import OFFLINE, ONLY_IF_CACHED, Ask, Decision, Refuse
+from bestbefore.addon.engine.response import TOO_LARGE, Relay, Times, on_response
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide
 from bestbefore.addon.rfc9111.caching.vary import choose
@@ -23,6 +24,7 @@ from bestbefore.addon.rfc9111.conditional.parts import (
     place,
     range_of,
     strong_validator,
+    to_fetch,
 )
 from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.conditional.validation import confirmed
@@ -80,8 +82,8 @@ def on_parts(
 ) -> Decision | ServeParts:
     """Decide on a request, given the decision without parts, the stored parts and the complete copies of its URL.
 
-    Only the parts of the version that was received last are used, and only if no complete response came later. What the
-    origin is asked for is one range, with If-Range.
+    Only the parts of the version that was received last are used, and only if no complete response came later. The
+    origin is asked for the first of the missing spans, with If-Range: its response shows whether the parts are current.
     """
     latest_s = max((copy.response_time_s for copy in copies), default=0.0)
     fitting = [p for p in parts if p.response_time_s >= latest_s and choose([p], request.fields, site.salt) is not None]
@@ -96,18 +98,18 @@ def on_parts(
     asked = of_request(request.fields, honour=rule.honour_client_cc)
     reuse = decide(request, asked, as_complete(leading, where.size), now_s, rule)
     is_usable = reuse.action in (Action.FRESH, Action.STALE)
-    is_covered = all(missing(group, span) is None for span in spans)
+    is_covered = not any(missing(group, span) for span in spans)
     if is_covered and (is_usable or site.offline):
         return ServeParts(group, where.size, reuse)
     validator = strong_validator(leading.head.fields)
     if isinstance(decision, Refuse) or not isinstance(decision, Ask) or validator is None or len(spans) > 1:
         return decision
-    rest = Rest(spans[0], where.size, group, missing(group, spans[0]), decision.sent)
+    rest = Rest(spans[0], where.size, group, to_fetch(missing(group, spans[0])), decision.sent)
     fields = decision.sent.fields.without(_CONDITIONS)
-    if rest.missing is not None:
-        if rest.missing == rest.wanted:
+    if rest.gaps:
+        if rest.gaps == (rest.wanted,):
             return decision
-        fields = fields.added(("Range", range_of(rest.missing, where.size)), validator)
+        fields = fields.added(("Range", range_of(rest.gaps[0], where.size)), validator)
     else:
         name = "If-None-Match" if leading.etag is not None else "If-Modified-Since"
         fields = fields.added((name, validator[1]))
@@ -132,11 +134,36 @@ def joining(rest: Rest, head: Head) -> Joining:
         return Joining.USELESS
     leading = rest.parts[0]
     if head.status == 304:
-        return Joining.COMBINED if rest.missing is None and confirmed(head, (leading,)) else Joining.USELESS
-    if head.status == 206 and rest.missing is not None:
-        fits = place(head) == (rest.missing, rest.size) and are_of_one_version(head, leading.head)
+        return Joining.COMBINED if not rest.gaps and confirmed(head, (leading,)) else Joining.USELESS
+    if head.status == 206 and rest.gaps:
+        fits = place(head) == (rest.gaps[0], rest.size) and are_of_one_version(head, leading.head)
         return Joining.COMBINED if fits else Joining.USELESS
     return Joining.USELESS if head.status == 416 else Joining.FORWARDED
+
+
+def for_gap(ask: Ask, gap: Span) -> Ask:
+    """Return the request for a further missing span; `ask` is the one for the first."""
+    assert ask.rest is not None
+    value = range_of(gap, ask.rest.size)
+    request = replace(ask.request, fields=ask.request.fields.replaced("Range", value))
+    sent = replace(ask.sent, fields=ask.sent.fields.replaced("Range", value))
+    return replace(ask, request=request, sent=sent, rest=replace(ask.rest, gaps=(gap,)))
+
+
+def continues(ask: Ask, head: Head, first: Head, times: Times, rule: DomainRule, site: Site) -> bool:
+    """Whether the response for a further missing span may be combined with that for the first, whose head is `first`.
+
+    It is of the same version and, if the first may be stored, may be stored as well, for the same requests.
+    """
+    assert ask.rest is not None
+    if joining(ask.rest, head) is not Joining.COMBINED:
+        return False
+    before, after = (on_response(ask, one, times, rule, site) for one in (first, head))
+    assert isinstance(before, Relay)
+    assert isinstance(after, Relay)
+    if before.draft is None or after.why_not_stored == TOO_LARGE:
+        return True
+    return after.draft is not None and len(combinable((after.draft,), before.draft)) == 2
 
 
 def combined(rest: Rest, request: Request, head: Head) -> Head:

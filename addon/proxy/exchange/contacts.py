@@ -1,11 +1,12 @@
 """Contacts with the origin: a request is sent, and the engine interprets the response."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.engine.partial.decision import Joining, joining, without_rest
+from bestbefore.addon.engine.partial.decision import Joining, continues, for_gap, joining, without_rest
 from bestbefore.addon.engine.response import (
     AskUnconditionally,
     Confirmed,
@@ -20,6 +21,7 @@ from bestbefore.addon.engine.response import (
     on_failure,
     on_response,
     remembered,
+    shows_object,
 )
 from bestbefore.addon.engine.unvalidated.without_validator import delivery_of, lifetime_of, prospect
 from bestbefore.addon.proxy.access.new_objects import NewObjects
@@ -35,6 +37,7 @@ from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
+from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.store.store import Store
@@ -75,7 +78,9 @@ class Contacts:
         self.store.drop_groups(invalidated_groups(ask.request, fetched.head))
         if ask.rest is not None:
             joins = joining(ask.rest, fetched.head)
-            whole = await self.parts.combined(ask.rest, ask.request, fetched) if joins is Joining.COMBINED else None
+            further = partial(self._further, contact, fetched)
+            is_rest = joins is Joining.COMBINED
+            whole = await self.parts.combined(ask.rest, ask.request, fetched, further) if is_rest else None
             if whole is None and joins is not Joining.FORWARDED:
                 fetched.close()
                 return await self.answer(replace(contact, ask=without_rest(ask)), flight)
@@ -105,6 +110,19 @@ class Contacts:
             if fetched is not None:
                 return fetched
         return await self.origin.fetch(contact.ask.sent, reach=reach, interim=interim, upload=contact.upload)
+
+    async def _further(self, contact: Contact, first: Fetched, gap: Span) -> Fetched:
+        """Return the origin's response for a further missing span of stored parts. Raises OriginError if it changed."""
+        ask = for_gap(contact.ask, gap)
+        fetched = await self.origin.fetch(ask.sent, reach=contact.context.reach)
+        times = Times(fetched.request_time_s, fetched.response_time_s)
+        fits = continues(ask, fetched.head, first.head, times, contact.rule, self.active.site)
+        if fits and (fetched.local, fetched.range) == (first.local, first.range):
+            return fetched
+        fetched.close()
+        if shows_object(fetched.head.status):
+            self.store.drop(ask.request.target.url)
+        raise OriginError(Failure.RESET, "the content changed while it was fetched")
 
     async def _admitted(self, relay: Relay, contact: Contact, fetched: Fetched) -> Relay:
         """Return the decision on a response, adjusted for its object's history and the address that it came from."""

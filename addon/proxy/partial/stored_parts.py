@@ -1,6 +1,6 @@
 """The stored parts of contents: read for answers, combined with what arrives, and merged when they are stored."""
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -27,6 +27,8 @@ from bestbefore.addon.store.store import Store
 
 type Source = tuple[Span, Stored]
 """Where a part lies, and its content."""
+type Further = Callable[[Span], Awaitable[Fetched]]
+"""Fetches a further missing span. Raises OriginError, also if its content is not of the same version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +49,22 @@ class StoredParts:
             found.append((span_of(part), body))
         return found
 
-    async def combined(self, rest: Rest, request: Request, fetched: Fetched) -> Fetched | None:
-        """Return the response that the stored parts and the origin's response make together; None if one is gone."""
+    async def combined(self, rest: Rest, request: Request, fetched: Fetched, further: Further) -> Fetched | None:
+        """Return the response that the stored parts and those of the origin make together; None if a part is gone.
+
+        `fetched` is the response for the first missing span.
+        """
         sources = await self.sources(rest.parts)
         if sources is None:
             return None
-        chunks = _joined(rest, sources, fetched.chunks)
-        wanted, gap = rest.wanted, rest.missing
-        length = wanted.end - wanted.start
+        chunks = _joined(rest, sources, fetched, further)
+        length = rest.wanted.end - rest.wanted.start
         return replace(
             fetched,
             head=combined(rest, request, fetched.head),
             chunks=chunks,
             length=length,
-            stored_bytes=length - (0 if gap is None else gap.end - gap.start),
+            stored_bytes=length - sum(gap.end - gap.start for gap in rest.gaps),
             local=fetched.local or any(part.local for part in rest.parts),
             range=fetched.range or next((part.range for part in rest.parts if part.range), ""),
         )
@@ -106,23 +110,36 @@ class StoredParts:
         return replace(copy, head=as_part(copy.head, union, where.size), body=body), merged.body()
 
 
-async def _joined(rest: Rest, sources: Sequence[Source], arriving: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def _joined(rest: Rest, sources: Sequence[Source], first: Fetched, further: Further) -> AsyncGenerator[bytes]:
     """Yield the wanted content: from the parts, and what they miss as it arrives. Raises OriginError if truncated."""
-    wanted = rest.wanted
-    gap = Span(wanted.end, wanted.end) if rest.missing is None else rest.missing
+    at = rest.wanted.start
     try:
-        async with aclosing(arriving):
-            async for chunk in cut_parts(sources, (Span(wanted.start, gap.start),)):
-                yield chunk
-            size = 0
-            async for chunk in arriving:
+        async with aclosing(first.chunks):
+            for gap in rest.gaps:
+                async for chunk in cut_parts(sources, (Span(at, gap.start),)):
+                    yield chunk
+                async for chunk in _arriving(gap, first if gap is rest.gaps[0] else await further(gap)):
+                    yield chunk
+                at = gap.end
+        async for chunk in cut_parts(sources, (Span(at, rest.wanted.end),)):
+            yield chunk
+    except OriginError:
+        raise
+    except ConnectionError as error:
+        raise OriginError(Failure.RESET, str(error)) from error
+
+
+async def _arriving(gap: Span, fetched: Fetched) -> AsyncGenerator[bytes]:
+    """Yield the content of the origin's response for a missing span. Raises OriginError if it has another length."""
+    size = 0
+    try:
+        async with aclosing(fetched.chunks):
+            async for chunk in fetched.chunks:
                 size += len(chunk)
                 if size > gap.end - gap.start:
                     break
                 yield chunk
         if size != gap.end - gap.start:
             raise OriginError(Failure.RESET, "the answer has not the announced length")
-        async for chunk in cut_parts(sources, (Span(gap.end, wanted.end),)):
-            yield chunk
-    except ConnectionError as error:
-        raise OriginError(Failure.RESET, str(error)) from error
+    finally:
+        fetched.close()

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from itertools import pairwise
 from typing import NamedTuple
 
 from bestbefore.addon.rfc9111.conditional.ranges import Span
@@ -22,6 +23,10 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 PARTS_AT_MOST = 16
 """How many parts of a variant are stored; a further one replaces the one received first."""
+NEAR_BYTES = 64 * 1024
+"""Missing spans with less than this between them are fetched as one: another contact would cost more."""
+CONTACTS_AT_MOST = 8
+"""How many contacts complete the parts for one request."""
 _CONTENT_RANGE = re.compile(r"bytes ([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18})")
 _SUFFIX = "#parts"
 _OF_A_PART = frozenset(("content-length", "content-range", "content-md5", "content-digest"))
@@ -45,8 +50,8 @@ class Rest:
     """The size of the complete content, bytes."""
     parts: tuple[Copy, ...]
     """The parts to combine, the one received last first."""
-    missing: Span | None
-    """What the origin is asked for; None: only whether the parts are current."""
+    gaps: tuple[Span, ...]
+    """What the origin is asked for, by one contact each; empty: only whether the parts are current."""
     otherwise: Request
     """The request to send if the response does not complete them."""
 
@@ -115,21 +120,34 @@ def span_of(part: Copy) -> Span:
     return found.span
 
 
-def missing(parts: Sequence[Copy], wanted: Span) -> Span | None:
-    """Return the shortest span with all wanted bytes that no part has; None if the parts have all.
+def missing(parts: Sequence[Copy], wanted: Span) -> tuple[Span, ...]:
+    """Return the spans of the wanted bytes that no part has, in order.
 
     >>> missing((), Span(0, 10))
-    Span(start=0, end=10)
+    (Span(start=0, end=10),)
     """
-    spans = sorted(map(span_of, parts))
+    found: list[Span] = []
     start, end = wanted
-    for span in spans:
-        if span.start <= start:
-            start = max(start, span.end)
-    for span in sorted(spans, key=lambda span: -span.end):
-        if span.end >= end:
-            end = min(end, span.start)
-    return Span(start, end) if start < end else None
+    for span in sorted(map(span_of, parts)):
+        if start < min(span.start, end):
+            found.append(Span(start, min(span.start, end)))
+        start = max(start, span.end)
+    return (*found, Span(start, end)) if start < end else tuple(found)
+
+
+def to_fetch(gaps: Sequence[Span]) -> tuple[Span, ...]:
+    """Return the spans by which the origin is asked for gaps, in order: near gaps are one, and few contacts are made.
+
+    >>> to_fetch((Span(0, 10), Span(20, 30), Span(1_000_000, 2_000_000)))
+    (Span(start=0, end=30), Span(start=1000000, end=2000000))
+    """
+    spans = list(gaps)
+    while len(spans) > 1:
+        distance, at = min((after.start - before.end, at) for at, (before, after) in enumerate(pairwise(spans)))
+        if distance >= NEAR_BYTES and len(spans) <= CONTACTS_AT_MOST:
+            break
+        spans[at : at + 2] = [Span(spans[at].start, spans[at + 1].end)]
+    return tuple(spans)
 
 
 def as_complete(part: Copy, size: int) -> Copy:

@@ -10,6 +10,8 @@ from bestbefore.addon.engine.partial.decision import (
     Joining,
     ServeParts,
     combined,
+    continues,
+    for_gap,
     joining,
     may_use_parts,
     on_parts,
@@ -19,7 +21,7 @@ from bestbefore.addon.engine.request import Ask, Refuse, on_request
 from bestbefore.addon.engine.response import TOO_LARGE, Relay, Times, completed, on_response
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of
-from bestbefore.addon.rfc9111.conditional.parts import partition_of, place
+from bestbefore.addon.rfc9111.conditional.parts import NEAR_BYTES, partition_of, place
 from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
@@ -109,12 +111,49 @@ def test_the_origin_is_asked_for_what_is_missing(request_for: Ask_, decide: Any)
         assert (got.chosen, got.candidates) == (None, ())
 
 
+def test_gaps_that_lie_far_apart_are_asked_for_one_by_one(request_for: Ask_, decide: Any) -> None:
+    size = 4 * NEAR_BYTES
+    plain = request_for()
+    parts = [replace(part(plain, *span), head=head_of(*span, size=size)) for span in ((0, 9), (99, 2 * NEAR_BYTES))]
+    got = decide(plain, *parts)
+    assert got.rest.gaps == (Span(9, 99), Span(2 * NEAR_BYTES, size))
+    assert got.sent.fields.get("range") == "bytes=9-98"
+    further = for_gap(got, got.rest.gaps[1])
+    assert further.sent.fields.get("range") == further.request.fields.get("range") == f"bytes={2 * NEAR_BYTES}-"
+    assert further.sent.fields.get("if-range") == '"1"'
+    assert further.rest is not None
+    assert further.rest.gaps == (Span(2 * NEAR_BYTES, size),)
+
+
+def test_a_further_response_continues_the_first_only_if_it_is_of_its_version_and_for_the_same_requests(
+    request_for: Ask_, decide: Any, rule: DomainRule, site: Site
+) -> None:
+    size = 4 * NEAR_BYTES
+    request = request_for()
+    stored = replace(part(request, 9, 2 * NEAR_BYTES), head=head_of(9, 2 * NEAR_BYTES, size=size))
+    ask = for_gap(decide(request, stored), Span(2 * NEAR_BYTES, size))
+
+    def goes_on(*fields: tuple[str, str], first: Head | None = None) -> bool:
+        head = head_of(2 * NEAR_BYTES, size, *fields, size=size)
+        first = first or head_of(0, 9, size=size)
+        return continues(ask, head, first, Times(NOW_S, NOW_S), rule, replace(site, max_cached_file=10**9))
+
+    private = ETAG, ("Cache-Control", "private")
+    assert goes_on()
+    assert goes_on(ETAG, ("Cache-Control", "max-age=1"))
+    assert not goes_on(("ETag", '"2"'), FRESH)
+    assert not goes_on(*private)
+    assert not goes_on(ETAG, FRESH, ("Vary", "Cookie"))
+    assert goes_on(*private, first=head_of(0, 9, *private, size=size))
+    assert not continues(ask, Head(200, Fields((ETAG,))), head_of(0, 9), Times(NOW_S, NOW_S), rule, site)
+
+
 def test_stale_parts_that_cover_the_range_are_validated(request_for: Ask_, decide: Any) -> None:
     stale = part(request_for(), 0, 50, at_s=NOW_S - 99)
     got = decide(request_for(("Range", "bytes=0-9")), stale)
     assert (got.sent.fields.get("if-none-match"), got.sent.fields.get("range")) == ('"1"', "bytes=0-9")
     assert "if-range" not in got.sent.fields
-    assert got.rest.missing is None
+    assert got.rest.gaps == ()
 
 
 def test_parts_older_than_a_complete_response_are_not_used(request_for: Ask_, decide: Any, copy_with: Any) -> None:

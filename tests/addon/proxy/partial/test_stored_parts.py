@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mitmproxy.test import tflow
 
@@ -16,6 +16,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
+from bestbefore.addon.rfc9111.conditional import parts
 from bestbefore.addon.rfc9111.conditional.parts import PARTS_AT_MOST, partition_of
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
@@ -37,6 +38,10 @@ class FilmOrigin:
         self.sent: list[tuple[str | None, int]] = []
         """Range and status of each contact."""
         self.breaks = False
+        self.fails_after: int | None = None
+        """After how many contacts it cannot be reached."""
+        self.changes_after = 0
+        """After how many contacts from now on there is a new version; 0: not by itself."""
 
     def content(self, version: int) -> bytes:
         return random.Random(version).randbytes(self.size + version % 3)
@@ -44,6 +49,8 @@ class FilmOrigin:
     async def fetch(self, request: Request, **_: Any) -> Fetched:
         content, tag = self.content(self.version), self.tag.format(self.version)
         asked, condition = request.fields.get("range"), request.fields.get("if-range")
+        if self.fails_after == len(self.sent):
+            raise OriginError(Failure.UNREACHABLE, "down")
         fields = [("Date", format_http_date(self.clock.now())), ("Cache-Control", "max-age=60")]
         fields += [("ETag", tag)] if tag else []
         match = re.fullmatch(r"bytes=(\d*)-(\d*)", asked or "")
@@ -59,7 +66,11 @@ class FilmOrigin:
         if status != 304:
             fields.append(("Content-Length", str(len(body))))
         self.sent.append((asked, status))
+        if self.changes_after:
+            self.changes_after -= 1
+            self.version += not self.changes_after
         now_s = self.clock.now()
+        self.clock.advance(0.001)
         return Fetched(Head(status, Fields(fields)), now_s, now_s, self._pieces(body), len(body))
 
     async def _pieces(self, body: bytes) -> AsyncGenerator[bytes]:
@@ -115,11 +126,25 @@ wanted_ranges = st.one_of(
     st.integers(1, 60).map(lambda last: f"-{last}"),
 )
 steps = st.lists(
-    st.one_of(wanted_ranges.map(lambda w: ("get", w)), st.just(("change", None)), st.just(("wait", None))), max_size=25
+    st.one_of(
+        wanted_ranges.map(lambda w: ("get", w)),
+        st.just(("change", None)),
+        st.just(("change soon", None)),
+        st.just(("wait", None)),
+    ),
+    max_size=25,
 )
 
 
-@settings(deadline=None, max_examples=150)
+@pytest.fixture
+def near_bytes(monkeypatch: pytest.MonkeyPatch) -> int:
+    """Only gaps with less than this between them are fetched as one."""
+    monkeypatch.setattr(parts, "NEAR_BYTES", 4)
+    return 4
+
+
+@pytest.mark.usefixtures("near_bytes")
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps, st.sampled_from(['"{}"', 'W/"{}"', ""]), st.sampled_from([30, 10_000]))
 def test_answers_are_always_of_one_version(script: list[tuple[str, str | None]], tag: str, limit: int) -> None:
     async def play() -> None:
@@ -129,11 +154,13 @@ def test_answers_are_always_of_one_version(script: list[tuple[str, str | None]],
         for what, wanted in script:
             if what == "change":
                 film.origin.version += 1
+            elif what == "change soon":
+                film.origin.changes_after = 2
             elif what == "wait":
                 clock.advance(70.0)
             else:
                 head, body = await film.get(wanted)
-                assert is_of_one_version(film, head, body), (wanted, head)
+                assert head.status == 502 or is_of_one_version(film, head, body), (wanted, head)
         assert len((await store.copies(URL, partition_of(""))).copies) <= PARTS_AT_MOST
         await store.close()
 
@@ -165,6 +192,35 @@ async def test_parts_that_are_complete_together_become_an_ordinary_copy(film: Fi
     assert [(copy.head.status, copy.body.size) for copy in held] == [(200, len(film.origin.content(1)))]
     assert (await film.get())[1] == film.origin.content(1)
     assert len(film.origin.sent) == 3
+
+
+@pytest.mark.usefixtures("near_bytes")
+async def test_only_the_gaps_are_fetched(film: Film) -> None:
+    for wanted in ("10-19", "30-39", "41-49"):
+        await film.get(wanted)
+    head, body = await film.get()
+    assert (head.status, body) == (200, film.origin.content(1))
+    assert [asked for asked, _ in film.origin.sent[3:]] == ["bytes=0-9", "bytes=20-29", "bytes=40-40", "bytes=50-"]
+    assert film.records[-1].received_bytes == len(body) - 29
+    assert "; hit" in (await film.get())[0].fields.get("cache-status")
+
+
+@pytest.mark.usefixtures("near_bytes")
+async def test_a_change_between_two_gaps_breaks_the_answer_and_drops_the_parts(film: Film) -> None:
+    await film.get("10-19")
+    film.origin.changes_after = 1
+    assert (await film.get())[0].status == 502, "short content is collected before its answer begins"
+    assert film.origin.sent[1:] == [("bytes=0-9", 206), ("bytes=20-", 200)]
+    assert (await film.get("10-19"))[1] == film.origin.content(2)[10:20]
+    assert film.origin.sent[3:] == [("bytes=10-19", 206)]
+
+
+@pytest.mark.usefixtures("near_bytes")
+async def test_an_error_between_two_gaps_breaks_the_answer_and_leaves_the_parts(film: Film) -> None:
+    await film.get("10-19")
+    film.origin.fails_after = 2
+    assert (await film.get())[0].status == 502
+    assert "; hit" in (await film.get("0-19"))[0].fields.get("cache-status")
 
 
 async def test_parts_of_a_former_version_are_given_up(film: Film) -> None:

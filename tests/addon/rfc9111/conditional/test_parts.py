@@ -1,5 +1,6 @@
 """Which parts may be combined, what they cover, and how many are stored."""
 
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -8,6 +9,8 @@ from hypothesis import strategies as st
 
 from bestbefore.addon.rfc9111.caching.storing import copy_of
 from bestbefore.addon.rfc9111.conditional.parts import (
+    CONTACTS_AT_MOST,
+    NEAR_BYTES,
     PARTS_AT_MOST,
     Place,
     are_of_one_version,
@@ -21,6 +24,7 @@ from bestbefore.addon.rfc9111.conditional.parts import (
     range_of,
     span_of,
     strong_validator,
+    to_fetch,
     to_merge,
 )
 from bestbefore.addon.rfc9111.conditional.ranges import Span
@@ -101,11 +105,29 @@ spans = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10)).map(lambda p:
 
 
 @given(spans, st.integers(0, 39), st.integers(1, 10))
-def test_what_is_missing_has_every_byte_that_no_part_has(held: list[tuple[int, int]], start: int, length: int) -> None:
+def test_what_is_missing_has_exactly_the_bytes_that_no_part_has(
+    held: list[tuple[int, int]], start: int, length: int
+) -> None:
     wanted = Span(start, start + length)
     found = missing([part(*span, size=100) for span in held], wanted)
     lacking = [at for at in range(*wanted) if not any(first <= at < end for first, end in held)]
-    assert found == (Span(lacking[0], lacking[-1] + 1) if lacking else None)
+    assert [at for span in found for at in range(*span)] == lacking
+    assert all(before.end < after.start for before, after in pairwise(found))
+
+
+@given(st.lists(st.integers(1, 3 * NEAR_BYTES), min_size=2, max_size=40))
+def test_gaps_are_fetched_by_few_contacts_and_near_ones_by_one(steps: list[int]) -> None:
+    edges = list(accumulate(steps))
+    gaps = [Span(start, end) for start, end in zip(edges[::2], edges[1::2], strict=False)]
+    found = to_fetch(gaps)
+    assert len(found) <= CONTACTS_AT_MOST
+    assert all(any(span.start <= gap.start and gap.end <= span.end for span in found) for gap in gaps)
+    assert {span.start for span in found} <= {gap.start for gap in gaps}
+    distances = [after.start - before.end for before, after in pairwise(found)]
+    assert all(distance >= NEAR_BYTES for distance in distances)
+    if len(gaps) <= CONTACTS_AT_MOST:
+        far = [1 for before, after in pairwise(gaps) if after.start - before.end >= NEAR_BYTES]
+        assert len(found) == len(far) + 1
 
 
 def test_a_complete_response_and_other_parts_are_made_of_a_part() -> None:
