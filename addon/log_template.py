@@ -10,8 +10,8 @@ FORMATS = ("line", "json", "combined", "squid")
 """The log formats with a name; any other format is a template."""
 
 FIELDS = (
-    "time", "unix_time", "client", "method", "url", "status", "verdict", "reason", "ttl_s", "took_s", "sent_bytes",
-    "received_bytes", "uploaded_bytes", "stored", "complete", "background", "agent", "referer",
+    "time", "unix_time", "client", "user", "method", "url", "protocol", "status", "verdict", "reason", "ttl_s",
+    "took_s", "sent_bytes", "received_bytes", "uploaded_bytes", "stored", "complete", "background", "agent", "referer",
 )  # fmt: skip
 """The fields of a request in templates and JSON."""
 

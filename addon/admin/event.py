@@ -29,6 +29,10 @@ class Answered:
     """Bytes of content received from the origin."""
     uploaded_bytes: int = 0
     """Bytes of content received from the client."""
+    user: str = ""
+    """The proxy user who sent it; empty without valid credentials."""
+    protocol: str = ""
+    """The version of HTTP in which it was received, such as `HTTP/1.1`; empty: no client sent it."""
     agent: str = ""
     """The User-Agent of the request."""
     referer: str = ""

@@ -52,8 +52,10 @@ _VALUES: Mapping[str, Callable[[Answered, bool], object]] = {
     "time": lambda one, _: _iso(one.time_s),
     "unix_time": lambda one, _: round(one.time_s, 3),
     "client": lambda one, _: one.client,
+    "user": lambda one, _: one.user[:_VALUE_LIMIT],
     "method": lambda one, _: one.method[:_VALUE_LIMIT],
     "url": lambda one, keep_query: logged_url(one.url, keep_query=keep_query),
+    "protocol": lambda one, _: one.protocol[:_VALUE_LIMIT],
     "status": lambda one, _: one.status,
     "verdict": lambda one, _: str(one.outcome),
     "reason": lambda one, _: one.reason,
@@ -77,11 +79,11 @@ def _combined(answered: Answered, *, keep_query: bool) -> str:
     at = time.gmtime(answered.time_s)
     when = f"{at.tm_mday:02}/{_MONTHS[at.tm_mon - 1]}/{at.tm_year}:{at.tm_hour:02}:{at.tm_min:02}:{at.tm_sec:02} +0000"
     url = logged_url(answered.url, keep_query=keep_query)
-    request = f"{plain_word(answered.method[:_VALUE_LIMIT])} {url} HTTP/1.1"
+    request = f"{plain_word(answered.method[:_VALUE_LIMIT])} {url} {plain_word(answered.protocol[:_VALUE_LIMIT])}"
     agent, referer = answered.agent[:_VALUE_LIMIT] or "-", _referer(answered, keep_query=keep_query) or "-"
     return (
-        f'{answered.client or "-"} - - [{when}] "{_escaped(request)}" {answered.status or 499:03} {answered.sent_bytes}'
-        f' "{_escaped(referer)}" "{_escaped(agent)}"'
+        f'{answered.client or "-"} - {_escaped(_user(answered))} [{when}] "{_escaped(request)}" '
+        f'{answered.status or 499:03} {answered.sent_bytes} "{_escaped(referer)}" "{_escaped(agent)}"'
     )
 
 
@@ -94,8 +96,13 @@ def _squid(answered: Answered, *, keep_query: bool) -> str:
     return (
         f"{answered.time_s + answered.duration_s:.3f} {answered.duration_s * 1e3:6.0f} {answered.client or '-'} "
         f"{result}{aborted}/{answered.status:03} {answered.sent_bytes} {plain_word(answered.method[:_VALUE_LIMIT])} "
-        f"{logged_url(answered.url, keep_query=keep_query)} - {from_} -"
+        f"{logged_url(answered.url, keep_query=keep_query)} {_user(answered)} {from_} -"
     )
+
+
+def _user(answered: Answered) -> str:
+    """Return the proxy user as one word."""
+    return plain_word(answered.user[:_VALUE_LIMIT]) or "-"
 
 
 def _referer(answered: Answered, *, keep_query: bool) -> str:

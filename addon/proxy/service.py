@@ -194,6 +194,7 @@ class Service:
             self.state.new_objects,
             lambda: self._companion.counts_demand,
             self.gate.credentials_of,
+            self.gate.user_of,
         )
         self._closing.push_async_callback(self.exchanges.close)
         self.gateway = LiveGateway(
@@ -331,9 +332,13 @@ class Service:
         entry.uploaded_bytes = passed.uploaded
         self._answered(entry)
 
-    def record_refused(self, forwarded: ForwardedRequest, client: Client, status: int) -> None:
+    def record_refused(
+        self, forwarded: ForwardedRequest, client: Client, status: int, sent_bytes: int, reason: str = "not-allowed"
+    ) -> None:
         """Record a request that was refused instead of forwarded."""
-        self._answered(self._entry(forwarded, client, status))
+        entry = self._entry(forwarded, client, status)
+        entry.reason, entry.sent_bytes = reason, sent_bytes
+        self._answered(entry)
 
     def _entry(self, forwarded: ForwardedRequest, client: Client, status: int) -> Answered:
         fields = forwarded.request.fields
@@ -345,7 +350,8 @@ class Service:
             url=forwarded.url,
             status=status,
             outcome=Outcome.REFUSED,
-            reason="not-allowed",
+            user=self.gate.user_of(client, fields),
+            protocol=forwarded.request.version,
             agent=fields.get("user-agent") or "",
             referer=fields.get("referer") or "",
         )

@@ -137,6 +137,8 @@ class Request:
     has_body: bool = False
     partition: str = ""
     """Part of the cache key: empty live; the client in a replay with a cache for each client. Histories have none."""
+    version: str = ""
+    """The version in which it was received, such as `HTTP/1.1`; empty: it is the proxy's own, or recorded."""
 
 
 @dataclass(frozen=True, slots=True)

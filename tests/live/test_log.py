@@ -77,6 +77,27 @@ def test_a_tunnel_is_logged_with_what_passed(proxy: Any, serve: Any) -> None:
     assert (line["verdict"], line["reason"], line["bytes"]) == ("bypass", "passthrough", "70kB")
 
 
+def test_a_tunnel_that_is_refused_or_leads_nowhere_is_logged(proxy: Any) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as nowhere:
+        closed = nowhere.getsockname()[1]
+    for host, port, code, reason in (("127.0.0.1", proxy.port, "403", "not-allowed"),
+                                     ("localhost", closed, "502", "origin-unreachable")):  # fmt: skip
+        with closing(socket.create_connection(("127.0.0.1", proxy.port), 20)) as client:
+            client.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+            assert client.recv(65536).startswith(f"HTTP/1.1 {code} ".encode())
+        line = line_of(proxy, f"CONNECT {host}:{port}")
+        assert (line["verdict"], line["reason"], line["code"]) == ("refused", reason, code)
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 20)) as client:
+        client.sendall(f"CONNECT 127.0.0.1:{closed} HTTP/1.1\r\nHost: 127.0.0.1:{closed}\r\n\r\n".encode())
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 "), "it is asked only if the store has no answer"
+        time.sleep(0.2)  # silent, so that the origin is contacted
+        client.sendall(b"hello\r\n")
+        assert client.recv(65536) == b""
+    line = line_of(proxy, f"CONNECT 127.0.0.1:{closed}")
+    assert (line["verdict"], line["reason"]) == ("bypass", "origin-unreachable")
+    assert line["rest"].endswith("(truncated)")
+
+
 def test_a_websocket_is_logged_with_what_passed(proxy: Any, serve: Any) -> None:
     switching = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     port = serve(switching, b"\x82\x7e\x0f\xa0" + bytes(4000))  # a message of 4000 bytes
@@ -120,8 +141,9 @@ def test_the_time_counts_from_the_first_byte_of_the_request(proxy: Any) -> None:
 
 
 def test_a_log_file_is_continued_in_a_new_file_after_a_hang_up(
-    start_proxy: Any, bestbefore: Any, start_raw_origin: Any, tmp_path: Path
+    start_proxy: Any, bestbefore: Any, start_raw_origin: Any, serve: Any, tmp_path: Path
 ) -> None:
+    """To its end: a tunnel that is open then has a line, too."""
     url = start_raw_origin(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nContent-Length: 2\r\n\r\nok")
     file, old = tmp_path / "access.log", tmp_path / "access.log.1"
     proxy = start_proxy("--log-file", str(file), "--log-format", "squid")
@@ -131,7 +153,14 @@ def test_a_log_file_is_continued_in_a_new_file_after_a_hang_up(
     proxy.process.send_signal(signal.SIGHUP)
     wait_until(file.exists)
     proxy.get(url + "/2?a=b")
-    assert proxy.stop() == 0
+    with closing(socket.create_connection(("127.0.0.1", proxy.port), 20)) as client:
+        port = serve(b"ok", b"")
+        client.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n".encode())
+        assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
+        client.sendall(b"hello\r\n")
+        assert client.recv(65536) == b"ok"
+        assert proxy.stop() == 0
+    assert f" TCP_TUNNEL_ABORTED/200 2 CONNECT 127.0.0.1:{port} " in file.read_text()
     assert "/1" not in proxy.output(), "the lines are in the file"
     for path, target in ((old, "/1"), (file, "/2")):
         bestbefore("convert", path, tmp_path / "out.csv")
@@ -145,6 +174,7 @@ def test_a_log_for_programs_has_standard_output_to_itself(start_proxy: Any, tmp_
     proxy.get("http://bestbefore.test/no?a=b", {"User-Agent": "me"})
     line = json.loads(proxy.wait_for_log("{"))
     assert (line["url"], line["status"], line["agent"]) == ("http://bestbefore.test/no?a=b", 404, "me")
+    assert (line["protocol"], line["user"]) == ("HTTP/1.1", "")
 
 
 def wait_until(happened: Callable[[], object]) -> None:

@@ -7,6 +7,7 @@ from bestbefore.addon.engine.request import marked, misframed
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import Access, is_local, is_restricted, peer_of, read_credentials
 from bestbefore.addon.proxy.pages import pages
+from bestbefore.addon.proxy.tunnels.failures import BARRED
 from bestbefore.addon.rfc9111.fields.connection import has_passed, hops
 from bestbefore.addon.rfc9111.message import Fields, Request
 
@@ -45,9 +46,9 @@ class Gate:
         """Return the fields of the CONNECT to the parent proxy, with Via: the tunnel may lead back to this proxy."""
         return marked(fields.added(*hops(self._tunnels.get(client.id, Fields()))), site)
 
-    def user_of(self, client: Client) -> str:
-        """Return the user who opened a tunnel; empty without credentials."""
-        return self.access.user(self._tunnels.get(client.id, Fields()).first("proxy-authorization"))
+    def user_of(self, client: Client, fields: Fields) -> str:
+        """Return the user who sent a request with these fields or opened its tunnel; empty without credentials."""
+        return self.access.user(self.credentials_of(client, fields)) if self.access.users else ""
 
     def closed(self, connection_id: str) -> None:
         """Forget the tunnel of a closed connection."""
@@ -75,7 +76,7 @@ class Gate:
         if self.is_own(request.target.host, request.target.port):
             return 403, "this address is the proxy's own"
         if is_restricted(client) and is_local(request.target.host):
-            return 403, "this client reaches no address of this machine"
+            return 403, BARRED
         if has_passed(request.fields, site.name):
             return 508, "the request has passed this proxy already"
         if request.method == "CONNECT":

@@ -38,13 +38,22 @@ class RequestContext:
 
     @classmethod
     def of(
-        cls, request: Request, client: str, reach: Reach, started_s: float, time_s: float, *, background: bool = False
+        cls,
+        request: Request,
+        client: str,
+        reach: Reach,
+        started_s: float,
+        time_s: float,
+        *,
+        user: str = "",
+        background: bool = False,
     ) -> Self:
         """Return the context of a request received at `time_s` (policy time), and at `started_s` (monotonic)."""
         fields = request.fields
         personal = "cookie" in fields or "authorization" in fields
         url = request.target.url
         record = Answered(time_s, client, request.method, url, personal=personal, background=background)
+        record.user, record.protocol = user, "" if background else request.version
         record.agent, record.referer = fields.get("user-agent") or "", fields.get("referer") or ""
         return cls(request, reach, started_s, record)
 

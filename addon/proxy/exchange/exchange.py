@@ -95,15 +95,18 @@ class Exchanges:
         new_objects: NewObjects | None = None,
         counts_demand: Callable[[], bool] = lambda: False,
         proxy_credentials: Callable[[Client, Fields], str] = lambda _client, _fields: "",
+        proxy_user: Callable[[Client, Fields], str] = lambda _client, _fields: "",
     ) -> None:
         """`budget` bounds the content in flight; None: no bound.
 
         `counts_demand`: whether the store counts which networks request which object, for prefetching.
-        `proxy_credentials` returns the credentials that a client sent to the proxy with these fields or before.
+        `proxy_credentials` returns the credentials that a client sent to the proxy with these fields or before, and
+        `proxy_user` the user whose valid credentials these are.
         """
         self._clock = clock
         self._counts_demand = counts_demand
         self._proxy_credentials = proxy_credentials
+        self._proxy_user = proxy_user
         self._store = store
         self._active = ActiveConfig(rules, site)
         self._evaluator = ExpiryEvaluator(store, lambda: self._active.rules)
@@ -322,7 +325,8 @@ class Exchanges:
     ) -> RequestContext:
         reach = BEYOND_THIS_MACHINE if is_restricted(client) else EVERYWHERE
         started_s = self._clock.monotonic() if read_s is None else read_s
-        return RequestContext.of(request, peer_of(client), reach, started_s, now_s, background=background)
+        user = "" if background else self._proxy_user(client, request.fields)
+        return RequestContext.of(request, peer_of(client), reach, started_s, now_s, user=user, background=background)
 
     async def _evaluated(self, copy: Copy, rule: DomainRule) -> Copy:
         """Return the copy with the verdict of the current rule: a new configuration applies at a copy's next use."""

@@ -16,7 +16,6 @@ from mitmproxy import connection, ctx, exceptions, tls
 from mitmproxy.addonmanager import Loader
 from mitmproxy.proxy import layer, layers, server_hooks
 
-from bestbefore.addon.engine.error_page import error_content
 from bestbefore.addon.engine.request import PASSTHROUGH, received
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.access.access import REALM, is_local
@@ -30,13 +29,14 @@ from bestbefore.addon.proxy.mitm.forwarded import (
     upgrade_response_head,
 )
 from bestbefore.addon.proxy.mitm.layer import install
-from bestbefore.addon.proxy.mitm.open_tunnels import OpenTunnels
+from bestbefore.addon.proxy.mitm.open_tunnels import OpenTunnel, OpenTunnels
 from bestbefore.addon.proxy.mitm.origin_tls import apply_trust
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE
-from bestbefore.addon.proxy.mitm.translate import fields_of, pairs_of, request_of
+from bestbefore.addon.proxy.mitm.translate import error_response, fields_of, pairs_of, request_of
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.tunnels.client_hello import fingerprint
+from bestbefore.addon.proxy.tunnels.failures import BARRED, TOO_MANY, tunnel_failure
 from bestbefore.addon.proxy.tunnels.refusals import ClientKey
 from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -47,6 +47,8 @@ OPTIONS = ("config", "store", "state", "admin")
 STOPPED = "the proxy is stopping"
 FORWARDED = "bestbefore"
 """The metadata key of a flow under which its `ForwardedRequest` is kept."""
+CONNECT = "bestbefore_connect"
+"""The same for the request for a tunnel."""
 
 
 class BestBefore:
@@ -130,6 +132,9 @@ class BestBefore:
     async def done(self) -> None:
         """mitmproxy's hook: write what was learnt."""
         self._ended = True
+        for tunnel in self._tunnels.end():
+            if self._service is not None:
+                self._record_tunnel(tunnel, self._service, complete=False)
         if self._stock and self._service is not None:
             if self._starting is not None:
                 await self._starting
@@ -161,7 +166,9 @@ class BestBefore:
         if context.client.tls_established:
             service.interception.accepted(context.client.id)
         if isinstance(next_layer.layer, layers.TCPLayer):
-            self._tunnels.tunnelled(context.client.id, reason)
+            self._tunnels.tunnelled(context.client, reason)
+            if context.server.error:
+                self._tunnels.failed(context.client, tunnel_failure(context.server.error).reason)
         else:
             install(next_layer, service.gateway)
 
@@ -182,11 +189,17 @@ class BestBefore:
 
     def client_disconnected(self, client: connection.Client) -> None:
         """Forget a client that has disconnected; record its tunnel."""
-        tunnel = self._tunnels.closed(client.id)
+        tunnel = self._tunnels.closed(client)
+        if self._service is not None and tunnel is not None:
+            self._record_tunnel(tunnel, self._service, complete=True)
         if self._service is not None:
             self._service.connection_closed(client)
-        if self._service is not None and tunnel is not None:
-            self._service.record_forwarded(tunnel.forwarded, client, tunnel.status, tunnel.reason, complete=True)
+
+    @staticmethod
+    def _record_tunnel(tunnel: OpenTunnel, service: Service, *, complete: bool) -> None:
+        service.record_forwarded(
+            tunnel.forwarded, tunnel.client, tunnel.status, tunnel.reason, complete=complete and not tunnel.failed
+        )
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Forget a connection to an origin that has ended."""
@@ -194,8 +207,9 @@ class BestBefore:
             self._service.admission.release_connection()
             self._service.connection_closed(data.server)
 
-    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:  # noqa: ARG002
+    def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Forget a connection to an origin that failed, or was refused."""
+        self._tunnels.failed(data.client, tunnel_failure(data.server.error).reason)
         if self._service is not None:
             self._service.admission.release_connection()
 
@@ -205,23 +219,36 @@ class BestBefore:
         if service is None or not client.peername:
             return
         if self._has_stopped(service):
-            flow.response = _refusal(flow.request, 503, STOPPED)
+            flow.response = error_response(flow.request, 503, STOPPED, detail="stopping")
             return
+        request = request_of(flow.request, has_body=False)
+        connect = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
+        flow.metadata[CONNECT] = connect
         if not self._admit(flow, service):
             return
         if not service.gate.access.tunnels(client.peername[0], flow.request.port):
-            flow.response = _refusal(flow.request, 403, f"no tunnel to port {flow.request.port} for this client")
+            flow.response = error_response(flow.request, 403, f"no tunnel to port {flow.request.port} for this client")
             return
-        request = request_of(flow.request, has_body=False)
         refusal = service.gate.refusal(request, client, service.site) if service.ready else None
         if refusal is not None:
-            flow.response = _refusal(flow.request, *refusal)
+            flow.response = error_response(flow.request, *refusal)
             return
         service.gate.tunnel_opened(client, request.fields)
         if service.ready:
-            connect = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
             flow.metadata[PASSED] = connect.passed
-            self._tunnels.asked(client.id, connect)
+            self._tunnels.asked(client, connect)
+
+    def http_connect_error(self, flow: mitmproxy.http.HTTPFlow) -> None:
+        """mitmproxy's hook: the client gets no tunnel; the response says why."""
+        service, connect, response = self._service, flow.metadata.get(CONNECT), flow.response
+        if service is None or not service.ready or not isinstance(connect, ForwardedRequest) or response is None:
+            return
+        reason = "not-allowed"
+        if response.status_code == 502:
+            status, reason, message = tunnel_failure(flow.server_conn.error)
+            response = flow.response = error_response(flow.request, status, message, detail=reason)
+        content = response.raw_content or b""
+        service.record_refused(connect, flow.client_conn, response.status_code, len(content), reason)
 
     def http_connect_upstream(self, flow: mitmproxy.http.HTTPFlow) -> None:
         """mitmproxy's hook: a tunnel through the parent proxy."""
@@ -233,7 +260,7 @@ class BestBefore:
         """mitmproxy's hook before it connects itself: refuse addresses that the client may not reach."""
         service, address = self._service, data.server.address
         if service is not None and not service.admission.reserve_connection():
-            data.server.error = "too many connections to origins"
+            data.server.error = TOO_MANY
             return
         if service is None or address is None or not service.gate.is_barred(data.client, address):
             return
@@ -242,7 +269,7 @@ class BestBefore:
         except OSError:
             return  # mitmproxy will fail in the same way, and report it
         if any(is_local(resolved[0]) for *_, resolved in addresses if isinstance(resolved[0], str)):
-            data.server.error = "this client reaches no address of this machine"
+            data.server.error = BARRED
 
     def server_connected(self, data: server_hooks.ServerConnectionHookData) -> None:
         """mitmproxy's hook before anything is sent: check the address again, as the name may resolve to another now."""
@@ -269,10 +296,10 @@ class BestBefore:
         if service is None or not service.ready or not client.peername or not address:
             return
         program = fingerprint(data.client_hello.cipher_suites, data.client_hello.extensions)
-        key = ClientKey(client.peername[0], service.gate.user_of(client), program)
+        key = ClientKey(client.peername[0], service.gate.user_of(client, Fields()), program)
         if service.interception.is_tunnelled(client.id, key, address[0]):
             data.ignore_connection = True
-            self._tunnels.tunnelled(client.id, "refused-certificate")
+            self._tunnels.tunnelled(client, "refused-certificate")
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """mitmproxy's hook: a client has not accepted the certificate from us."""
@@ -282,7 +309,8 @@ class BestBefore:
     def _admit(self, flow: mitmproxy.http.HTTPFlow, service: Service) -> bool:
         if service.gate.admitted(flow.client_conn, flow.request.headers.get("Proxy-Authorization")):
             return True
-        flow.response = _refusal(flow.request, 407, "proxy credentials are required", ("Proxy-Authenticate", REALM))
+        message, how = "proxy credentials are required", ("Proxy-Authenticate", REALM)
+        flow.response = error_response(flow.request, 407, message, how)
         return False
 
     # Requests that mitmproxy forwards itself.
@@ -291,7 +319,7 @@ class BestBefore:
         """mitmproxy's hook for a request that the layer does not handle."""
         service = self._service
         if service is not None and self._has_stopped(service):
-            flow.response = _refusal(flow.request, 503, STOPPED)
+            flow.response = error_response(flow.request, 503, STOPPED, detail="stopping")
             return
         if service is None or not service.ready or ANSWERED_HERE in flow.metadata:
             return
@@ -299,9 +327,10 @@ class BestBefore:
         forwarded = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
         refusal = service.gate.refusal(request, flow.client_conn, service.site) if self._admit(flow, service) else None
         if refusal is not None:
-            flow.response = _refusal(flow.request, *refusal)
+            flow.response = error_response(flow.request, *refusal)
         if flow.response is not None:
-            service.record_refused(forwarded, flow.client_conn, flow.response.status_code)
+            sent_bytes = len(flow.response.raw_content or b"")
+            service.record_refused(forwarded, flow.client_conn, flow.response.status_code, sent_bytes)
             return
         flow.metadata[FORWARDED] = replace(forwarded, deadline=self._deadline(flow, service))
         flow.metadata[PASSED] = forwarded.passed
@@ -337,7 +366,7 @@ class BestBefore:
         if not isinstance(forwarded, ForwardedRequest) or self._service is None or flow.response is None:
             return
         if flow.response.status_code == 101:
-            self._tunnels.upgraded(flow.client_conn.id, forwarded, Bypass.UPGRADE)
+            self._tunnels.upgraded(flow.client_conn, forwarded, Bypass.UPGRADE)
         else:
             status = flow.response.status_code
             self._service.record_forwarded(forwarded, flow.client_conn, status, Bypass.UPGRADE, complete=True)
@@ -349,12 +378,3 @@ class BestBefore:
             forwarded.answered()
             if flow.websocket is None:  # else it is recorded when its client disconnects
                 self._service.record_forwarded(forwarded, flow.client_conn, 502, Bypass.UPGRADE, complete=False)
-
-
-def _refusal(
-    request: mitmproxy.http.Request, status: int, message: str, *fields: tuple[str, str]
-) -> mitmproxy.http.Response:
-    detail = "stopping" if status == 503 else "not-allowed"
-    media_type, content = error_content(fields_of(request.headers), request.pretty_url, status, detail, message)
-    lines = Fields((("Content-Type", media_type), ("X-Content-Type-Options", "nosniff"), *fields))
-    return mitmproxy.http.Response.make(status, content, mitmproxy.http.Headers(pairs_of(lines)))

@@ -1,17 +1,22 @@
 """The tunnels and upgraded connections in use, each of which is logged when it ends."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from mitmproxy.connection import Client
 
 from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest
 
 
 @dataclass(frozen=True, slots=True)
 class OpenTunnel:
-    """A tunnel or an upgraded connection: the request that opened it, and the status of the response."""
+    """A tunnel or an upgraded connection: the request that opened it, its client, and the status of the response."""
 
     forwarded: ForwardedRequest
+    client: Client
     status: int
     reason: str
+    failed: bool = False
+    """Whether its origin could not be reached, so that nothing passed."""
 
 
 class OpenTunnels:
@@ -22,21 +27,32 @@ class OpenTunnels:
         """The tunnels that clients were admitted to; one that is intercepted is no tunnel."""
         self._open: dict[str, OpenTunnel] = {}
 
-    def asked(self, client: str, connect: ForwardedRequest) -> None:
+    def asked(self, client: Client, connect: ForwardedRequest) -> None:
         """Note that a client opens a tunnel."""
-        self._asked[client] = connect
+        self._asked[client.id] = connect
 
-    def tunnelled(self, client: str, reason: str) -> None:
+    def tunnelled(self, client: Client, reason: str) -> None:
         """Note that what passes in the tunnel of a client is not intercepted."""
-        connect = self._asked.pop(client, None)
+        connect = self._asked.pop(client.id, None)
         if connect is not None:
-            self._open[client] = OpenTunnel(connect, 200, reason)
+            self._open[client.id] = OpenTunnel(connect, client, 200, reason)
 
-    def upgraded(self, client: str, forwarded: ForwardedRequest, reason: str) -> None:
+    def upgraded(self, client: Client, forwarded: ForwardedRequest, reason: str) -> None:
         """Note that the connection of a client has changed to another protocol."""
-        self._open[client] = OpenTunnel(forwarded, 101, reason)
+        self._open[client.id] = OpenTunnel(forwarded, client, 101, reason)
 
-    def closed(self, client: str) -> OpenTunnel | None:
+    def failed(self, client: Client, reason: str) -> None:
+        """Note that the origin of the tunnel of a client, if that is one, cannot be reached."""
+        if (tunnel := self._open.get(client.id)) is not None and tunnel.status == 200:
+            self._open[client.id] = replace(tunnel, reason=reason, failed=True)
+
+    def closed(self, client: Client) -> OpenTunnel | None:
         """Forget the connection of a client; return its tunnel, if it carried one."""
-        self._asked.pop(client, None)
-        return self._open.pop(client, None)
+        self._asked.pop(client.id, None)
+        return self._open.pop(client.id, None)
+
+    def end(self) -> list[OpenTunnel]:
+        """Forget all; return those that were open."""
+        ended = list(self._open.values())
+        self._open.clear()
+        return ended

@@ -2,6 +2,7 @@
 
 import mitmproxy.http
 
+from bestbefore.addon.engine.error_page import error_content
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 
 Pairs = tuple[tuple[bytes, bytes], ...]
@@ -25,7 +26,21 @@ def request_of(request: mitmproxy.http.Request, *, has_body: bool) -> Request:
         Target.of(data.scheme.decode("latin-1"), data.host, data.port, data.path.decode("latin-1")),
         fields_of(data.headers),
         has_body=has_body,
+        version=data.http_version.decode("latin-1"),
     )
+
+
+def error_response(
+    request: mitmproxy.http.Request,
+    status: int,
+    message: str,
+    *fields: tuple[str, str],
+    detail: str = "not-allowed",
+) -> mitmproxy.http.Response:
+    """Return an error response of the proxy's own to a request that mitmproxy would forward."""
+    media_type, content = error_content(fields_of(request.headers), request.pretty_url, status, detail, message)
+    lines = Fields((("Content-Type", media_type), ("X-Content-Type-Options", "nosniff"), *fields))
+    return mitmproxy.http.Response.make(status, content, mitmproxy.http.Headers(pairs_of(lines)))
 
 
 def response_of(head: Head, *, now_s: float) -> mitmproxy.http.Response:

@@ -68,7 +68,11 @@ class TunnelOpening(layer.NextLayer):
         yield NextLayerHook(self)
         if self.layer is None:
             return
-        if self.context.server.connected and not isinstance(self.layer, TCPLayer):
+        is_raw = isinstance(self.layer, TCPLayer)
+        if is_raw and self.context.server.error:  # mitmproxy's layer would take a connection that failed for open
+            yield commands.CloseConnection(self.context.client)
+            return
+        if self.context.server.connected and not is_raw:
             yield commands.CloseConnection(self.context.server)
         # The second is for events that came while the choice was made, which must not cause another.
         self._handle = self._handle_event = self.layer.handle_event  # type: ignore[method-assign]

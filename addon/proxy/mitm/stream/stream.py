@@ -14,7 +14,7 @@ from mitmproxy.net.http import http1
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layers import http as layers
-from mitmproxy.proxy.layers.http import HttpStream
+from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
 
 from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy.exchange.answer import Answer
@@ -116,6 +116,10 @@ class CachingStream(HttpStream):
         """Let the origin of a tunnel speak first if the client is silent."""
         if self.context.server.address is not None:
             within_s = self._gateway.silence_s(*self.context.server.address[:2])
+            opens = within_s == 0 and self.flow.response is None and self.mode is HTTPMode.regular
+            # Before the answer, which can be an error only so.
+            if opens and (yield commands.OpenConnection(self.context.server)):
+                self.flow.response = mitmproxy.http.Response.make(502)
             install(self, within_s, self._connection.activity)
         yield from super().handle_connect_finish()  # type: ignore[no-untyped-call]
 

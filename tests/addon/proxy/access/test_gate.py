@@ -41,15 +41,16 @@ def test_a_tunnel_admits_its_connection_until_that_ends(service: Service) -> Non
     assert not service.gate._tunnels, "nothing is kept of connections that have ended"
 
 
-def test_the_user_of_a_tunnel_is_who_sent_valid_credentials(service: Service) -> None:
+def test_the_user_of_a_request_is_who_sent_valid_credentials_with_it_or_for_its_tunnel(service: Service) -> None:
     users = []
     for credentials in (b"user:password", b"user:wrong", b"eve:password"):
         client = tflow.tclient_conn()
         sent = [("Proxy-Authorization", f"Basic {b64encode(credentials).decode()}")]
         service.gate.tunnel_opened(client, Fields(sent))
-        users.append(service.gate.user_of(client))
-    assert users == ["user", "", ""]
-    assert service.gate.user_of(tflow.tclient_conn()) == ""
+        users.append(service.gate.user_of(client, Fields()))
+        users.append(service.gate.user_of(tflow.tclient_conn(), Fields(sent)))
+    assert users == ["user", "user", "", "", "", ""]
+    assert service.gate.user_of(tflow.tclient_conn(), Fields()) == ""
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,15 @@ def test_a_request_took_the_monotonic_time_until_its_end() -> None:
     assert not record.background
 
 
+def test_the_log_names_user_and_protocol_of_a_client_and_no_protocol_of_a_refresh() -> None:
+    request = Request("GET", Target.parse("http://example.org/"), version="HTTP/2.0")
+    made = [
+        RequestContext.of(request, "192.0.2.1", EVERYWHERE, 5.0, NOW_S, user="ann", background=background).record
+        for background in (False, True)
+    ]
+    assert [(record.user, record.protocol) for record in made] == [("ann", "HTTP/2.0"), ("ann", "")]
+
+
 def test_a_client_that_reaches_no_loopback_address_is_restricted() -> None:
     assert [context(reach=reach).restricted for reach in (EVERYWHERE, BEYOND_THIS_MACHINE, PUBLIC)] == [
         False, True, True,

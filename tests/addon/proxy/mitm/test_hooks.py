@@ -16,8 +16,10 @@ from mitmproxy.proxy.layer import NextLayer
 from mitmproxy.test import tflow
 from mitmproxy.tls import ClientHelloData
 
+from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import RealClock
 from bestbefore.addon.config.watch import ConfigWatch
+from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.proxy.access.access import Access
 from bestbefore.addon.proxy.mitm import transports
 from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest
@@ -26,6 +28,7 @@ from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.proxy.tunnels.failures import BARRED
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -185,6 +188,42 @@ async def test_credentials_are_required_of_the_tunnel_and_not_of_what_comes_thro
     assert through.response is None
     assert without.response is not None
     assert without.response.status_code == 407
+
+
+@pytest.mark.parametrize(
+    ("port", "error", "status", "reason"),
+    [(OWN_PORT, None, 403, "not-allowed"), (443, BARRED, 403, "not-allowed"), (443, "x", 502, "origin-unreachable")],
+)
+async def test_a_tunnel_that_is_refused_is_recorded(
+    hooks: BestBefore, service: Service, monkeypatch: pytest.MonkeyPatch, port: int, error: str | None, status: int,
+    reason: str,
+) -> None:  # fmt: skip
+    recorded = list[Answered]()
+    monkeypatch.setattr(service, "_answered", recorded.append)
+    flow = flow_of(HERE, "127.0.0.1", port, "CONNECT")
+    hooks.http_connect(flow)
+    if flow.response is None:  # as `stream` answers it when the connection has failed
+        flow.server_conn.error, flow.response = error, tflow.tresp(status_code=502)
+    hooks.http_connect_error(flow)
+    hooks.client_disconnected(flow.client_conn)
+    (one,) = recorded
+    assert flow.response is not None
+    assert (flow.response.status_code, one.status, one.reason) == (status, status, reason)
+    assert (one.method, one.url, one.outcome) == ("CONNECT", f"127.0.0.1:{port}", Outcome.REFUSED)
+    assert one.sent_bytes == len(flow.response.content or b"") > 0
+
+
+async def test_tunnels_that_are_open_at_the_end_are_recorded_as_broken_off(
+    hooks: BestBefore, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = list[Answered]()
+    monkeypatch.setattr(service, "_answered", recorded.append)
+    flow = flow_of(HERE, "bank.test", 443, "CONNECT")
+    hooks.http_connect(flow)
+    hooks._tunnels.tunnelled(flow.client_conn, "passthrough")
+    await hooks.done()
+    hooks.client_disconnected(flow.client_conn)
+    assert [(one.url, one.reason, one.complete) for one in recorded] == [("bank.test:443", "passthrough", False)]
 
 
 async def test_a_tunnel_through_the_parent_is_marked_with_via(hooks: BestBefore, service: Service) -> None:

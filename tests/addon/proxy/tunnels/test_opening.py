@@ -77,6 +77,17 @@ def test_the_connection_is_kept_only_for_what_passes_through(context: Context, i
     assert isinstance(first, commands.SendData if is_raw else commands.CloseConnection)
 
 
+def test_raw_data_for_an_origin_that_cannot_be_reached_ends_the_tunnel(context: Context) -> None:
+    context.server.error, context.server.timestamp_start = "refused", 1.0
+    opening = TunnelOpening(context, None, nothing_happens)
+    issued(opening, events.Start())
+    (asks,) = issued(opening, events.DataReceived(context.client, b"x"))
+    opening.layer = TCPLayer(context, ignore=True)
+    (closes,) = issued(opening, events.HookCompleted(asks))  # type: ignore[arg-type]
+    assert isinstance(closes, commands.CloseConnection)
+    assert closes.connection is context.client
+
+
 def test_it_takes_the_place_of_the_layer_that_waits(context: Context) -> None:
     stream, between = Layer.__new__(TCPLayer), Layer.__new__(TCPLayer)
     stream.child_layer, between.child_layer = between, NextLayer(context)  # type: ignore[attr-defined]
