@@ -110,7 +110,7 @@ class LiveGateway:
         if not self.gate.access.purges(address, request.fields):
             status, text = 403, "PURGE is for programs of this machine, and for no web page"
         else:
-            had_copies = bool((await self.store.copies(url)).copies)
+            had_copies = await self.store.has_copies(url)
             self.store.drop(url)  # also without a copy: one may be being fetched
             await self.store.flush()
             status, text = (200, f"purged {url}") if had_copies else (404, f"there is no copy of {url}")

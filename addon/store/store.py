@@ -80,9 +80,7 @@ class Store:
             store_max=store_max,
         )
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
-        self._requests = PendingCounts[str](
-            faults, "requests", "requests of", str, lambda backend, counts: backend.tally(counts)
-        )
+        self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
         self.planning = Planning(self._link, clock, self._notices, faults)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning.wants)
         self._write_behind = WriteBehind(
@@ -184,6 +182,10 @@ class Store:
     async def copies(self, url: str, partition: str = "") -> CopySet:
         """Return the variants of an object that are available now."""
         return await self._copies.copies(url, partition)
+
+    async def has_copies(self, url: str) -> bool:
+        """Whether an object has copies, or parts (`conditional.parts`)."""
+        return await self._copies.has(url)
 
     def equivalent(self, url: str, partition: str = "") -> str | None:
         """Return another URL with a copy that probably answers requests for this one (`SearchIndex`)."""
@@ -326,6 +328,10 @@ class Store:
         """Count a request of an object."""
         self._requests.count(url)
 
+    async def _tally(self, backend: Backend, counts: dict[str, int]) -> None:
+        await backend.use(self._copies.bodies_in_memory(counts))
+        await backend.tally(counts)
+
     async def top(self, n: int) -> list[tuple[str, int]]:
         """Return the most requested objects, with their counts."""
         counts = Counter(self._requests.counts)
@@ -342,7 +348,7 @@ class Store:
         UnwritableError if the backend refuses writes; in process the copies are removed in any case.
         """
         tombstone = self._new_tombstone(pattern, exact=names_one(pattern))
-        had_copies = tombstone.exact and bool((await self.copies(pattern)).copies)
+        had_copies = tombstone.exact and await self.has_copies(pattern)
         self._remove(tombstone)
         return max(await self._when_back(tombstone, self._remove_copies), int(had_copies))
 

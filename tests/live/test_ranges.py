@@ -277,6 +277,20 @@ async def test_parts_of_an_earlier_version_are_not_served(shared_proxy: Any) -> 
             assert got.fields["etag"] == origin.etag
 
 
+async def test_a_purge_removes_parts_and_their_files(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(LARGE, seed=3))) as origin:
+        await get(shared_proxy, origin.url, "Range: bytes=500-199999")
+        await asyncio.to_thread(shared_proxy.has_written)
+        digest = hashlib.blake2b(origin.content[500:200_000], digest_size=20).hexdigest()
+        file = shared_proxy.state / "bodies" / digest[:2] / digest
+        assert file.exists()
+        assert (await get(shared_proxy, origin.url, method="PURGE")).status == 200
+        assert not file.exists()
+        assert (await get(shared_proxy, origin.url, method="PURGE")).status == 404
+        await get(shared_proxy, origin.url, "Range: bytes=500-599")
+        assert len(origin.asked) == 2
+
+
 async def test_an_origin_without_ranges_has_them_once_its_answer_is_stored(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM), knows_ranges=False)) as origin:
         first = await get(shared_proxy, origin.url, "Range: bytes=-10")

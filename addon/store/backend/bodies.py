@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -56,8 +57,8 @@ class BodyReading(NamedTuple):
 class BodyFiles:
     """A directory of files named by the digests of their contents: `ab/abcdef...`. All methods block.
 
-    A file appears atomically. It is written before the copy that refers to it, and removed by a later sweep when
-    nothing refers to it.
+    A file appears atomically. It is written before the copy that refers to it, and removed with a purged or invalidated
+    copy, or by a later sweep when nothing refers to it. Another copy with the same content counts as gone then.
     """
 
     def __init__(self, folder: Path, max_bytes: int | None = None) -> None:
@@ -67,7 +68,7 @@ class BodyFiles:
         self._used_bytes: int | None = None
         """How much the files take; None until they are first listed."""
         self._recent: set[str] = set()
-        """Digests written since the last sweep: the copies that refer to them may be still pending."""
+        """Names of files written since the last sweep: the copies that refer to them may be still pending."""
         self._whole: OrderedDict[str, tuple[int, int, int]] = OrderedDict()
         """Digest -> inode, size and time of change of a file whose content was checked."""
 
@@ -88,6 +89,7 @@ class BodyFiles:
         if shutil.disk_usage(self._folder).free < RESERVE_BYTES + ref.size:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         number, temporary = tempfile.mkstemp(dir=self._folder, prefix="new-")
+        self._recent.add(Path(temporary).name)
         try:
             with os.fdopen(number, "wb") as file:
                 if isinstance(content, UnlinkedFile):
@@ -171,6 +173,22 @@ class BodyFiles:
         while len(self._whole) > WHOLE_REMEMBERED:
             self._whole.popitem(last=False)
         return True
+
+    def use(self, refs: Iterable[BodyRef]) -> None:
+        """Renew the times of use of files whose contents were used from memory."""
+        for ref in refs:
+            path = self._path(ref.digest)
+            if path is not None:
+                with suppress(OSError):  # it is gone
+                    os.utime(path)
+
+    def remove(self, digests: Iterable[str]) -> None:
+        """Remove the files of removed copies."""
+        for digest in digests:
+            path = self._path(digest)
+            if path is not None:
+                with suppress(OSError):  # the next sweep tries again
+                    path.unlink(missing_ok=True)
 
     @staticmethod
     def _removed(path: Path) -> BodyReading:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from bestbefore.addon.engine.learning import Record
-from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store.backend.keeper import Keeper
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.clock_check import ClockState
@@ -172,6 +172,9 @@ class Backend(Protocol):
 
     async def body(self, copy: Copy) -> Body | None:
         """Return the content of a copy; None if it is gone."""
+
+    async def use(self, bodies: Sequence[BodyRef]) -> None:
+        """Count these contents, which were used from memory, as used now."""
 
     async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
         """Store copies, each in place of the stored copy of its variant; not if there is a later tombstone of its URL.

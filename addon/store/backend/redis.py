@@ -217,6 +217,11 @@ class RedisBackend(RedisCounts):
         await self._connection.ask("HDEL", name, ref.digest)
         return None
 
+    async def use(self, bodies: Sequence[BodyRef]) -> None:
+        in_files = [ref for ref in bodies if self._is_file(ref)]
+        if self._files is not None and in_files:
+            await asyncio.to_thread(self._files.use, in_files)
+
     def _damaged(self, copy: Copy) -> None:
         self._faults.add("body", f"content of {short(copy.url)} in the store is corrupt: it was removed")
 
@@ -270,8 +275,15 @@ class RedisBackend(RedisCounts):
             raise FullError(f"a body cannot be written: {e}") from e
 
     async def remove(self, urls: Sequence[str], tombstone: Tombstone) -> int:
-        removed = await self._connection.ask_all([self._removal(url, tombstone, keeps=False) for url in urls])
-        return sum(n > 0 for n in removed)
+        return await self._remove_copies([self._removal(url, tombstone, keeps=False) for url in urls])
+
+    async def _remove_copies(self, removals: Sequence[Sequence[Any]]) -> int:
+        """Remove the copies of objects, and their files; return how many objects had any."""
+        answers = await self._connection.ask_all(removals)
+        digests = [digest.decode(errors="replace") for _, *gone in answers for digest in gone]
+        if self._files is not None and digests:
+            await asyncio.to_thread(self._files.remove, digests)
+        return sum(removed > 0 for removed, *_ in answers)
 
     def _removal(self, url: str, tombstone: Tombstone, *, keeps: bool) -> list[Any]:
         """Return the command for a removal. `keeps`: store the tombstone too, so that no earlier copy comes later."""
@@ -292,7 +304,7 @@ class RedisBackend(RedisCounts):
             *_add_tombstones([keys.TOMBSTONES, keys.LAST_TOMBSTONE], [keys.CHANNEL, *bounds, applied, *encoded])
         )
         numbered = [codec.decode_tombstone(t) for t in answer]
-        await self._connection.ask_all([self._removal(t.pattern, t, keeps=True) for t in numbered if t.exact])
+        await self._remove_copies([self._removal(t.pattern, t, keeps=True) for t in numbered if t.exact])
         await self._remove_grouped([t for t in numbered if t.exact and is_group(t.pattern)])
         return numbered
 
@@ -304,8 +316,7 @@ class RedisBackend(RedisCounts):
         ):
             urls = [member.decode(errors="replace") for member in members]
             for start in range(0, len(urls), 500):
-                removals = [self._removal(url, tombstone, keeps=True) for url in urls[start : start + 500]]
-                await self._connection.ask_all(removals)
+                await self._remove_copies([self._removal(u, tombstone, keeps=True) for u in urls[start : start + 500]])
             if members:
                 await self._connection.ask("SREM", name, *members)
 

@@ -2,7 +2,7 @@
 --
 -- KEYS: copies, bodies, tombstone
 -- ARGV: the tombstone's number (0: it has none), its time, how long it is kept, ms (0: it is not kept)
--- Returns how many were removed.
+-- Returns how many were removed, then the digests of their contents that no remaining variant has.
 --
 -- A tombstone with a number invalidates every copy whose writer had not applied it before writing: times are not compared,
 -- since the clocks of proxies may differ. One without a number invalidates the copies that were stored up to its time.
@@ -16,7 +16,7 @@ if ARGV[3] ~= '0' then
 end
 
 local variants = redis.call('HGETALL', KEYS[1])
-local removed, used = 0, {}
+local removed, gone, used = 0, {}, {}
 for i = 1, #variants, 2 do
   local digest, stored_s, rest = string.match(variants[i + 1], '^([^|]*)|([^|]*)|(.*)$')
   stored_s = tonumber(stored_s or '')
@@ -31,6 +31,7 @@ for i = 1, #variants, 2 do
   if dead then
     redis.call('HDEL', KEYS[1], variants[i])
     removed = removed + 1
+    gone[#gone + 1] = digest
   else
     used[digest] = true
   end
@@ -40,4 +41,10 @@ for _, digest in ipairs(redis.call('HKEYS', KEYS[2])) do
     redis.call('HDEL', KEYS[2], digest)
   end
 end
-return removed
+local answer = {removed}
+for _, digest in ipairs(gone) do
+  if not used[digest] then
+    answer[#answer + 1] = digest
+  end
+end
+return answer

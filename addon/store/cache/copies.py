@@ -5,7 +5,7 @@ from functools import partial
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.conditional.parts import partition_of
-from bestbefore.addon.rfc9111.copy import Copy, Selecting
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy, Selecting
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
     Backend,
@@ -110,6 +110,10 @@ class Copies:
             self.searches.add(copy)
         return found
 
+    async def has(self, url: str) -> bool:
+        """Whether an object has copies or parts, of whatever client."""
+        return any([(await self.copies(url, partition)).copies for partition in ("", partition_of(""))])
+
     def _may_have_parts(self, url: str, partition: str, kept: Sequence[KeptCopy] | None) -> bool:
         of_parts = partition_of(partition)
         pending = (put.copy for put in self._waiting.get(url, {}).values())
@@ -130,6 +134,11 @@ class Copies:
         if isinstance(body, bytes):
             self._hold_body(copy, body)
         return body
+
+    def bodies_in_memory(self, urls: Iterable[str]) -> list[BodyRef]:
+        """Return the contents of these objects that are served from memory."""
+        held = [copies for url in urls if (copies := self._hot.get((url, ""))) is not None]
+        return [copy.body for known in held for copy in known.copies if copy.body.digest in known.bodies]
 
     def _hold_body(self, copy: Copy, body: bytes) -> None:
         held = self._hot.get((copy.url, copy.partition))

@@ -54,7 +54,7 @@ async def test_a_fault_of_ours_is_an_answer_and_not_an_endless_wait(
         raise KeyError
 
     monkeypatch.setattr(service.exchanges, "answer", fails)
-    monkeypatch.setattr(service.store, "copies", fails)
+    monkeypatch.setattr(service.store, "has_copies", fails)
     pending = service.gateway.decide(Request(method, URL), tflow.tclient_conn())
     assert isinstance(pending, Pending)
     answer = await service.gateway.answer(pending)

@@ -9,7 +9,7 @@ from cachetools import LRUCache
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
-from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
     Body,
@@ -111,6 +111,9 @@ class MemoryBackend:
     async def body(self, copy: Copy) -> Body | None:
         kept = self._living(copy.url)
         return kept.bodies.get(copy.body.digest) if kept else None
+
+    async def use(self, bodies: Sequence[BodyRef]) -> None:
+        """Do nothing: there are no files."""
 
     async def put(self, puts: Sequence[Put], applied: int = 0) -> None:
         for put in puts:

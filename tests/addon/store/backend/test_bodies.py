@@ -154,6 +154,39 @@ def test_the_files_used_last_stay_when_all_take_more_than_they_may(tmp_path):
         files.write(ref(bytes(5000)), bytes(5000))
 
 
+def test_a_content_that_was_used_from_memory_counts_as_used(tmp_path):
+    contents = [bytes([n]) * 1000 for n in range(5)]
+    files = BodyFiles(tmp_path, 4000)
+    for n, content in enumerate(contents[:4]):
+        files.write(ref(content), content)
+        os.utime(path_of(tmp_path, content), (n, n))
+    files.use([ref(contents[0]), named("../x"), ref(b"never written")])
+    files.write(ref(contents[4]), contents[4])
+    assert [files.find(ref(content)) is not None for content in contents[:2]] == [True, False]
+
+
+def test_the_files_of_removed_copies_are_removed(tmp_path):
+    files = BodyFiles(tmp_path)
+    for content in (SMALL, LARGE):
+        files.write(ref(content), content)
+    files.remove([ref(SMALL).digest, ref(b"never written").digest, "../x", ""])
+    assert files.list() == [path_of(tmp_path, LARGE)]
+
+
+def test_a_sweep_leaves_a_file_that_is_being_written(tmp_path, monkeypatch):
+    files = BodyFiles(tmp_path)
+
+    class Slow(UnlinkedFile):
+        def copy_to(self, file):
+            assert files.sweep(files.list(), set()) == 0
+            super().copy_to(file)
+
+    temporary = Slow(tmp_path)
+    temporary.add(SMALL)
+    files.write(ref(SMALL), temporary)
+    assert files.read(ref(SMALL)) == BodyReading(SMALL)
+
+
 def test_files_of_an_earlier_process_count(tmp_path):
     for content in (b"a" * 1000, b"b" * 1000):
         BodyFiles(tmp_path, 2500).write(ref(content), content)

@@ -7,7 +7,7 @@ import pytest
 from bestbefore.addon.clock import FastClock, RealClock
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.backend import keys
-from bestbefore.addon.store.backend.bodies import BodyFiles
+from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import (
     Commit,
@@ -219,6 +219,25 @@ async def test_the_size_of_a_server_of_our_own_is_its_memory(valkey, tmp_path):
             await backend.tidy()
             sizes.append(backend.size_bytes)
         assert 0 < sizes[0] < sizes[1] - 2_500_000
+    finally:
+        await backend.close()
+
+
+async def test_the_file_of_a_removed_copy_goes_with_it(valkey, tmp_path, copy_of):
+    files = BodyFiles(tmp_path)
+    backend = RedisBackend(
+        Connection(valkey.url), RealClock(), clock_mark="real", forget_after_s=180 * DAY_S, files=files
+    )
+    await backend.connect(lambda tombstone: None, lambda error: None)
+    try:
+        for n, url in enumerate((URL, URL + "/invalidated", URL + "/other")):
+            content = bytes([n]) * (FILE_FROM_BYTES + 1)
+            copy = copy_of(url, content)
+            await backend.put([Put(copy, 60.0, content)])
+        assert await backend.remove([URL], Tombstone(2e9, URL, exact=True)) == 1
+        await backend.add_tombstones([Tombstone(2e9, URL + "/invalidated", exact=True)])
+        assert [path.name for path in files.list()] == [copy.body.digest]
+        await backend.use([copy.body])
     finally:
         await backend.close()
 

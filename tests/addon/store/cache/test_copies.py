@@ -105,6 +105,14 @@ async def test_a_copy_from_the_future_gives_way(copy_of):
     assert [copy.stored_s for copy in copies.hot(URL).copies] == [1e9]
 
 
+async def test_the_contents_that_hits_come_from_are_those_in_memory(copy_of):
+    copies, _ = made()
+    small, large = copy_of(URL, b"1"), copy_of(URL + "/large", bytes(10**6))
+    copies.put(small, b"1")
+    copies.put(large, bytes(10**6))
+    assert copies.bodies_in_memory([URL, URL + "/large", URL + "/none"]) == [small.body]
+
+
 async def test_a_batch_is_bounded_in_bytes(copy_of):
     copies, backend = made()
     for i in range(3):
