@@ -63,8 +63,30 @@ class SlowOrigin:
                 await writer.wait_closed()
 
 
+class SlowContent(SlowOrigin):
+    """Sends each piece of chunked content when the test says so; None: closes the connection in the middle."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pieces: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.writers.append(writer)
+        with suppress(asyncio.IncompleteReadError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                self.contacts += 1
+                writer.write(b"HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n")
+                piece: bytes | None = b"-"
+                while piece:
+                    piece = await self.pieces.get()
+                    writer.write(b"" if piece is None else b"%x\r\n%s\r\n" % (len(piece), piece))
+                if piece is None:
+                    break
+        writer.close()
+
+
 @asynccontextmanager
-async def serving(origin: SlowOrigin) -> AsyncIterator[SlowOrigin]:
+async def serving[O: SlowOrigin](origin: O) -> AsyncIterator[O]:
     server = await asyncio.start_server(origin.serve, "127.0.0.1", 0, backlog=1024)
     origin.url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
     yield origin
@@ -135,6 +157,44 @@ async def test_a_client_that_goes_away_does_not_break_the_others(shared_proxy: A
         others = asyncio.gather(*(get(shared_proxy, origin.url + "/") for _ in range(5)))
         first.transport.abort()
         assert all(body == origin.body for _, body in await others)
+        assert origin.contacts == 1
+
+
+async def asking(proxy: Any, origin: SlowOrigin) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    reader, writer = await asyncio.open_connection("127.0.0.1", proxy.port)
+    writer.write(f"GET {origin.url}/ HTTP/1.1\r\nHost: {origin.url[7:]}\r\n\r\n".encode())
+    return reader, writer
+
+
+async def test_content_reaches_all_as_it_arrives_whoever_leaves(shared_proxy: Any) -> None:
+    async with serving(SlowContent()) as origin, asyncio.timeout(PATIENCE_S):
+        origin.pieces.put_nowait(b"first")
+        clients = []
+        for _ in range(3):  # one after the other: all but the first join it in the middle of the content
+            reader, writer = await asking(shared_proxy, origin)
+            head = await reader.readuntil(b"first\r\n")
+            assert (b"; collapsed" in head) == bool(clients)
+            clients.append((reader, writer))
+        clients[0][1].transport.abort()
+        for piece, chunk in ((b"second", b"6\r\nsecond\r\n"), (b"third", b"5\r\nthird\r\n"), (b"", b"0\r\n\r\n")):
+            origin.pieces.put_nowait(piece)
+            for reader, _ in clients[1:]:
+                assert await reader.readexactly(len(chunk)) == chunk
+        for _, writer in clients:
+            writer.close()
+        assert origin.contacts == 1
+
+
+async def test_content_that_breaks_off_is_complete_for_nobody(shared_proxy: Any) -> None:
+    async with serving(SlowContent()) as origin, asyncio.timeout(PATIENCE_S):
+        origin.pieces.put_nowait(b"first")
+        clients = [await asking(shared_proxy, origin) for _ in range(3)]
+        for reader, _ in clients:
+            await reader.readuntil(b"first\r\n")
+        origin.pieces.put_nowait(None)
+        for reader, writer in clients:
+            assert await reader.read() == b"", "closed without the last chunk"
+            writer.close()
         assert origin.contacts == 1
 
 

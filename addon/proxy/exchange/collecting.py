@@ -16,7 +16,7 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.content import Collected, Content, for_store
 from bestbefore.addon.proxy.exchange.context import Contact, RequestContext
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
-from bestbefore.addon.proxy.exchange.sharing.flight import Spool
+from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_copy_of_feed, listing_of, teaches_as_feed
 from bestbefore.addon.proxy.feeds.feeds import FeedReader, begins_feed
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
@@ -93,7 +93,7 @@ class AnswerCollector:
                     # Store before the last piece is sent: the client's next request may follow at once.
                     is_complete, completed = True, await self._complete(contact, relay, received, spool.body)
                 if not await spool.publish() or _is_given_up(spool, fetched, size):
-                    await self._keep_start(contact, relay, received, spool.body)
+                    await self._keep_start(contact, relay, received, spool)
                     break
             else:
                 if not is_complete:
@@ -101,7 +101,7 @@ class AnswerCollector:
             error = None
         except OriginError as raised:
             error = raised
-            await self._keep_start(contact, relay, received, spool.body)
+            await self._keep_start(contact, relay, received, spool)
         finally:
             await chunks.aclose()
             fetched.close()
@@ -208,10 +208,10 @@ class AnswerCollector:
             self.store.drop(relay.draft.url)
         return None if differs else kept
 
-    async def _keep_start(
-        self, contact: Contact, relay: Relay, received: _Received, collected: Collected | None
-    ) -> None:
-        """Store the start of a response that did not arrive to its end."""
+    async def _keep_start(self, contact: Contact, relay: Relay, received: _Received, spool: Spool) -> None:
+        """Store the start of a response that did not arrive to its end, which no other request can join then."""
+        spool.close()
+        collected = spool.body
         part = None if collected is None else start_of(relay, received.reference)
         if part is None or collected is None or len(collected) != received.size:
             return

@@ -12,7 +12,8 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerB
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, Completed
 from bestbefore.addon.proxy.exchange.context import Contact
-from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, Flight, Spool, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, Flight, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_feed, is_awaited, read_start, resumed
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.rfc9111.fields import cache_status
@@ -116,7 +117,7 @@ class AnswerRelayer:
             collecting = contact.background.spawn(self.collector.collect(contact, fetched, chunks, relay, spool))
             whole = awaited and await spool.is_collected(FEED_PATIENCE_S)
             if stores and relay.draft is not None and relay.draft.head.status != 206 and not whole:
-                flight.set_result(StreamingResult(relay.draft, spool, fits=fetched.length is not None))
+                flight.set_result(StreamingResult(relay.draft, spool))
             whole = whole or (must_be_whole and await spool.is_collected())
             if whole or must_be_whole:
                 spool.raise_error()

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.outcome import Outcome
@@ -23,6 +24,7 @@ from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.fields import cache_status
+from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.store import Store
 
 
@@ -74,9 +76,19 @@ class RequestJoiner:
             if isinstance(result, StreamingResult | CopyResult) and is_shareable(
                 contact.ask.request, result.copy, contact.rule, self.active.site, self.clock.now()
             ):
-                self.hit_for_miss.discard(contact.ask.request, variant)
+                if isinstance(result, StreamingResult) and not result.announces_length:
+                    result.spool.on_end(partial(self._remember_size, contact.ask.request, variant, result))
+                else:
+                    self.hit_for_miss.discard(contact.ask.request, variant)
             elif head is not None and not isinstance(result, FailedResult):
                 self.hit_for_miss.add(contact.ask.request, head, self.clock.now())
+
+    def _remember_size(self, request: Request, variant: Values, result: StreamingResult) -> None:
+        """Remember content that was too large to be stored: readers far behind the fastest lose the rest of it."""
+        if result.spool.exceeds_limit:
+            self.hit_for_miss.add(request, result.copy.head, self.clock.now())
+        else:
+            self.hit_for_miss.discard(request, variant)
 
     def refresh(self, contact: Contact) -> None:
         """Contact the origin in the background, unless a contact for the object is in progress."""
@@ -107,11 +119,14 @@ class RequestJoiner:
 
     async def _join(self, contact: Contact, flight: Flight) -> Answer | None:
         """Wait for the answer of another request; None if it may not answer this one."""
-        result = await flight.result()
-        if result is None or isinstance(result, AbandonedResult):
-            return None
-        if isinstance(result, FailedResult):
-            return await self.contacts.failed(contact, result.error)
+        with flight.joining():
+            result = await flight.result()
+            if isinstance(result, StreamingResult | CopyResult):
+                return self._shared(contact, result)
+        return await self.contacts.failed(contact, result.error) if isinstance(result, FailedResult) else None
+
+    def _shared(self, contact: Contact, result: StreamingResult | CopyResult) -> Answer | None:
+        """Return the answer with the response to another request; None if that may not answer this one."""
         context, ask = contact.context, contact.ask
         use = shared_use(
             ask.request,
@@ -123,10 +138,9 @@ class RequestJoiner:
         )
         if use is None:
             self.hit_for_miss.select(ask.request, result.copy.head)
-        if use is None or (result.copy.local and context.restricted):
+        if use is None or (result.copy.local and context.restricted) or self.store.is_dead(result.copy):
             return None
-        unfit = isinstance(result, StreamingResult) and not await result.can_be_joined()
-        if unfit or self.store.is_dead(result.copy):
+        if isinstance(result, StreamingResult) and not result.spool.can_be_joined:
             return None
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)

@@ -179,30 +179,51 @@ async def test_a_client_that_reads_nothing_does_not_delay_others_that_joined(sto
     await asked.close()
 
 
-async def test_content_without_a_length_is_shared_once_it_is_complete(store: Store) -> None:
+async def test_content_of_unknown_length_is_shared_as_it_arrives(store: Store) -> None:
     origin = Origin(b"1234", b"5678")
     origin.goes_on.clear()
     asked = exchanges(store, origin)
-    first = await answer_to(request(), client(), asked)
-    other = asyncio.create_task(answer_to(request(), client(), asked))
-    await asyncio.sleep(0)
-    origin.goes_on.set()
-    for answer in (first, await asyncio.wait_for(other, PATIENCE_S)):
+    answers = [await answer_to(request(), client(), asked) for _ in range(2)]
+    for answer in answers:
         assert answer.chunks is not None
-        assert b"".join([chunk async for chunk in answer.chunks]) == b"12345678"
+        assert await anext(answer.chunks) == b"1234"
+    origin.goes_on.set()
+    async with asyncio.timeout(PATIENCE_S):
+        for answer in answers:
+            assert answer.chunks is not None
+            assert [chunk async for chunk in answer.chunks] == [b"5678"]
     assert origin.asked == 1
     await ended(asked)
 
 
-async def test_but_not_waited_for_without_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bestbefore.addon.proxy.exchange.sharing.flight.SHARING_PATIENCE_S", 0.01)
+async def test_content_that_breaks_off_is_incomplete_for_all(store: Store) -> None:
     origin = Origin(b"1234", b"5678")
+    origin.broken = True
     origin.goes_on.clear()
     asked = exchanges(store, origin)
-    await answer_to(request(), client(), asked)
-    await asyncio.wait_for(answer_to(request(), client(), asked), PATIENCE_S)
-    assert origin.asked == 2
-    await asked.close()
+    answers = [await answer_to(request(), client(), asked) for _ in range(2)]
+    origin.goes_on.set()
+    for answer in answers:
+        assert answer.chunks is not None
+        with pytest.raises(OriginError, match="broken off"):
+            assert [chunk async for chunk in answer.chunks]
+    assert origin.asked == 1
+    await ended(asked)
+
+
+async def test_nothing_is_shared_that_turned_out_to_be_too_large(store: Store) -> None:
+    origin = Origin(*[bytes(4_000)] * 5)
+    asked = exchanges(store, origin)
+
+    async def length(answer: Answer) -> int:
+        assert answer.chunks is not None
+        return sum([len(chunk) async for chunk in answer.chunks])
+
+    for contacts in (1, 3):
+        answers = [await answer_to(request(), client(), asked) for _ in range(2)]
+        assert await asyncio.gather(*map(length, answers)) == [20_000, 20_000]
+        assert origin.asked == contacts
+    await ended(asked)
 
 
 @pytest.mark.parametrize(
