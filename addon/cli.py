@@ -43,6 +43,7 @@ COMMANDS: Mapping[str, LazyCommand] = {
         "Plan contacts; --live: show a proxy's plan.",
         live_module="bestbefore.addon.commands.plan_live",
     ),
+    "multicast": LazyCommand("bestbefore.replay.commands.multicast", "Simulate a channel to subscribers."),
     "papers": LazyCommand("bestbefore.replay.commands.papers", "Reproduce tables and figures of the papers."),
     "show": LazyCommand("bestbefore.addon.commands.show", "Show what was learnt about a URL."),
     "purge": LazyCommand("bestbefore.addon.commands.purge", "Remove copies."),
