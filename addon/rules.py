@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Literal, Self
 
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
 from bestbefore.addon.rfc9111.patterns import matches_stars
 from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.bounds import Bounded
@@ -134,7 +135,8 @@ class DomainRule:
     override: frozenset[str] = frozenset()
     """Directives of `OVERRIDABLE` whose effect `obey = "override"` may lengthen."""
     group: str | None = None
-    """The name of the group; None: the registrable domain."""
+    """The name of the group; None: the registrable domain. `CACHE_GROUPS`: the first that the object's responses name
+    (RFC 9875), for an object without one the registrable domain."""
     learn_without_validator: LearnWithoutValidator = "learn"
     """Whether objects without ETag and Last-Modified may have a learned lifetime, and, with `always`, are counted in
     their group."""
@@ -159,6 +161,10 @@ class DomainRule:
     """Whether the certificates of these origins are verified."""
     key: str = field(init=False, repr=False, compare=False)
     """A digest of the fields that decide an expiry. A copy evaluated under another key is evaluated again when used."""
+
+    def group_of(self, host: str, cache_group: str) -> str:
+        """Return the name of the group of an object to which the rule applies, as `Rules.group_of` does."""
+        return (cache_group if self.group == CACHE_GROUPS else self.group) or registrable_domain(host)
 
     def __post_init__(self) -> None:
         text = repr((self.policy, self.group, self.feed_hint))
@@ -200,6 +206,9 @@ class Rules:
         rule = self._candidates(host)[-1]
         return Trust(rule.origin_ca, rule.verify)
 
-    def group_of(self, host: str, path: str = "/") -> str:
-        """Return the name of an object's group: that of its rule, or the registrable domain of its host."""
-        return self.rule_for(host, path).group or registrable_domain(host)
+    def group_of(self, host: str, path: str = "/", cache_group: str = "") -> str:
+        """Return the name of an object's group: that of its rule, or the registrable domain of its host.
+
+        `cache_group`: the group of its origin in which it is counted (`Record.cache_group`).
+        """
+        return self.rule_for(host, path).group_of(host, cache_group)

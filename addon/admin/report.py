@@ -144,6 +144,8 @@ class ObjectReport:
     params: Mapping[str, float | str | list[str]]
     """The policy's parameters by their keys, durations in seconds."""
     obey: str
+    group: str
+    """The name of its group; of a group of copies as `rfc9111.fields.cache_groups` writes it."""
     observed: Observed | None
     """None: there is no history."""
     variants: tuple[VariantReport, ...]
@@ -183,6 +185,7 @@ def object_report(
         policy=rule.policy.name,
         params=params(rule.policy),
         obey=rule.obey,
+        group=rule.group_of(Target.parse(url).host, "" if record is None else record.cache_group),
         observed=None if record is None else _observed(record),
         variants=tuple(_variant_report(copy, rule, now_s) for copy in copies),
         prefetch=prefetch,

@@ -43,6 +43,7 @@ def object_text(report: ObjectReport) -> str:
         plain_word(report.url),
         f"  rule        {plain_text(report.match)}, obey = {report.obey}",
         f"  policy      {spec_text(report.policy, report.params)}",
+        f"  group       {plain_text(report.group)}",
     ]
     if report.observed is None:
         lines.append("  observed    nothing: no response to it has taught anything yet")

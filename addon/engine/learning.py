@@ -6,14 +6,14 @@ record, with the exact time or else the middle of the interval (`refresh` sectio
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from bestbefore.addon.engine.listing import Feed, FeedChange, read_first, read_next
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.engine.unvalidated.evidence import ContentEvidence, Gathered, gathered
-from bestbefore.addon.engine.update import Update
+from bestbefore.addon.engine.update import Update, fold, hour_of, merged, points_of
 from bestbefore.policies.models.history import History
 from bestbefore.policies.units import HOUR_S
 
@@ -62,6 +62,8 @@ class Record:
     """The items, if the object is a feed."""
     differed_s: float | None = None
     """When clients were last sent different content at the same time, without a validator."""
+    cache_group: str = ""
+    """As in the last observation (`Observation.cache_group`)."""
     hidden_s: float = 0.0
     """The total time in which further updates may have been missed: before each update of known time, the time since
     the contact before. Updates that the origin has listed add nothing."""
@@ -99,11 +101,6 @@ class RecordChange:
     dropped_since_s: float | None = None
 
 
-def hour_of(t_s: float) -> int:
-    """The hour since the epoch in which t lies, as the group's counts are kept."""
-    return math.floor(t_s / HOUR_S)
-
-
 def observe(record: Record | None, observation: Observation) -> RecordChange:
     """Apply one observation to the record of its object.
 
@@ -112,7 +109,7 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
     """
     if record is None:
         shown = None if observation.listing is None else read_first(observation.listing, observation.t_s)
-        return _merged(_first(observation), observation, _Finding(None, shown=shown))
+        return _change(_first(observation), observation, _Finding(None, shown=shown))
     if observation.t_s <= record.last_contact_s:
         return RecordChange(record, applied=False, changed=None)
     before = record.seen.get(observation.variant)
@@ -123,13 +120,14 @@ def observe(record: Record | None, observation: Observation) -> RecordChange:
         record,
         hidden_s=record.hidden_s + (0.0 if listed or found.update is None else _hidden_s(record, found.update)),
         last_contact_s=observation.t_s,
+        cache_group=observation.cache_group,
         contacts=record.contacts + 1,
         unchanged=record.unchanged + (found.changed is False),
         seen=_remember(record.seen, observation, before, known),
         feed=_without_document(record.feed, observation, unchanged=found.changed is False),
         differed_s=observation.t_s if known is not None and known.differs and not is_feed else record.differed_s,
     )
-    return _merged(record, observation, found)
+    return _change(record, observation, found)
 
 
 def until(record: Record, now_s: float) -> RecordChange:
@@ -163,7 +161,7 @@ def until(record: Record, now_s: float) -> RecordChange:
         kept,
         applied=True,
         changed=None,
-        dropped_updates_s=_points(
+        dropped_updates_s=points_of(
             tuple(u for u in record.updates if u.by_s > now_s), set(record.folded) - set(kept.folded)
         ),
         new_since_s=kept.since_s if moved else None,
@@ -177,6 +175,7 @@ def _first(observation: Observation) -> Record:
         url=observation.url,
         since_s=observation.t_s,
         last_contact_s=observation.t_s,
+        cache_group=observation.cache_group,
         last_modified_s=modified_s if modified_s is not None and modified_s <= observation.t_s else None,
         seen=_remember({}, observation, None, _gathered(None, observation)),
     )
@@ -193,7 +192,7 @@ class _Finding(NamedTuple):
     """The postings in the document, if the object is a feed."""
 
 
-def _merged(record: Record, observation: Observation, found: _Finding) -> RecordChange:
+def _change(record: Record, observation: Observation, found: _Finding) -> RecordChange:
     """Add the updates found by the contact and those reported by the origin; return the change of record and group."""
     changed, update, shown = found
     since_s = min(record.since_s, observation.t_s)  # record.since_s is later only if the clock was ahead then
@@ -213,8 +212,8 @@ def _merged(record: Record, observation: Observation, found: _Finding) -> Record
     reported = [update for update in reported if reported_from_s <= update.by_s <= observation.t_s]
     if update is not None:  # Last-Modified counts whole seconds, and may precede t_0
         reported.append(Update(max(update.after_s, since_s), max(update.by_s, since_s)))
-    updates, new, dropped = _merge(record.updates, reported, postings)
-    detailed, folded = _fold(updates, record.folded)
+    updates, new, dropped = merged(record.updates, reported, postings)
+    detailed, folded = fold(updates, record.folded, DETAILED_UPDATES)
     # A folded update keeps only its point.
     hidden_s = record.hidden_s + sum(u.point_s - u.after_s for u in updates[: len(updates) - len(detailed)])
     listed = observation.reported_since_s is not None or (shown is not None and bool(shown.postings))
@@ -226,7 +225,7 @@ def _merged(record: Record, observation: Observation, found: _Finding) -> Record
     if not counted:
         return RecordChange(learnt, applied=True, changed=changed)
     if not record.counted:  # it joins its group, with all its updates
-        points = _points(updates, record.folded)
+        points = points_of(updates, record.folded)
         return RecordChange(learnt, applied=True, changed=changed, new_updates_s=points, new_since_s=since_s)
     moved = since_s != record.since_s
     return RecordChange(
@@ -310,60 +309,6 @@ def _hidden_s(record: Record, update: Update) -> float:
         return 0.0
     after_s = max((u.after_s for u in record.updates if u.may_be(update)), default=record.last_contact_s)
     return max(update.by_s - after_s, 0.0)
-
-
-def _merge(
-    known: tuple[Update, ...], reported: Sequence[Update], others: Sequence[Update]
-) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
-    """Merge updates; a reported update that may be a known one narrows its interval.
-
-    All reported updates but the last are exact. `others` are certainly not among the known updates.
-
-    Returns the updates, and the points gained and lost.
-    """
-    if not reported and not others:  # the usual case
-        return known, (), ()
-    updates = list(known)
-    exact_s = {u.by_s for u in known if u.exact}
-    vague = [i for i, u in enumerate(known) if not u.exact]
-    for update in reported:
-        if update.exact and update.by_s in exact_s:
-            continue
-        # Exact updates at different times are different, so only intervals are searched: a feed may list a thousand.
-        places = reversed(vague) if update.exact else range(len(updates) - 1, -1, -1)
-        twin = next((i for i in places if updates[i].may_be(update)), None)
-        if twin is None:
-            twin = len(updates)
-            updates.append(update)
-        else:
-            updates[twin] = updates[twin].narrowed(update)
-        if updates[twin].exact:
-            exact_s.add(updates[twin].by_s)
-            vague = [i for i in vague if i != twin]
-    updates += [u for u in others if not (u.exact and u.by_s in exact_s)]
-    before, after = {u.point_s for u in known}, {u.point_s for u in updates}
-    updates.sort(key=lambda u: u.point_s)
-    return tuple(updates), tuple(sorted(after - before)), tuple(sorted(before - after))
-
-
-def _points(updates: tuple[Update, ...], folded: Iterable[tuple[int, int]]) -> tuple[float, ...]:
-    """Return the points of updates, and of folded ones the middle of their hours."""
-    in_hours = ((hour + 0.5) * HOUR_S for hour, n in folded for _ in range(n))
-    return tuple(sorted([*(u.point_s for u in updates), *in_hours]))
-
-
-def _fold(
-    updates: tuple[Update, ...], folded: tuple[tuple[int, int], ...]
-) -> tuple[tuple[Update, ...], tuple[tuple[int, int], ...]]:
-    """Keep the latest updates individually, the others as counts per hour."""
-    surplus = len(updates) - DETAILED_UPDATES
-    if surplus <= 0:
-        return updates, folded
-    hours = dict(folded)
-    for update in updates[:surplus]:
-        hour = hour_of(update.point_s)
-        hours[hour] = hours.get(hour, 0) + 1
-    return updates[surplus:], tuple(sorted(hours.items()))
 
 
 def _gathered(before: VariantState | None, observation: Observation) -> Gathered | None:

@@ -58,3 +58,5 @@ class Observation:
     """The items, if the content is a feed."""
     delivery: Delivery | None = None
     """The client to which it was sent, if the response had no validator."""
+    cache_group: str = ""
+    """The group of copies in which the object is counted (`copy.groups`); empty: it is counted with its host."""

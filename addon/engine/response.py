@@ -18,6 +18,7 @@ from bestbefore.addon.rfc9111.caching.vary import variant_key
 from bestbefore.addon.rfc9111.conditional.parts import partition_of, place
 from bestbefore.addon.rfc9111.conditional.validation import confirmed, freshened, updated
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.fields.connection import protected_in_response
 from bestbefore.addon.rfc9111.fields.directives import of_request
@@ -322,6 +323,7 @@ def observed(
         reported_s=() if reported is None else reported.times_s,
         reported_since_s=None if reported is None else reported.since_s,
         listing=listing,
+        cache_group=copy.groups[0] if rule.group == CACHE_GROUPS and copy.groups else "",
     )
 
 

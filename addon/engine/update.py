@@ -1,6 +1,10 @@
-"""An update of an object, at a known time or within an interval."""
+"""An update of an object, at a known time or within an interval; and the updates of an object, merged and folded."""
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+
+from bestbefore.policies.units import HOUR_S
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,3 +36,62 @@ class Update:
         if self.exact:
             return self
         return other if other.exact else Update(max(self.after_s, other.after_s), min(self.by_s, other.by_s))
+
+
+def hour_of(t_s: float) -> int:
+    """The hour since the epoch in which t lies, as the group's counts are kept."""
+    return math.floor(t_s / HOUR_S)
+
+
+def merged(
+    known: tuple[Update, ...], reported: Sequence[Update], others: Sequence[Update]
+) -> tuple[tuple[Update, ...], tuple[float, ...], tuple[float, ...]]:
+    """Merge updates; a reported update that may be a known one narrows its interval.
+
+    All reported updates but the last are exact. `others` are certainly not among the known updates.
+
+    Returns the updates, and the points gained and lost.
+    """
+    if not reported and not others:  # the usual case
+        return known, (), ()
+    updates = list(known)
+    exact_s = {u.by_s for u in known if u.exact}
+    vague = [i for i, u in enumerate(known) if not u.exact]
+    for update in reported:
+        if update.exact and update.by_s in exact_s:
+            continue
+        # Exact updates at different times are different, so only intervals are searched: a feed may list a thousand.
+        places = reversed(vague) if update.exact else range(len(updates) - 1, -1, -1)
+        twin = next((i for i in places if updates[i].may_be(update)), None)
+        if twin is None:
+            twin = len(updates)
+            updates.append(update)
+        else:
+            updates[twin] = updates[twin].narrowed(update)
+        if updates[twin].exact:
+            exact_s.add(updates[twin].by_s)
+            vague = [i for i in vague if i != twin]
+    updates += [u for u in others if not (u.exact and u.by_s in exact_s)]
+    before, after = {u.point_s for u in known}, {u.point_s for u in updates}
+    updates.sort(key=lambda u: u.point_s)
+    return tuple(updates), tuple(sorted(after - before)), tuple(sorted(before - after))
+
+
+def points_of(updates: tuple[Update, ...], folded: Iterable[tuple[int, int]]) -> tuple[float, ...]:
+    """Return the points of updates, and of folded ones the middle of their hours."""
+    in_hours = ((hour + 0.5) * HOUR_S for hour, n in folded for _ in range(n))
+    return tuple(sorted([*(u.point_s for u in updates), *in_hours]))
+
+
+def fold(
+    updates: tuple[Update, ...], folded: tuple[tuple[int, int], ...], detailed: int
+) -> tuple[tuple[Update, ...], tuple[tuple[int, int], ...]]:
+    """Keep the latest updates individually, at most `detailed`, the others as counts per hour."""
+    surplus = len(updates) - detailed
+    if surplus <= 0:
+        return updates, folded
+    hours = dict(folded)
+    for update in updates[:surplus]:
+        hour = hour_of(update.point_s)
+        hours[hour] = hours.get(hour, 0) + 1
+    return updates[surplus:], tuple(sorted(hours.items()))

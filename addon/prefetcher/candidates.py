@@ -58,11 +58,11 @@ def requested_urls(demand: Demand, excluded: Collection[str]) -> list[tuple[str,
 async def candidates(
     store: Store,
     clock: Clock,
-    group_of: Callable[[str, str], str],
+    group_of: Callable[[str, str, str], str],
     is_passthrough: Callable[[str], bool],
     excluded: Collection[str],
 ) -> list[Candidate] | None:
-    """Return the candidates; None if the store is down. `group_of`: host, path -> group."""
+    """Return the candidates; None if the store is down. `group_of`: host, path, cache group -> group."""
     demand = await store.planning.demand()
     if demand is None:
         return None
@@ -77,7 +77,7 @@ async def candidates(
             Candidate(
                 url,
                 registrable_domain(target.host),
-                group_of(target.host, target.path),
+                group_of(target.host, target.path, record.cache_group),
                 rate_evidence(record),
                 updates_by_hour(record),
                 n / hours,

@@ -14,7 +14,7 @@ from bestbefore.addon.store.backend.interface import Backend, Body, CopySet, Gro
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 from bestbefore.addon.store.cache.copies import Copies
 from bestbefore.addon.store.cache.faults import Faults
-from bestbefore.addon.store.cache.groups import Groups, HostFilter
+from bestbefore.addon.store.cache.groups import Groups, LabelFilter
 from bestbefore.addon.store.cache.histories import Histories
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices, log
@@ -67,7 +67,7 @@ class Store:
         self._faults = faults = Faults(clock.monotonic)
         self._tombstones = Tombstones(faults)
         self._histories = Histories(
-            self._link, self._tombstones, self._notices, faults, lambda host, gain: self._groups.gained(host, gain)
+            self._link, self._tombstones, self._notices, faults, lambda label, gain: self._groups.gained(label, gain)
         )
         self._copies = Copies(
             self._link,
@@ -307,8 +307,8 @@ class Store:
 
     # Groups
 
-    async def group(self, name: str, belongs: HostFilter, domain: str | None = None) -> GroupCounts:
-        """Return the counts of a group: of the hosts, of one registrable domain or of all, that belong to it.
+    async def group(self, name: str, belongs: LabelFilter, domain: str | None = None) -> GroupCounts:
+        """Return the counts of a group: under the labels, of one registrable domain or of all, that belong to it.
 
         It includes what this process learnt at once, and what other processes learnt within a minute.
         """

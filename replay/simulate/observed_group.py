@@ -2,7 +2,8 @@
 
 from bisect import bisect_left
 
-from bestbefore.addon.engine.learning import RecordChange, hour_of
+from bestbefore.addon.engine.learning import RecordChange
+from bestbefore.addon.engine.update import hour_of
 from bestbefore.policies.models.group import Group, Tally
 from bestbefore.policies.models.intensity import HOURLY_S
 from bestbefore.policies.units import BINS, HOUR_S

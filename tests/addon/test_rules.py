@@ -170,6 +170,13 @@ def test_an_object_belongs_to_the_group_of_its_rule_or_to_its_domain() -> None:
     assert rules.group_of("192.0.2.1") == "192.0.2.1"
 
 
+def test_a_rule_may_leave_the_group_to_the_responses_of_the_object() -> None:
+    rules = Rules(DEFAULT, (rule("shop.example.org", "cache-groups"), rule("*.example.org")))
+    label = '"prices"@http://shop.example.org'
+    assert rules.group_of("shop.example.org", "/", label) == label
+    assert rules.group_of("shop.example.org", "/") == rules.group_of("www.example.org", "/", label) == "example.org"
+
+
 def test_rules_are_equal_when_their_rules_are() -> None:
     asked, fresh = Rules(DEFAULT, (rule("a.org"),)), Rules(DEFAULT, (rule("a.org"),))
     asked.rule_for("a.org", "/")

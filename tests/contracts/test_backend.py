@@ -21,8 +21,10 @@ from bestbefore.addon.store.backend.interface import (
     Tombstone,
     Versioned,
 )
+from bestbefore.addon.store.backend.keys import host_of
 
 URL = "http://www.example.org/a"
+HOST = "www.example.org"
 NOTHING = GroupCounts({}, {})
 ODD_URLS = [
     "http://example.org/{a}|b*c?d[e]&f=%7B",
@@ -84,33 +86,44 @@ async def test_of_no_objects_there_is_nothing(backend):
 
 async def test_a_record_comes_back_as_it_was_written(backend):
     written = record(updates=(Update(110.0, 120.5), Update(150.25, 150.25)), folded=((3, 4),), last_modified_s=9.0)
-    (version,) = await backend.commit([Commit(URL, b"", written, NOTHING)])
+    (version,) = await backend.commit([Commit(URL, b"", written, {})])
     assert await backend.records([URL]) == [Versioned(version, written)]
     assert await all_of(backend.recorded()) == [(URL, 200.0)]
 
 
 async def test_a_commit_from_another_version_writes_nothing_and_answers_what_is_there(backend):
     gain = GroupCounts({10: 1}, {5: 1})
-    (version,) = await backend.commit([Commit(URL, b"", record(), gain)])
-    stale = Commit(URL, b"", record(last_contact_s=900.0), gain)
+    (version,) = await backend.commit([Commit(URL, b"", record(), {HOST: gain})])
+    stale = Commit(URL, b"", record(last_contact_s=900.0), {HOST: gain})
     assert await backend.commit([stale]) == [Versioned(version, record())]
     assert await backend.counts(of_all, None) == gain
 
 
 async def test_versions_never_come_again_even_when_the_record_does(backend):
-    (first,) = await backend.commit([Commit(URL, b"", record(), NOTHING)])
-    await backend.commit([Commit(URL, first, None, NOTHING)])
-    (again,) = await backend.commit([Commit(URL, b"", record(), NOTHING)])
-    (next_one,) = await backend.commit([Commit(URL, again, record(), NOTHING)])
+    (first,) = await backend.commit([Commit(URL, b"", record(), {})])
+    await backend.commit([Commit(URL, first, None, {})])
+    (again,) = await backend.commit([Commit(URL, b"", record(), {})])
+    (next_one,) = await backend.commit([Commit(URL, again, record(), {})])
     assert len({first, again, next_one}) == 3
 
 
 async def test_a_removed_record_leaves_nothing(backend):
     gain = GroupCounts({10: 2, 11: 1}, {5: 1})
-    (version,) = await backend.commit([Commit(URL, b"", record(), gain)])
-    (answer,) = await backend.commit([Commit(URL, version, None, GroupCounts({10: -2, 11: -1}, {5: -1}))])
+    (version,) = await backend.commit([Commit(URL, b"", record(), {HOST: gain})])
+    (answer,) = await backend.commit([Commit(URL, version, None, {HOST: GroupCounts({10: -2, 11: -1}, {5: -1})})])
     assert answer == b""
     assert await backend.records([URL]) == [Versioned()]
+    assert await backend.counts(of_all, None) == NOTHING
+
+
+async def test_an_object_takes_its_counts_along_to_another_label(backend):
+    share, loss = GroupCounts({10: 2}, {5: 1}), GroupCounts({10: -2}, {5: -1})
+    label = '"a b}{@"@http://www.example.org:8080'
+    (version,) = await backend.commit([Commit(URL, b"", record(), {HOST: share})])
+    (version,) = await backend.commit([Commit(URL, version, record(), {HOST: loss, label: share})])
+    assert await backend.counts(HOST.__eq__, None) == NOTHING
+    assert await backend.counts(label.__eq__, "example.org") == await backend.counts(of_all, None) == share
+    await backend.commit([Commit(URL, version, None, {label: loss})])
     assert await backend.counts(of_all, None) == NOTHING
 
 
@@ -119,10 +132,10 @@ async def test_counts_add_up_for_each_host(backend):
     other, elsewhere = "http://b.example.org/", "http://example.com/"
     await backend.commit(
         [
-            Commit(one, b"", record(one), GroupCounts({10: 2}, {5: 1})),
-            Commit(two, b"", record(two), GroupCounts({10: 1, 12: 1}, {5: 1})),
-            Commit(other, b"", record(other), GroupCounts({}, {7: 1})),
-            Commit(elsewhere, b"", record(elsewhere), GroupCounts({1: 1}, {})),
+            Commit(one, b"", record(one), {host_of(one): GroupCounts({10: 2}, {5: 1})}),
+            Commit(two, b"", record(two), {host_of(two): GroupCounts({10: 1, 12: 1}, {5: 1})}),
+            Commit(other, b"", record(other), {host_of(other): GroupCounts({}, {7: 1})}),
+            Commit(elsewhere, b"", record(elsewhere), {host_of(elsewhere): GroupCounts({1: 1}, {})}),
         ]
     )
     a_alone = GroupCounts({10: 3, 12: 1}, {5: 2})
@@ -278,8 +291,8 @@ async def test_requests_add_up(backend):
 @pytest.mark.parametrize("url", ODD_URLS)
 async def test_any_name_of_an_object_is_kept_apart(backend, url):
     other = url + "/"
-    (version,) = await backend.commit([Commit(url, b"", record(url), GroupCounts({1: 1}, {1: 1}))])
-    await backend.commit([Commit(other, b"", record(other), NOTHING)])
+    (version,) = await backend.commit([Commit(url, b"", record(url), {host_of(url): GroupCounts({1: 1}, {1: 1})})])
+    await backend.commit([Commit(other, b"", record(other), {})])
     await backend.put([put(url=url), put(b"2", url=other)])
     await backend.tally({url: 2, other: 1})
     assert await backend.records([url]) == [Versioned(version, record(url))]
@@ -322,7 +335,7 @@ async def test_copies_and_records_of_one_domain_lie_on_all_nodes_of_a_cluster(in
     urls = [f"http://www.example.org/{n}" for n in range(64)]
     await in_cluster.put([put(url=url) for url in urls])
     gain = GroupCounts({10: 2, 11: 1}, {5: 1})
-    versions = await in_cluster.commit([Commit(url, b"", record(url), gain) for url in urls])
+    versions = await in_cluster.commit([Commit(url, b"", record(url), {host_of(url): gain}) for url in urls])
     for pattern in ("bb1:copies:*", "bb1:{example.org#*}:record:*"):
         found = []
         for server in cluster:
@@ -332,7 +345,8 @@ async def test_copies_and_records_of_one_domain_lie_on_all_nodes_of_a_cluster(in
         assert min(found) > 16
     assert await in_cluster.counts(of_all, "example.org") == GroupCounts({10: 128, 11: 64}, {5: 64})
     loss = GroupCounts({10: -2, 11: -1}, {5: -1})
-    await in_cluster.commit([Commit(url, v, None, loss) for url, v in zip(urls[1:], versions[1:], strict=True)])
+    lost = {host_of(urls[0]): loss}
+    await in_cluster.commit([Commit(url, v, None, lost) for url, v in zip(urls[1:], versions[1:], strict=True)])
     assert await in_cluster.counts(of_all, "example.org") == gain
 
 

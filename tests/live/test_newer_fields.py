@@ -2,8 +2,10 @@
 
 import base64
 import hashlib
+import json
 import random
 import ssl
+import time
 from collections.abc import Callable, Iterator
 from http.client import HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -79,6 +81,42 @@ def test_a_post_invalidates_the_groups_that_its_response_names(start_answering: 
     assert shared_proxy.get(url + "/order", method="POST").status == 200
     assert [shared_proxy.get(url + path).is_hit for path in paths] == [False, False, True]
     assert shared_proxy.get(other_url + paths[0]).is_hit, "groups of another origin"
+
+
+def test_groups_of_one_host_that_change_at_other_hours_have_other_expiries(
+    start_answering: Any, start_module_proxy: Any, bestbefore: Any, tmp_path: Path
+) -> None:
+    """By the updates of its group decides the policy of an object of which nothing is known yet."""
+    hour_s = int(time.time()) // 3600 * 3600
+    moved: list[str] = []
+
+    def answer(method: str, path: str, fields: dict[str, str]) -> tuple[dict[str, str], bytes]:
+        group, name = ("b", "new") if path in moved else path[1:].split("/")
+        given = {"Cache-Groups": f'"{group}"', "ETag": f'"{group}"'}
+        if name != "new":  # each day of the last eleven in the same hour, a while from now
+            first_s = hour_s + {"a": 5, "b": 15}[group] * 3600 + 60 - 12 * 86_400
+            times = [str(first_s + day * 86_400) for day in range(11)]
+            given["Update-History"] = ", ".join(times) + f";since={first_s - 3600}"
+        return given, path.encode()
+
+    config = tmp_path / "proxy.toml"
+    config.write_text('[default]\ngroup = "cache-groups"\ntrust_piggyback = true\n')
+    url, _ = start_answering(answer)
+    proxy = start_module_proxy("--config", str(config))
+    for group in "ab":
+        for name in ("1", "2", "new"):
+            assert proxy.get(f"{url}/{group}/{name}").status == 200
+
+    def shown(path: str) -> tuple[str, int]:
+        """The name of the group, and the hour from now in which the copy expires."""
+        proxy.has_written()
+        found = json.loads(bestbefore("show", "--json", "--state", proxy.state, "--config", config, url + path))
+        return found["group"], round(found["variants"][0]["expires"]["expiry_s"] - hour_s) // 3600
+
+    assert [shown(f"/{group}/new") for group in "ab"] == [(f'"a"@{url}', 5), (f'"b"@{url}', 15)]
+    moved.append("/a/new")
+    assert proxy.get(url + "/a/new", {"Cache-Control": "no-cache"}).status == 200
+    assert shown("/a/new") == (f'"b"@{url}', 15)
 
 
 def test_parameters_that_the_origin_declares_without_meaning_make_hits(start_answering: Any, shared_proxy: Any) -> None:

@@ -11,7 +11,9 @@ from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.response import PERMANENT_S
 from bestbefore.addon.feeds.hints import bounded
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
 from bestbefore.addon.rules import DomainRule, Rules
+from bestbefore.addon.store.backend.keys import host_in
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.models.group import Group
 from bestbefore.policies.validation.machinery.verdict import Reason
@@ -45,7 +47,7 @@ class ExpiryEvaluator:
             lifetime_s = min(PERMANENT_S, rule.policy.max_ttl_s)
             return copy.with_verdict(copy.current_s + lifetime_s, PERMANENTLY, rule.key)
         host = urlsplit(copy.url).hostname or ""
-        group = await self._group(host, rule)
+        group = await self._group(host, rule, record.cache_group)
         history = record.history()
         verdict = rule.policy.verdict(history, group, copy.current_s)
         if verdict.reason == Reason.BOOTSTRAP and not copy.has_validator:
@@ -61,16 +63,18 @@ class ExpiryEvaluator:
                 return copy.with_verdict(expiry_s, FEED_HINT, rule.key)
         return copy.with_verdict(verdict.expiry_s, verdict.reason, rule.key)
 
-    async def _group(self, host: str, rule: DomainRule) -> Group:
-        name = rule.group
-        domain = registrable_domain(host)
-        if name is None:
-            counts = await self._store.group(domain, lambda _: True, domain)
+    async def _group(self, host: str, rule: DomainRule, cache_group: str) -> Group:
+        name, domain = rule.group_of(host, cache_group), registrable_domain(host)
+        if rule.group not in (None, CACHE_GROUPS):
+            counts = await self._store.group(
+                f"group {name}", lambda label: self._rules().group_of(host_in(label)) == name
+            )
         else:
-            counts = await self._store.group(f"group {name}", lambda other: self._rules().group_of(other) == name)
-        cached = self._groups.get(name or domain)
+            belongs = (lambda _: True) if name == domain else name.__eq__
+            counts = await self._store.group(name, belongs, domain)
+        cached = self._groups.get(name)
         if cached is not None and cached[0] == counts.generation:
             return cached[1]
         group = Group.of_hours(counts.updates, counts.starts)
-        self._groups[name or domain] = (counts.generation, group)
+        self._groups[name] = (counts.generation, group)
         return group

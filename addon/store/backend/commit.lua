@@ -1,9 +1,9 @@
--- Write the next version of a record and change the counts of its host, atomically.
+-- Write the next version of a record and change the counts under its label, atomically.
 --
--- KEYS: record, hosts, updates, starts
--- ARGV: expected version ('' for none), the record ('' removes it), its last contact, ms to live (0: no end), host,
---       the new version ('' for the next one), number of update counts, (hour, gain) of each, number of start counts,
---       (hour, gain) of each
+-- KEYS: record, hosts, updates and starts of each label whose counts change
+-- ARGV: expected version ('' for none), the record ('' removes it), its last contact, ms to live (0: no end), the new
+--       version ('' for the next one), for each label: the label, number of update counts, (hour, gain) of each, number
+--       of start counts, (hour, gain) of each
 -- Returns {1, new version}; or, if another version was found and nothing was written, {0, that version, its record}.
 
 local found = redis.call('HMGET', KEYS[1], 'v', 'b')
@@ -12,7 +12,7 @@ if version ~= ARGV[1] then
   return {0, version, found[2] or ''}
 end
 
-local at = 6
+local at = 5
 local function take()
   at = at + 1
   return ARGV[at]
@@ -36,7 +36,7 @@ if ARGV[2] == '' then
   redis.call('DEL', KEYS[1])
   version = ''
 else
-  version = ARGV[6]
+  version = ARGV[5]
   if version == '' then
     -- A version never repeats, not even when a record is removed and created again.
     local now = redis.call('TIME')
@@ -53,11 +53,14 @@ else
   end
 end
 
-add_counts(KEYS[3])
-add_counts(KEYS[4])
-if redis.call('EXISTS', KEYS[3], KEYS[4]) > 0 then
-  redis.call('SADD', KEYS[2], ARGV[5])
-else
-  redis.call('SREM', KEYS[2], ARGV[5])
+for i = 3, #KEYS, 2 do
+  local label = take()
+  add_counts(KEYS[i])
+  add_counts(KEYS[i + 1])
+  if redis.call('EXISTS', KEYS[i], KEYS[i + 1]) > 0 then
+    redis.call('SADD', KEYS[2], label)
+  else
+    redis.call('SREM', KEYS[2], label)
+  end
 end
 return {1, version}

@@ -291,9 +291,10 @@ type Script = Callable[[Sequence[str], Sequence[Any]], list[Any]]
 
 
 _CHECK = """
-for i, wanted in ipairs({%s}) do
-  local found = redis.call('TYPE', KEYS[i]).ok
-  if found ~= wanted and found ~= 'none' then
+local types = {%s}
+for i, key in ipairs(KEYS) do
+  local found, wanted = redis.call('TYPE', key).ok, types[i] or types[#types]
+  if wanted and found ~= wanted and found ~= 'none' then
     return redis.error_reply('WRONGTYPE a key of the script')
   end
 end
@@ -301,10 +302,11 @@ end
 
 
 def script(source: str, *types: str) -> Script:
-    """Return a function from keys and arguments to the command that runs a Lua script. `types`: of its keys.
+    """Return a function from keys and arguments to the command that runs a Lua script.
 
-    A key of another type is an error before anything is written. The source, which is short, is sent each time, so that
-    no server must have loaded it, also after a restart or failover.
+    `types`: of its keys; further keys have the last. A key of another type is an error before anything is written.
+    The source, which is short, is sent each time, so that no server must have loaded it, also after a restart or
+    failover.
     """
     source = _CHECK % ", ".join(f"'{name}'" for name in types) + source
     return lambda names, arguments: ["EVAL", source, len(names), *names, *arguments]

@@ -92,8 +92,8 @@ class Commit:
     """The version from which it was made."""
     record: Record | None
     """None: the record is removed."""
-    gain: GroupCounts
-    """The change of the counts of the host."""
+    gains: Mapping[str, GroupCounts]
+    """The changes of counts by label (`keys.label_of`): its own and, if it had another before, that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +203,7 @@ class Backend(Protocol):
         """Remove the copies of these objects that a tombstone invalidates; return how many objects had any."""
 
     async def counts(self, belongs: Callable[[str], bool], domain: str | None) -> GroupCounts:
-        """Return the counts of the members on the hosts that belong, of one registrable domain or all."""
+        """Return the counts under the labels that belong, of one registrable domain or all."""
 
     async def tally(self, requests: Mapping[str, int]) -> None:
         """Add to the request counts of these objects."""

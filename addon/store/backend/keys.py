@@ -23,9 +23,10 @@ objects of a registrable domain D are divided into `PARTS` by a hash of the URL.
 
 - `record:U`, hash: `v` version, `b` the record, `t` its last contact. Written by commit.lua alone. Expires
   after seven days, or after the second contact never; the sweep removes it when untouched for `forget_after`.
-- `hosts`, set: hosts with counts. `updates:H` and `starts:H`, hashes: hour since the epoch -> the number of
-  updates, and of t_0, that the members on H in this part have in that hour. They change with the records, in the
-  same script; a count that falls to 0 is removed. Never expire.
+- `hosts`, set: labels with counts. `updates:L` and `starts:L`, hashes: hour since the epoch -> the number of
+  updates, and of t_0, that the members with the label L in this part have in that hour. They change with the records,
+  in the same script; a count that falls to 0 is removed. Never expire. A label is a host or, for objects that are
+  counted by cache group, the name of their group of copies (`label_of`).
 
 The other keys of a domain are small and bounded, or expire within days, and a command reads or trims them for the
 whole domain. They begin with `bb1:{D}:`:
@@ -45,7 +46,9 @@ from functools import lru_cache
 import msgspec
 
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.rfc9111.message import Target
 
 SCHEMA = 3
@@ -105,6 +108,16 @@ def variant_of(copy: Copy) -> str:
     return hashlib.blake2b(selected, digest_size=16).hexdigest()
 
 
+def label_of(record: Record) -> str:
+    """Return the label under which an object is counted: its cache group or, without one, its host."""
+    return record.cache_group or host_of(record.url)
+
+
+def host_in(label: str) -> str:
+    """Return the host of the objects that are counted under a label."""
+    return host_of(f"{label.rpartition('@')[2]}/") if is_group(label) else label
+
+
 def domain_of(host: str) -> str:
     """Return the registrable domain of a host; `-` for none."""
     return registrable_domain(host) or "-"
@@ -125,12 +138,13 @@ def of_parts(domain: str, kind: str) -> list[str]:
     return [of_domain(domain + part, kind) for part in PARTS]
 
 
-def of_record(url: str) -> list[str]:
-    """Return the keys that a commit changes: `record`, `hosts`, `updates`, `starts`, in the part of the object."""
+def of_record(url: str, *labels: str) -> list[str]:
+    """Return the keys that a commit changes, in the part of the object: `record`, `hosts`, `updates` and `starts`."""
     host = host_of(url)
     part = PARTS[hashlib.blake2b(url.encode(errors="surrogatepass"), digest_size=1).digest()[0] % len(PARTS)]
     begin = of_domain(domain_of(host) + part, "")
-    return [f"{begin}record:{url}", f"{begin}hosts", f"{begin}updates:{host}", f"{begin}starts:{host}"]
+    counts = (f"{begin}{kind}:{label}" for label in labels for kind in ("updates", "starts"))
+    return [f"{begin}record:{url}", f"{begin}hosts", *counts]
 
 
 def of_object(url: str, *kinds: str) -> list[str]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from bestbefore.addon.store.backend.connection import script
 from bestbefore.addon.store.backend.interface import Commit, Versioned
-from bestbefore.addon.store.backend.keys import OBJECT_KINDS, earlier, of_object
+from bestbefore.addon.store.backend.keys import OBJECT_KINDS, earlier, label_of, of_object
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.gains import share_of
 
@@ -64,5 +64,6 @@ async def _move_records(
         record = versioned(version or b"", encoded or b"").record
         # An undecodable record counts as missing. PTTL is -1 for a key that never expires, -2 for an expired one.
         if version and record is not None and live_ms not in (0, -2):
-            moved.append(commit(Commit(url, b"", record, share_of(record)), version, max(live_ms, 0)))
+            share = {label_of(record): share_of(record)}
+            moved.append(commit(Commit(url, b"", record, share), version, max(live_ms, 0)))
     await commands.ask_all(moved)

@@ -51,7 +51,7 @@ def _read_script(name: str, *types: str) -> Script:
     return script((files("bestbefore.addon.store.backend") / f"{name}.lua").read_text("utf-8"), *types)
 
 
-_commit = _read_script("commit", "hash", "set", "hash", "hash")
+_commit = _read_script("commit", "hash", "set", "hash")
 _put = _read_script("put", "hash", "hash", "string")
 _remove = _read_script("remove", "hash", "hash", "string")
 _add_tombstones = _read_script("tombstones", "zset", "string")
@@ -179,16 +179,18 @@ class RedisBackend(RedisCounts):
         if live_ms is None:
             live_ms = self._real_ms(PROVISIONAL_S if record and record.provisional else 0.0)
         return _commit(
-            keys.of_record(commit.url),
+            keys.of_record(commit.url, *commit.gains),
             [
                 commit.expected,
                 codec.encode_record(record) if record else b"",
                 repr(record.last_contact_s) if record else "0",
                 live_ms,
-                host_of(commit.url),
                 version,
-                *_flat(commit.gain.updates),
-                *_flat(commit.gain.starts),
+                *(
+                    argument
+                    for label, gain in commit.gains.items()
+                    for argument in (label, *_flat(gain.updates), *_flat(gain.starts))
+                ),
             ],
         )
 

@@ -42,12 +42,12 @@ class RedisCounts:
             listed = await self._connection.ask_all([("SMEMBERS", name) for name in lists])
             parts = [
                 [
-                    f"{name.removesuffix('hosts')}{kind}:{host}"
-                    for host in map(text_of, hosts)
-                    if host is not None and belongs(host)
+                    f"{name.removesuffix('hosts')}{kind}:{label}"
+                    for label in map(text_of, labels)
+                    if label is not None and belongs(label)
                     for kind in ("updates", "starts")
                 ]
-                for name, hosts in zip(lists, listed, strict=True)
+                for name, labels in zip(lists, listed, strict=True)
             ]
             for updates, starts in await self._connection.ask_all([_sum(names, []) for names in parts if names]):
                 gains.append(GroupCounts(counts_of(updates), counts_of(starts)))

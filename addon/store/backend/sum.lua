@@ -1,6 +1,6 @@
--- Sum the counts of some hosts in one part of their domain.
+-- Sum the counts under some labels in one part of their domain.
 --
--- KEYS: updates and starts of each host in turn
+-- KEYS: updates and starts of each label in turn
 -- Returns the sums of updates and those of starts: hour, sum, hour, sum, ...
 
 local sums = {{}, {}}

@@ -1,11 +1,24 @@
-"""Changes of the counts of a group, by hours since the epoch."""
+"""Changes of the counts of groups, by hours since the epoch."""
 
 from collections.abc import Iterable, Mapping
 
-from bestbefore.addon.engine.learning import Record, RecordChange, hour_of
+from bestbefore.addon.engine.learning import Record, RecordChange
+from bestbefore.addon.engine.update import hour_of
 from bestbefore.addon.store.backend.interface import GroupCounts
+from bestbefore.addon.store.backend.keys import label_of
 
 NO_COUNTS = GroupCounts({}, {})
+
+type Gains = Mapping[str, GroupCounts]
+"""Changes of counts, by label."""
+
+
+def gains_of(before: Record | None, learnt: RecordChange) -> Gains:
+    """Return the changes of counts that a change of a record makes: an object takes its counts along to a new label."""
+    label = label_of(learnt.record)
+    if before is None or label_of(before) == label:
+        return {label: gain_of(learnt)}
+    return {label_of(before): loss_of(before), label: share_of(learnt.record)}
 
 
 def gain_of(learnt: RecordChange) -> GroupCounts:
@@ -45,6 +58,15 @@ def total(gains: Iterable[GroupCounts]) -> GroupCounts:
         add(updates, gain.updates)
         add(starts, gain.starts)
     return GroupCounts(updates, starts)
+
+
+def total_by_label(gains: Iterable[Gains]) -> Gains:
+    """Return the sum of changes, label by label."""
+    parts: dict[str, list[GroupCounts]] = {}
+    for changes in gains:
+        for label, gain in changes.items():
+            parts.setdefault(label, []).append(gain)
+    return {label: total(of_label) for label, of_label in parts.items()}
 
 
 def add(counts: dict[int, int], gain: Mapping[int, int]) -> None:

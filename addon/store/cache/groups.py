@@ -8,6 +8,7 @@ from cachetools import LRUCache
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.store.backend.interface import GroupCounts
+from bestbefore.addon.store.backend.keys import host_in
 from bestbefore.addon.store.cache.gains import NO_COUNTS, add, total
 from bestbefore.addon.store.cache.link import Link
 
@@ -15,15 +16,18 @@ READ_AGAIN_S = 60.0
 """After how many real seconds a group is read again, to include what other proxies learnt."""
 DOMAINS_KEPT = 512
 """For how many registrable domains groups are cached."""
+GROUPS_KEPT = 64
+"""How many groups of one registrable domain are cached."""
 
-type HostFilter = Callable[[str], bool]
+type LabelFilter = Callable[[str], bool]
+"""Whether the objects that are counted under a label (`keys.label_of`) belong to a group."""
 
 
 @dataclass(slots=True)
 class _Sum:
     """The cached counts of one group."""
 
-    belongs: HostFilter
+    belongs: LabelFilter
     read_at_s: float
     """By the monotonic clock."""
     updates: dict[int, int] = field(default_factory=dict)
@@ -33,14 +37,14 @@ class _Sum:
 
 
 class Groups:
-    """The sums of the counts of hosts in a group. They include what this process learns at once."""
+    """The sums of the counts in a group. They include what this process learns at once."""
 
-    def __init__(self, link: Link, clock: Clock, waiting_gain: Callable[[HostFilter], GroupCounts]) -> None:
-        """`waiting_gain` returns the unwritten changes of the hosts that belong."""
+    def __init__(self, link: Link, clock: Clock, waiting_gain: Callable[[LabelFilter], GroupCounts]) -> None:
+        """`waiting_gain` returns the unwritten changes of the labels that belong."""
         self._link = link
         self._clock = clock
         self._waiting_gain = waiting_gain
-        self._of_domains: LRUCache[str, dict[str, _Sum]] = LRUCache(DOMAINS_KEPT)
+        self._of_domains: LRUCache[str, LRUCache[str, _Sum]] = LRUCache(DOMAINS_KEPT)
         self._wider: dict[str, _Sum] = {}
         """The sums of groups whose hosts may be in any domain."""
         self._due: set[tuple[str, str | None]] = set()
@@ -60,30 +64,37 @@ class Groups:
             self._link.wake()
         return self._counts(known)
 
-    async def read(self, name: str, belongs: HostFilter, domain: str | None) -> GroupCounts:
+    async def read(self, name: str, belongs: LabelFilter, domain: str | None) -> GroupCounts:
         """Read the counts from the backend. Must be called while nothing is being written."""
         written = await self._link.read(lambda backend: backend.counts(belongs, domain))
         if written is None:  # the store is down: keep the cached counts
             known = self._known(name, domain)
             if known is not None:
                 return self._counts(known)
-        waiting = self._waiting_gain(lambda host: self._in(host, domain) and belongs(host))
+        waiting = self._waiting_gain(lambda label: self._in(label, domain) and belongs(label))
         counts = total([written or NO_COUNTS, waiting])
         self._generation += 1
         known = _Sum(belongs, self._clock.monotonic(), dict(counts.updates), dict(counts.starts), self._generation)
-        (self._wider if domain is None else self._of_domains.setdefault(domain, {}))[name] = known
+        sums = self._wider if domain is None else self._of_domains.setdefault(domain, LRUCache(GROUPS_KEPT))
+        sums[name] = known
         return self._counts(known)
 
-    def _in(self, host: str, domain: str | None) -> bool:
-        return domain is None or registrable_domain(host) == domain
+    def _in(self, label: str, domain: str | None) -> bool:
+        return domain is None or registrable_domain(host_in(label)) == domain
 
-    def gained(self, host: str, gain: GroupCounts | None) -> None:
-        """Add a change of a host's counts; None: the change is unknown, and the counts must be read again."""
+    def gained(self, label: str, gain: GroupCounts | None) -> None:
+        """Add a change of the counts under a label.
+
+        None: the change is unknown, and the counts of all objects on the host of the label must be read again.
+        """
         if gain is not None and not gain.updates and not gain.starts:
             return
-        of_domain = self._of_domains.get(registrable_domain(host), {})
-        for known in [*of_domain.values(), *self._wider.values()]:
-            if not known.belongs(host):
+        of_domain = [*self._of_domains.get(registrable_domain(host_in(label)), {}).values()]
+        if gain is None:
+            for known in of_domain:
+                known.stale = True
+        for known in [*of_domain, *self._wider.values()]:
+            if not known.belongs(label):
                 continue
             if gain is None:
                 known.stale = True

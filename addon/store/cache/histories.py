@@ -10,10 +10,10 @@ from cachetools import LRUCache
 from bestbefore.addon.engine.learning import Record, RecordChange, observe, until
 from bestbefore.addon.engine.observation import Observation
 from bestbefore.addon.store.backend.interface import Backend, Commit, GroupCounts, Versioned
-from bestbefore.addon.store.backend.keys import host_of
+from bestbefore.addon.store.backend.keys import host_of, label_of
 from bestbefore.addon.store.cache.clean import cleaned_observation
 from bestbefore.addon.store.cache.faults import Faults, short, write_each
-from bestbefore.addon.store.cache.gains import NO_COUNTS, gain_of, loss_of, total
+from bestbefore.addon.store.cache.gains import Gains, gains_of, loss_of, total, total_by_label
 from bestbefore.addon.store.cache.link import Link
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
@@ -34,7 +34,7 @@ class _Unwritten:
 
     observation: Observation
     now_s: float
-    gain: GroupCounts
+    gains: Gains
 
 
 @dataclass(slots=True)
@@ -44,8 +44,8 @@ class _CachedRecord:
     version: bytes | None
     """The version in the backend on which the unwritten observations are based; None if it was not read."""
     record: Record | None
-    forgotten: GroupCounts = NO_COUNTS
-    """The change of the counts when this replaces a forgotten record."""
+    forgotten: Gains = field(default_factory=dict)
+    """The changes of counts when this replaces a forgotten record."""
     unwritten: list[_Unwritten] = field(default_factory=list)
     """The unwritten observations, in order."""
 
@@ -59,7 +59,7 @@ class Histories:
     notices: Notices
     faults: Faults
     gained: Callable[[str, GroupCounts | None], None]
-    """Called with the change of a host's counts; or None, when they must be read again."""
+    """Called with a label and the change of its counts; or with a host and None, when they must be read again."""
     _waiting: dict[str, _CachedRecord] = field(init=False, default_factory=dict)
     _reading: dict[str, asyncio.Task[_CachedRecord | None]] = field(init=False, default_factory=dict)
     _remembered: LRUCache[str, _CachedRecord] = field(
@@ -96,11 +96,11 @@ class Histories:
         self._remember(url, known)
         return known
 
-    def _living(self, found: Versioned) -> tuple[Record | None, GroupCounts]:
+    def _living(self, found: Versioned) -> tuple[Record | None, Gains]:
         """Return a record of the backend; for a forgotten one None, and the change of the counts by its removal."""
         if found.record is not None and self.tombstones.is_forgotten(found):
-            return None, loss_of(found.record)
-        return found.record, NO_COUNTS
+            return None, {label_of(found.record): loss_of(found.record)}
+        return found.record, {}
 
     def _remember(self, url: str, known: _CachedRecord) -> None:
         self._remembered.pop(url, None)  # its weight may have changed
@@ -116,7 +116,7 @@ class Histories:
             return observe(None, observation)
         observation = writable
         known = await self._known(observation.url)
-        learnt, gain = _apply(known.record, observation, now_s)
+        learnt, gains = _apply(known.record, observation, now_s)
         if not learnt.applied:
             return learnt
         if self._is_full:
@@ -124,12 +124,13 @@ class Histories:
             self.notices.begin("histories", "too many observations wait for the store: new ones are dropped")
             return learnt
         known.record = learnt.record
-        known.unwritten.append(_Unwritten(observation, now_s, gain))
+        known.unwritten.append(_Unwritten(observation, now_s, gains))
         self.waiting += 1
         self._waiting_bytes += _listed_bytes(known.unwritten[-1:])
         self._waiting[observation.url] = known
         self._remember(observation.url, known)
-        self.gained(host_of(observation.url), gain)
+        for label, gain in gains.items():
+            self.gained(label, gain)
         self.link.wake()
         return learnt
 
@@ -138,8 +139,13 @@ class Histories:
         return self.waiting >= WAITING_OBSERVATIONS or self._waiting_bytes >= WAITING_LISTED_BYTES
 
     def waiting_gain(self, belongs: Callable[[str], bool]) -> GroupCounts:
-        """Return the change of the counts of some hosts by unwritten observations."""
-        return total(_gain(known, known.unwritten) for url, known in self._waiting.items() if belongs(host_of(url)))
+        """Return the change of the counts of the labels that belong by unwritten observations."""
+        return total(
+            gain
+            for known in self._waiting.values()
+            for label, gain in _gains(known, known.unwritten).items()
+            if belongs(label)
+        )
 
     def forget(self, matches: Callable[[str], bool], time_s: float) -> None:
         """Remove the observations of some URLs up to a time from this process, not from the backend."""
@@ -176,7 +182,7 @@ class Histories:
         writing = [(url, known, list(known.unwritten)) for url, known in batch if known.unwritten]
         answers = await backend.commit(
             [
-                Commit(url, known.version or b"", known.record, _gain(known, unwritten))
+                Commit(url, known.version or b"", known.record, _gains(known, unwritten))
                 for url, known, unwritten in writing
             ]
         )
@@ -188,7 +194,7 @@ class Histories:
 
     def _written(self, url: str, known: _CachedRecord, version: bytes, unwritten: list[_Unwritten]) -> None:
         known.version = version
-        known.forgotten = NO_COUNTS
+        known.forgotten = {}
         written = {id(entry) for entry in unwritten}
         self._set_unwritten(url, known, [entry for entry in known.unwritten if id(entry) not in written])
 
@@ -204,10 +210,10 @@ class Histories:
         record, known.forgotten = self._living(start)
         kept = []
         for entry in unwritten:
-            learnt, gain = _apply(record, entry.observation, entry.now_s)
+            learnt, gains = _apply(record, entry.observation, entry.now_s)
             if learnt.applied:
                 record = learnt.record
-                kept.append(_Unwritten(entry.observation, entry.now_s, gain))
+                kept.append(_Unwritten(entry.observation, entry.now_s, gains))
         known.record = record
         self._set_unwritten(url, known, kept)
         self._remember(url, known)
@@ -221,18 +227,18 @@ class Histories:
             del self._waiting[url]
 
 
-def _gain(known: _CachedRecord, unwritten: Iterable[_Unwritten]) -> GroupCounts:
-    return total([known.forgotten, *(entry.gain for entry in unwritten)])
+def _gains(known: _CachedRecord, unwritten: Iterable[_Unwritten]) -> Gains:
+    return total_by_label([known.forgotten, *(entry.gains for entry in unwritten)])
 
 
-def _apply(record: Record | None, observation: Observation, now_s: float) -> tuple[RecordChange, GroupCounts]:
-    """Apply an observation; return the change of the record and the total change of the counts."""
+def _apply(record: Record | None, observation: Observation, now_s: float) -> tuple[RecordChange, Gains]:
+    """Apply an observation; return the change of the record and the total changes of counts."""
     if record is None:
         learnt = observe(None, observation)
-        return learnt, gain_of(learnt)
+        return learnt, gains_of(None, learnt)
     kept = until(record, now_s)
     learnt = observe(kept.record, observation)
-    return learnt, total((gain_of(kept), gain_of(learnt)))
+    return learnt, total_by_label((gains_of(record, kept), gains_of(kept.record, learnt)))
 
 
 def _listed_bytes(unwritten: Iterable[_Unwritten]) -> int:

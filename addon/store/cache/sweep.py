@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.store.backend.interface import Backend, Commit, UnavailableError, UnwritableError, Versioned
+from bestbefore.addon.store.backend.keys import label_of
 from bestbefore.addon.store.cache.clock_check import ClockCheck
 from bestbefore.addon.store.cache.gains import loss_of
 from bestbefore.addon.store.cache.link import Link
@@ -81,7 +82,7 @@ class Sweep:
         """Try once to remove records; those that another proxy has written in between are left."""
         found = await backend.records(urls)
         commits = [
-            Commit(url, known.version, None, loss_of(known.record))
+            Commit(url, known.version, None, {label_of(known.record): loss_of(known.record)})
             for url, known in zip(urls, found, strict=True)
             if known.record is not None and is_old(known)
         ]

@@ -40,6 +40,7 @@ REPORT = ObjectReport(
     policy="indttl",
     params={"theta": 0.1, "window": 86_400.0, "max_ttl": "inf", "fallback": ["ttl", "group"], "bootstrap": 2419200.0},
     obey="strict",
+    group="example.org",
     observed=Observed(
         since_s=NOW_S - 86_400,
         last_contact_s=NOW_S - 300,
@@ -60,6 +61,7 @@ EXPECTED = """\
 http://example.org/a?b=1
   rule        *.example.org, obey = strict
   policy      indttl:theta=0.1,window=1d,max_ttl=inf,fallback=ttl+group,bootstrap=28d
+  group       example.org
   observed    since 2024-01-25 00:00:38Z (24h)
   contacts    42, the last at 2024-01-25 23:55:38Z (5m ago); 30 found it unchanged
   before that modified at 2024-01-16 00:00:38Z

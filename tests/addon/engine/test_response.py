@@ -120,6 +120,23 @@ def test_variants_are_distinguished_by_their_selecting_fields_alone(
     assert all(bool(one.variant) == bool(vary) for one in seen)
 
 
+@pytest.mark.parametrize(
+    ("group", "named", "counted_in"),
+    [
+        ("cache-groups", '"b", "a"', '"b"@http://example.org'),
+        ("cache-groups", "b", ""),
+        ("mine", '"b"', ""),
+        (None, '"b"', ""),
+    ],
+)
+def test_an_object_is_counted_with_the_first_group_that_its_response_names_where_the_rule_says_so(
+    group: str | None, named: str, counted_in: str, request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule
+) -> None:
+    grouped = replace(rule, group=group)
+    seen = observed(request_for(), copy_with(ETAG, ("Cache-Groups", named)), "d", grouped, None)
+    assert seen.cache_group == counted_in
+
+
 def test_what_has_become_too_large_makes_the_old_copy_useless(
     request_for: MakeRequest, copy_with: MakeCopy, rule: DomainRule, site: Site
 ) -> None:

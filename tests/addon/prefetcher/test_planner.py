@@ -115,7 +115,7 @@ async def test_candidates_are_what_is_wanted_and_known(store: tuple[Store, Manua
             known.planning.want(url, "loopback")
     known.planning.want("http://b.org/x", "10.0.0.0/8")
     found = await candidates(
-        known, clock, lambda host, _: f"group of {host}", lambda host: host == "secret.org", frozenset()
+        known, clock, lambda host, *_: f"group of {host}", lambda host: host == "secret.org", frozenset()
     )
     assert found is not None
     assert [(one.url, one.domain, one.group, one.asked_from) for one in found] == [
@@ -202,6 +202,6 @@ async def test_what_was_contacted_once_may_teach_and_what_never_shows_a_change_d
         known.planning.want(url, "loopback")
     for hour, expected in ((1.0, [url]), (5.0, [])):
         await known.learn(Observation(url, NOW_S + hour * HOUR_S, "", Fingerprint(body="a"), counted=False))
-        found = await candidates(known, clock, lambda host, _: host, lambda _: False, frozenset())
+        found = await candidates(known, clock, lambda host, *_: host, lambda _: False, frozenset())
         assert found is not None
         assert [one.url for one in found] == expected

@@ -22,7 +22,7 @@ from bestbefore.addon.store.backend.interface import (
     Versioned,
 )
 from bestbefore.addon.store.backend.keeper_memory import MemoryKeeper
-from bestbefore.addon.store.backend.keys import host_of, variant_of
+from bestbefore.addon.store.backend.keys import host_in, variant_of
 from bestbefore.addon.store.backend.unlinked import whole
 from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import add, total
@@ -55,7 +55,7 @@ class MemoryBackend:
         self._records: dict[str, Versioned] = {}
         self._versions = count(1)
         self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
-        """Host -> updates and starts."""
+        """Label -> updates and starts."""
         self._kept: LRUCache[str, _Kept] = LRUCache(max_bytes, getsizeof=_size_bytes)
         self._invalidated_s: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
@@ -82,7 +82,8 @@ class MemoryBackend:
         found = self._records.get(commit.url, Versioned())
         if found.version != commit.expected:
             return found
-        self._gain(host_of(commit.url), commit.gain)
+        for label, gain in commit.gains.items():
+            self._gain(label, gain)
         if commit.record is None:
             self._records.pop(commit.url, None)
             return b""
@@ -90,8 +91,8 @@ class MemoryBackend:
         self._records[commit.url] = Versioned(version, commit.record)
         return version
 
-    def _gain(self, host: str, gain: GroupCounts) -> None:
-        updates, starts = self._counts.setdefault(host, ({}, {}))
+    def _gain(self, label: str, gain: GroupCounts) -> None:
+        updates, starts = self._counts.setdefault(label, ({}, {}))
         add(updates, gain.updates)
         add(starts, gain.starts)
 
@@ -182,8 +183,8 @@ class MemoryBackend:
     async def counts(self, belongs: Callable[[str], bool], domain: str | None) -> GroupCounts:
         return total(
             GroupCounts(*counts)
-            for host, counts in self._counts.items()
-            if domain in (None, registrable_domain(host)) and belongs(host)
+            for label, counts in self._counts.items()
+            if domain in (None, registrable_domain(host_in(label))) and belongs(label)
         )
 
     async def tally(self, requests: Mapping[str, int]) -> None:

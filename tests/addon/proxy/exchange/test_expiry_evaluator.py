@@ -135,10 +135,28 @@ async def test_an_object_of_which_little_is_known_is_decided_by_its_group(store:
             (await evaluator.evaluated(copy(url), record, rule_of(given, url))).expiry_s for _ in range(2)
         ])
     assert lifetimes == [[NOW_S + 4 * HOUR_S] * 2, [NOW_S + 8 * HOUR_S] * 2]
-    group = await evaluator._group("a.test", rule_of(given, "http://a.test/"))
-    assert await evaluator._group("b.test", rule_of(given, "http://b.test/")) is group, "nothing was learnt meanwhile"
+    group = await evaluator._group("a.test", rule_of(given, "http://a.test/"), "")
+    assert await evaluator._group("b.test", rule_of(given, "http://b.test/"), "") is group, "nothing new"
     await learn(store, "http://b.test/y", 1.0, 0.2)
-    assert await evaluator._group("a.test", rule_of(given, "http://a.test/")) is not group
-    before = await evaluator._group("a.test", rule_of(given, "http://a.test/"))
+    assert await evaluator._group("a.test", rule_of(given, "http://a.test/"), "") is not group
+    before = await evaluator._group("a.test", rule_of(given, "http://a.test/"), "")
     evaluator.forget()
-    assert await evaluator._group("a.test", rule_of(given, "http://a.test/")) is not before
+    assert await evaluator._group("a.test", rule_of(given, "http://a.test/"), "") is not before
+
+
+async def test_cache_groups_of_one_host_decide_apart_where_the_rule_says_so(store: Store, tmp_path: Path) -> None:
+    given = rules(tmp_path, '[default]\npolicy = "groupgap"\nmin = 1\nmax = "2d"\ngroup = "cache-groups"\n')
+    evaluator = ExpiryEvaluator(store, lambda: given)
+
+    async def expires_in_h(cache_group: str) -> float:
+        record = replace(await learn(store, URL, 0.5), cache_group=cache_group)
+        return ((await evaluator.evaluated(copy(), record, rule_of(given))).expiry_s or 0.0) / HOUR_S - NOW_S / HOUR_S
+
+    labels = [f'"{name}"@http://www.example.org' for name in "ab"]
+    for label, gap_hours in zip(labels, (4, 8), strict=True):
+        for n in range(9, -1, -1):
+            contact_s = NOW_S - (gap_hours * n + 0.1) * HOUR_S
+            seen = Observation(f"{URL}/{label}", contact_s, "", Fingerprint(etag=str(n)), cache_group=label)
+            await store.learn(seen)
+    assert [await expires_in_h(label) for label in labels] == pytest.approx([4.0, 8.0])
+    assert await expires_in_h("") < 4.0, "the domain has the updates of both"

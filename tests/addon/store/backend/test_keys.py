@@ -5,6 +5,7 @@ from collections import Counter
 import pytest
 from redis.crc import key_slot
 
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.keys import earlier, host_of, type_of, variant_of
 
@@ -13,7 +14,7 @@ def test_jobs_have_the_registrable_domain_as_their_hash_tag_records_a_part_of_it
     url = "http://www.example.co.uk/a"
     assert keys.of_url(url, "fetch") == "bb1:{example.co.uk}:fetch:http://www.example.co.uk/a"
     assert keys.of_object(url, "copies", "bodies") == [f"bb1:copies:{{{url}}}", f"bb1:bodies:{{{url}}}"]
-    assert keys.of_record(url) == [  # written down: another part would lose what is stored
+    assert keys.of_record(url, "www.example.co.uk") == [  # written down: another part would lose what is stored
         "bb1:{example.co.uk#25}:record:http://www.example.co.uk/a",
         "bb1:{example.co.uk#25}:hosts",
         "bb1:{example.co.uk#25}:updates:www.example.co.uk",
@@ -35,7 +36,7 @@ def test_the_objects_of_a_domain_are_spread_over_its_parts():
 
 @pytest.mark.parametrize("url", ["http://a/}:record:b", "http://x}:record:{y/", "no url", "http://[::1]/{}"])
 def test_a_url_is_found_again_in_its_key(url):
-    key, *others = keys.of_record(url)
+    key, *others = keys.of_record(url, "}{", "a")
     assert keys.name_in(key.encode(), "record") == url
     assert earlier(key.encode()) is None
     assert key.count("{", 0, key.index("}")) == 1
@@ -47,6 +48,15 @@ def test_a_url_is_found_again_in_its_key(url):
 
 def test_the_host_of_what_is_no_url_is_a_dash():
     assert [host_of(name) for name in ("http://A.org:80/", "object 1", "ftp://a/")] == ["a.org", "-", "-"]
+
+
+@pytest.mark.parametrize(
+    ("cache_group", "label", "host"),
+    [("", "a.org", "a.org"), ('"x@y"@https://a.org:8443', '"x@y"@https://a.org:8443', "a.org")],
+)
+def test_an_object_is_counted_under_its_cache_group_or_its_host(cache_group, label, host):
+    counted_as = keys.label_of(Record("https://a.org:8443/b", 1.0, 1.0, cache_group=cache_group))
+    assert (counted_as, keys.host_in(counted_as)) == (label, host)
 
 
 def test_the_key_of_a_variant_depends_on_its_selecting_fields_alone(copy_of):

@@ -21,9 +21,9 @@ URLS = [f"http://h{n % 3}.example{n % 2}.org/{n}" for n in range(40)]
 ONCE = "http://h0.example0.org/{once}"
 
 
-def earlier_names(url):
+def earlier_names(url, host=None):
     """The names of a record and its counts up to schema 2."""
-    host = host_of(url)
+    host = host or host_of(url)
     record, hosts, updates, starts = (keys.of_domain(keys.domain_of(host), kind) for kind in PART_KINDS)
     return [f"{record}:{url}", hosts, f"{updates}:{host}", f"{starts}:{host}"]
 
@@ -46,6 +46,11 @@ def record_of(url, contacts):
     for n in range(contacts):
         record = observe(record, Observation(url, 1e6 + 9e3 * n, "", Fingerprint(body=str(n)))).record
     return record
+
+
+def committed(record):
+    """The first commit of a record."""
+    return Commit(record.url, b"", record, {host_of(record.url): share_of(record)})
 
 
 async def opened(server):
@@ -71,7 +76,7 @@ async def earlier_records(server, monkeypatch):
     assert [share_of(record).starts == {} for record in records] == [False] * 40 + [True]
     with monkeypatch.context() as patched:
         patched.setattr(keys, "of_record", earlier_names)
-        await backend.commit([Commit(record.url, b"", record, share_of(record)) for record in records])
+        await backend.commit([committed(record) for record in records])
         kept = await backend.records([*URLS, ONCE])
     await backend._connection.ask("HSET", "bb:store", "schema", "2")
     await backend.close()
@@ -148,7 +153,7 @@ async def test_what_was_learnt_since_under_the_new_name_stays(server, earlier_re
     await backend.connect(lambda _: None, lambda _: None)
     with monkeypatch.context() as patched:
         patched.setattr(keys, "of_record", earlier_names)
-        await backend.commit([Commit(URLS[0], b"", record_of(URLS[0], 3), share_of(record_of(URLS[0], 3)))])
+        await backend.commit([committed(record_of(URLS[0], 3))])
     await backend._connection.ask("HSET", "bb:store", "schema", "2")
     await backend.close()
     await check(server, earlier_records)

@@ -23,9 +23,9 @@ from bestbefore.addon.store.backend.redis import PROVISIONAL_S, RedisBackend
 from bestbefore.addon.store.backend.redis_counts import REQUESTS_KEPT
 
 URL = "http://www.example.org/a"
-RECORD_KEY, *COUNT_KEYS = keys.of_record(URL)
+HOST = "www.example.org"
+RECORD_KEY, *COUNT_KEYS = keys.of_record(URL, HOST)
 COPIES_KEY, BODIES_KEY = (f"bb1:{kind}:{{{URL}}}" for kind in ("copies", "bodies"))
-NOTHING = GroupCounts({}, {})
 DAY_S = 86_400.0
 
 
@@ -62,7 +62,7 @@ def client(valkey):
 
 async def commit(backend, expected=b"", **known):
     record = Record(URL, 100.0, 200.0, **known)
-    (version,) = await backend.commit([Commit(URL, expected, record, NOTHING)])
+    (version,) = await backend.commit([Commit(URL, expected, record, {})])
     return version
 
 
@@ -87,7 +87,7 @@ async def test_under_a_fast_clock_lifetimes_are_as_much_shorter(connect, client)
 
 async def test_what_has_a_lifetime_is_what_a_volatile_policy_may_evict(backend, client, copy_of):
     version = await commit(backend)
-    await backend.commit([Commit(URL, version, Record(URL, 1.0, 2.0, contacts=2), GroupCounts({1: 1}, {1: 1}))])
+    await backend.commit([Commit(URL, version, Record(URL, 1.0, 2.0, contacts=2), {HOST: GroupCounts({1: 1}, {1: 1})})])
     await backend.put([Put(copy_of(URL), 100.0, b"hello")])
     await backend.tally({URL: 1})
     await backend.add_tombstones([Tombstone(time.time(), "http://b.example.org/", exact=True)])
@@ -170,7 +170,7 @@ async def test_our_bytes_are_measured(backend, client, copy_of):
 
 async def test_a_scan_finds_more_than_one_part_of_them(backend):
     urls = [f"http://h{i % 7}.example{i % 5}.org/{i}" for i in range(1_300)]
-    await backend.commit([Commit(url, b"", Record(url, 1.0, float(i)), NOTHING) for i, url in enumerate(urls)])
+    await backend.commit([Commit(url, b"", Record(url, 1.0, float(i)), {}) for i, url in enumerate(urls)])
     found = [item async for part in backend.recorded() for item in part]
     assert sorted(found) == sorted((url, float(i)) for i, url in enumerate(urls))
 

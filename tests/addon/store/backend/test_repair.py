@@ -9,7 +9,7 @@ from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError
-from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, PART_KINDS, type_of
+from bestbefore.addon.store.backend.keys import _TYPES, OBJECT_KINDS, PART_KINDS, host_of, type_of
 from bestbefore.addon.store.backend.repair import RepairingCommands
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.plan import Plan
@@ -41,7 +41,7 @@ KEYS = {
     "pace": "bb1:{example.org}:pace",
     "wanted": "bb1:{example.org}:wanted",
     "fetch": f"bb1:{{example.org}}:fetch:{URL}",
-    **dict(zip(PART_KINDS, keys.of_record(URL), strict=True)),
+    **dict(zip(PART_KINDS, keys.of_record(URL, host_of(URL)), strict=True)),
     **{kind: f"bb1:{kind}:{{{URL}}}" for kind in sorted(OBJECT_KINDS)},
     "grouped": f"bb1:grouped:{{{GROUP}}}",
 }

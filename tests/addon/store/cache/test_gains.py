@@ -1,11 +1,12 @@
 """What was learnt as changes of the counts of a group."""
 
 from collections import Counter
+from dataclasses import replace
 
 from bestbefore.addon.engine.learning import Record, RecordChange
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import GroupCounts
-from bestbefore.addon.store.cache.gains import add, gain_of, loss_of, share_of, total
+from bestbefore.addon.store.cache.gains import add, gain_of, gains_of, loss_of, share_of, total, total_by_label
 
 RECORD = Record("http://a/", 100.0, 9000.0, updates=(Update(100.0, 300.0), Update(7300.0, 7300.0)), folded=((0, 3),))
 
@@ -28,6 +29,20 @@ def test_a_record_that_is_removed_loses_all_that_it_gave():
     assert loss_of(counted) == GroupCounts({0: -4, 2: -1}, {0: -1})
     assert share_of(counted) == GroupCounts({0: 4, 2: 1}, {0: 1})
     assert loss_of(RECORD) == share_of(RECORD) == GroupCounts({}, {})
+
+
+def test_an_object_takes_its_counts_along_to_another_label():
+    before = replace(RECORD, counted=True)
+    grouped = replace(before, cache_group='"x"@http://a', updates=before.updates[:1])
+    learnt = RecordChange(grouped, applied=True, changed=None, new_updates_s=(100.0,))
+    assert gains_of(None, learnt) == {'"x"@http://a': gain_of(learnt)}
+    assert gains_of(grouped, learnt) == {'"x"@http://a': gain_of(learnt)}
+    assert gains_of(before, learnt) == {"a": loss_of(before), '"x"@http://a': share_of(grouped)}
+
+
+def test_changes_add_up_for_each_label():
+    one, other = GroupCounts({1: 1}, {}), GroupCounts({1: -1}, {2: 2})
+    assert total_by_label([{"a": one}, {"a": other, "b": one}]) == {"a": GroupCounts({}, {2: 2}), "b": one}
 
 
 def test_counts_that_come_to_nothing_leave():

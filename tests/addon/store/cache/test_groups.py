@@ -52,6 +52,26 @@ async def test_the_groups_of_only_so_many_domains_are_kept(monkeypatch):
     assert [known.get("g", f"example{i}.org") is not None for i in range(5)] == [False, False, True, True, True]
 
 
+async def test_only_so_many_groups_of_a_domain_are_kept(monkeypatch):
+    monkeypatch.setattr(groups, "GROUPS_KEPT", 2)
+    known = made()
+    for i in range(3):
+        await known.read(f"g{i}", everything, "example.org")
+    assert [known.get(f"g{i}", "example.org") is not None for i in range(3)] == [False, True, True]
+
+
+async def test_a_cache_group_gains_what_is_counted_under_its_label():
+    known, label = made(), '"x"@http://a.example.org:8080'
+    for name, belongs in ((label, label.__eq__), ("example.org", everything)):
+        await known.read(name, belongs, "example.org")
+    known.gained(label, GroupCounts({1: 1}, {1: 1}))
+    known.gained("a.example.org", GroupCounts({2: 1}, {1: 1}))
+    assert known.get(label, "example.org").updates == {1: 1}
+    assert known.get("example.org", "example.org").updates == {1: 1, 2: 1}
+    known.gained("a.example.org", None)
+    assert known.get(label, "example.org") is None, "the object may have had another label in the store"
+
+
 async def test_counts_that_are_others_than_was_thought_are_read_again():
     known = made()
     await known.read("g", everything, None)

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bestbefore.addon.clock import ManualClock
-from bestbefore.addon.engine.learning import hour_of
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.engine.update import hour_of
 from bestbefore.addon.store.cache import histories as module
 from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.cache.histories import Histories
@@ -20,8 +20,10 @@ from bestbefore.addon.store.store import Store
 from tests.addon.store.memory_backend import MemoryBackend
 
 URLS = ["http://a.example.org/1", "http://a.example.org/2", "http://b.example.org/1"]
+LABELS = ['"x"@http://a.example.org', '"y"@http://a.example.org']
 CONTACT = st.tuples(
-    st.integers(0, 1), st.sampled_from(URLS), st.sampled_from("abc"), st.booleans(), st.none() | st.integers(0, 40)
+    st.integers(0, 1), st.sampled_from(URLS), st.sampled_from("abc"), st.booleans(), st.none() | st.integers(0, 40),
+    st.sampled_from(["", *LABELS]),
 )
 STEP = st.one_of(CONTACT, CONTACT, st.sampled_from(["flush 0", "flush 1", "regroup", "back", "forget"]))
 
@@ -43,20 +45,30 @@ class SharedBackend(MemoryBackend):
         return await super().add_tombstones(tombstones)
 
 
-async def counts_of_records(store):
+async def counts_of_records(store, label):
     updates, starts = Counter(), Counter()
     for url in URLS:
         record = await store.record(url)
-        if record is not None and record.counted:
+        if record is not None and record.counted and label in (None, record.cache_group):
             updates.update(hour_of(update.point_s) for update in record.updates)
             updates.update(dict(record.folded))
             starts[hour_of(record.since_s)] += 1
     return dict(updates), dict(starts)
 
 
-async def counts_of_group(store):
-    counts = await store.group("g", lambda host: True)
+async def counts_of_group(store, label):
+    counts = await store.group(label or "g", (lambda _: True) if label is None else label.__eq__)
     return dict(counts.updates), dict(counts.starts)
+
+
+async def check_counts(store):
+    for label in (None, *LABELS):
+        assert await counts_of_group(store, label) == await counts_of_records(store, label)
+
+
+def seen_at(now_s, url, body, counted, listed, label):
+    lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
+    return Observation(url, now_s, "", Fingerprint(body=body), counted, cache_group=label, **lists)
 
 
 async def live(steps):
@@ -82,17 +94,15 @@ async def live(steps):
             case "forget":
                 forgotten_s = clock.now()
                 await stores[0].forget(URLS[0])
-            case (n, url, body, counted, listed):
-                lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
-                seen = Observation(url, clock.now(), "", Fingerprint(body=body), counted, **lists)
-                await stores[n].learn(seen)
+            case (n, *contact):
+                await stores[n].learn(seen_at(clock.now(), *contact))
     for _ in range(3):
         for store in stores:
             await store.flush()
     for store in stores:
         assert store.status().pending_observations == 0
         store.regroup()
-        assert await counts_of_group(store) == await counts_of_records(store)
+        await check_counts(store)
     return stores
 
 
@@ -115,10 +125,8 @@ def test_for_one_proxy_they_are_so_at_every_moment(steps):
             if step == "flush 0":
                 await store.flush()
             else:
-                _, url, body, counted, listed = step
-                lists = {} if listed is None else {"reported_s": (1e6 + 300.0 * listed,), "reported_since_s": 1e6}
-                await store.learn(Observation(url, clock.now(), "", Fingerprint(body=body), counted, **lists))
-            assert await counts_of_group(store) == await counts_of_records(store)
+                await store.learn(seen_at(clock.now(), *step[1:]))
+            await check_counts(store)
 
     asyncio.run(run())
 
