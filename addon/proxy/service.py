@@ -383,4 +383,4 @@ async def _cancelled(task: asyncio.Task[Any]) -> None:
 
 def _max_cached_file(settings: Settings) -> int:
     """Return the largest content that is stored as a file, bytes; only an embedded store has files."""
-    return settings.max_cached_file if settings.store == "embedded" else 0
+    return min(settings.max_cached_file, settings.files_max) if settings.store == "embedded" else 0

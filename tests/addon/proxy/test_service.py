@@ -47,6 +47,15 @@ async def test_nothing_goes_on_once_it_is_stopped(tmp_path: Path) -> None:
     assert asyncio.all_tasks() == before
 
 
+async def test_no_content_is_stored_that_is_larger_than_all_files_may_be(tmp_path: Path) -> None:
+    config = tmp_path / "proxy.toml"
+    config.write_text('[proxy]\nfiles_max = "9MiB"\nadmin = "off"\n')
+    service = Service(ConfigWatch(config, {"state": str(tmp_path / "state")}), RealClock())
+    await service.start()
+    assert service.site.stored_at_most == 9 << 20
+    await service.stop()
+
+
 def no_companion(_: Service) -> Companion:
     return Companion()
 
