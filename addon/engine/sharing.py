@@ -18,23 +18,29 @@ COLLAPSED = "collapsed"
 PATIENCE_S = 10.0
 """How long the first request that waits for another's contact waits for the head of the response; real seconds."""
 
-type Credentials = tuple[tuple[str, ...], tuple[str, ...]]
+type Distinctions = tuple[tuple[str, ...], ...]
 
 
 def may_join(request: Request, rule: DomainRule) -> bool:
     """Whether the request may share a contact with others.
 
-    A request that requires a contact has its own, and so has a range request, whose response cannot be shared.
+    A request that requires a contact has its own, and so has a range request with a validator of its own: a 304 is not
+    made of a 206.
     """
-    asked = of_request(request.fields, honour=rule.honour_client_cc)
+    fields = request.fields
+    asked = of_request(fields, honour=rule.honour_client_cc)
     insists = asked.no_cache or asked.no_store or asked.max_age is not None or asked.min_fresh is not None
-    sharable = request.method == "GET" and bypass_reason(request) is None and "range" not in request.fields
+    is_conditional = "if-none-match" in fields or "if-modified-since" in fields
+    sharable = request.method == "GET" and bypass_reason(request) is None and not ("range" in fields and is_conditional)
     return sharable and not insists
 
 
-def credentials(request: Request) -> Credentials:
-    """Return the Cookie and Authorization of a request: requests in which they differ never share a contact."""
-    return request.fields.values("cookie"), request.fields.values("authorization")
+def distinctions(request: Request) -> Distinctions:
+    """Return the credentials of a request, and the range that it asks for.
+
+    Requests in which they differ never share a contact.
+    """
+    return tuple(request.fields.values(name) for name in ("cookie", "authorization", "range", "if-range"))
 
 
 def patience_s(number: int) -> float:

@@ -343,6 +343,18 @@ async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(sh
             assert (got.status, got.body) == (206, origin.content[at : at + 100_000])
 
 
+async def test_clients_that_want_the_same_range_at_once_share_one_contact(shared_proxy: Any) -> None:
+    for lines, contacts in ((HOUR,), 2), (("Cache-Control: private",), 11):
+        async with serving(FileOrigin(content_of(LARGE), lines, delay_s=0.3)) as origin:
+            ends = [1_999_999] * 10 + [1_999_998]
+            wanted = (f"Range: bytes=1000000-{end}" for end in ends)
+            got = await asyncio.gather(*(get(shared_proxy, origin.url, line) for line in wanted))
+            for one, end in zip(got, ends, strict=True):
+                assert one.fields["content-range"] == f"bytes 1000000-{end}/{LARGE}"
+                assert (one.status, one.body) == (206, origin.content[1_000_000 : end + 1])
+            assert len(origin.asked) == contacts
+
+
 async def test_a_part_is_served_stale_while_the_origin_is_down(shared_proxy: Any) -> None:
     async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0, stale-if-error=600",))) as origin:
         await get(shared_proxy, origin.url)

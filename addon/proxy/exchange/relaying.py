@@ -75,8 +75,7 @@ class AnswerRelayer:
         content = begun.content
         if isinstance(begun, _Complete):
             completed = begun.completed
-            is_shared = completed is not None and completed.stored and completed.copy.head.status != 206
-            if completed is not None and is_shared and begun.body is not None:
+            if completed is not None and completed.stored and begun.body is not None:
                 flight.set_result(CopyResult(completed.copy, begun.body))
             else:
                 flight.set_result(None)
@@ -116,7 +115,7 @@ class AnswerRelayer:
             content, release = spool.read(reader), lambda: spool.leave(reader)
             collecting = contact.background.spawn(self.collector.collect(contact, fetched, chunks, relay, spool))
             whole = awaited and await spool.is_collected(FEED_PATIENCE_S)
-            if stores and relay.draft is not None and relay.draft.head.status != 206 and not whole:
+            if stores and relay.draft is not None and not whole:
                 flight.set_result(StreamingResult(relay.draft, spool))
             whole = whole or (must_be_whole and await spool.is_collected())
             if whole or must_be_whole:

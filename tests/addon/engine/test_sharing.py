@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.engine.sharing import credentials, is_shareable, may_join, patience_s, shared_use
+from bestbefore.addon.engine.sharing import distinctions, is_shareable, may_join, patience_s, shared_use
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
@@ -21,11 +21,13 @@ ETAG = ("ETag", '"1"')
 def test_plain_requests_may_wait_for_each_other(request_for: MakeRequest, rule: DomainRule) -> None:
     assert may_join(request_for(), rule)
     assert may_join(request_for(("If-None-Match", '"1"')), rule)
+    assert may_join(request_for(("Range", "bytes=0-1"), ("If-Range", '"1"')), rule)
+    assert not may_join(request_for(("Range", "bytes=0-1"), ("If-None-Match", '"1"')), rule)
 
 
 @pytest.mark.parametrize(
     "field", [("Cache-Control", "no-cache"), ("Cache-Control", "max-age=0"), ("Cache-Control", "no-store"),
-              ("Range", "bytes=0-1"), ("X-Forwarded-For", "1"), ("If-Match", '"1"')],
+              ("X-Forwarded-For", "1"), ("If-Match", '"1"')],
 )
 def test_who_insists_on_the_origin_gets_a_contact_of_its_own(
     field: tuple[str, str], request_for: MakeRequest, rule: DomainRule
@@ -95,10 +97,14 @@ def test_a_page_bound_to_a_cookie_stays_with_it(
     assert shared_use(yours, copy, rule, site, **AT_ONCE) is None
 
 
-def test_requests_with_other_credentials_are_told_apart(request_for: MakeRequest) -> None:
-    fields = (("Cookie", "me"),), (("Cookie", "you"),), (("Authorization", "me"),), ()
-    assert len({credentials(request_for(*each)) for each in fields}) == len(fields)
-    assert credentials(request_for(("Accept", "a"))) == credentials(request_for())
+def test_requests_with_other_credentials_or_ranges_are_told_apart(request_for: MakeRequest) -> None:
+    wanted = ("Range", "bytes=0-1")
+    fields = (
+        (("Cookie", "me"),), (("Cookie", "you"),), (("Authorization", "me"),),
+        (wanted,), (("Range", "bytes=0-2"),), (wanted, ("If-Range", '"1"')), (),
+    )  # fmt: skip
+    assert len({distinctions(request_for(*each)) for each in fields}) == len(fields)
+    assert distinctions(request_for(("Accept", "a"))) == distinctions(request_for())
 
 
 @pytest.mark.parametrize(

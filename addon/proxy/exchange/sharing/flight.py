@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from bestbefore.addon.engine.sharing import Credentials, credentials, patience_s
+from bestbefore.addon.engine.sharing import Distinctions, distinctions, patience_s
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values
@@ -103,14 +103,14 @@ class Flight:
 
 
 class Flights:
-    """The contacts in progress that can be joined, by partition and URL, variant and credentials."""
+    """The contacts in progress that can be joined, by partition and URL, variant, credentials and range."""
 
     def __init__(self) -> None:
-        self._flights: dict[tuple[str, str], dict[tuple[Values, Credentials], Flight]] = {}
+        self._flights: dict[tuple[str, str], dict[tuple[Values, Distinctions], Flight]] = {}
 
     def of(self, request: Request, variant: Values) -> Flight | None:
         """Return the contact that this request may join; None if there is none."""
-        return self._flights.get(_key(request), {}).get((variant, credentials(request)))
+        return self._flights.get(_key(request), {}).get((variant, distinctions(request)))
 
     def is_in_progress(self, request: Request) -> bool:
         """Whether there is a contact for the object, also one that this request may not join."""
@@ -119,13 +119,13 @@ class Flights:
     def begin(self, request: Request, variant: Values) -> Flight:
         """Register a new contact."""
         flight = Flight()
-        self._flights.setdefault(_key(request), {})[variant, credentials(request)] = flight
+        self._flights.setdefault(_key(request), {})[variant, distinctions(request)] = flight
         return flight
 
     def end(self, request: Request, variant: Values) -> None:
         """Remove a contact, which can be joined no longer."""
         key = _key(request)
-        del self._flights[key][variant, credentials(request)]
+        del self._flights[key][variant, distinctions(request)]
         if not self._flights[key]:
             del self._flights[key]
 

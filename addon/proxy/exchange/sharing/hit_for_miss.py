@@ -23,8 +23,8 @@ ENTRIES = 16_384
 class HitForMiss:
     """Remembers the variants whose last response could not be shared.
 
-    Requests with Cookie or credentials, and those with a validator of their own, are remembered apart from others, as
-    their responses may be unshareable for that reason alone.
+    Requests with Cookie or credentials, those with a validator of their own, and those for a range are remembered apart
+    from others, as their responses may be unshareable for that reason alone.
     """
 
     def __init__(self) -> None:
@@ -71,7 +71,8 @@ def _key(request: Request, variant: Values) -> bytes:
     fields = request.fields
     is_personal = "cookie" in fields or "authorization" in fields
     is_conditional = "if-none-match" in fields or "if-modified-since" in fields
-    return _digest(request.partition, request.target.url, is_personal, is_conditional, variant)
+    is_ranged = "range" in fields
+    return _digest(request.partition, request.target.url, is_personal, is_conditional, is_ranged, variant)
 
 
 def _digest(*parts: object) -> bytes:

@@ -54,9 +54,10 @@ def test_it_holds_for_one_variant() -> None:
     assert known.variant(german) != known.variant(english)
 
 
-def test_no_request_for_all_is_affected_by_one_with_a_cookie_or_a_validator() -> None:
+def test_no_request_for_all_is_affected_by_one_with_a_cookie_a_validator_or_a_range() -> None:
     known = HitForMiss()
-    for field in (("Cookie", "me"), ("Authorization", "me"), ("If-None-Match", '"1"'), ("If-Modified-Since", "x")):
+    conditions = ("If-None-Match", '"1"'), ("If-Modified-Since", "x"), ("Range", "bytes=0-1")
+    for field in (("Cookie", "me"), ("Authorization", "me"), *conditions):
         known.add(request_for(field), PRIVATE, NOW_S)
         assert is_known(known, request_for(field))
     assert not is_known(known, request_for())
