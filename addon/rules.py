@@ -61,7 +61,8 @@ class HostPattern:
         except UnicodeError:
             raise ValueError(f"{text!r} is not a host name") from None
         if not all(_LABEL.fullmatch(label) for label in name.split(".")):
-            raise ValueError(f"{text!r} is not a host pattern: expected a host, *.DOMAIN or *")
+            port = ", without port" if text.rpartition(":")[2].isdigit() else ""
+            raise ValueError(f"{text!r} is not a host pattern: expected a host, *.DOMAIN or *{port}")
         return cls(wildcard + name)
 
     def matches(self, host: str) -> bool:
@@ -100,6 +101,14 @@ class Pattern:
         if self.path is None:
             return True
         return matches_stars(self.path, path if "?" in self.path else path.partition("?")[0])
+
+    def covers(self, other: Self) -> bool:
+        """Whether it matches all that the other does, as far as the hosts and equal paths show."""
+        if self.path not in (None, other.path):
+            return False
+        return self.host.text in ("*", other.host.text) or (
+            self.host.text.startswith("*.") and other.host.text.endswith(self.host.text[1:])
+        )
 
     def __str__(self) -> str:
         return f"{self.host}{self.path or ''}"

@@ -10,6 +10,7 @@ from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import printable
 from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, not_removed
 from bestbefore.addon.rules import DomainRule, Rules
 from bestbefore.policies.validation.machinery.spec import duration_text, params, spec_text
 
@@ -50,6 +51,15 @@ def _format_settings(settings: Settings) -> Iterator[str]:
         if field.name == "mode" and value is not None:
             text = f"reverse:{text}"
         yield f"  {field.name:<16} {text}"
+        if field.name == "passthrough":
+            yield from _format_removals(settings)
+
+
+def _format_removals(settings: Settings) -> Iterator[str]:
+    hosts = not_removed(settings.state / REMOVED_FILE, settings.store, settings.passthrough)
+    if hosts:
+        named = ", ".join(hosts)
+        yield f"    a proxy that starts with this, or reloads it, removes all copies and histories of {named}"
 
 
 def _format_prefetch(settings: PrefetchSettings) -> Iterator[str]:
@@ -84,6 +94,9 @@ def _format_rules(rules: Rules) -> Iterator[str]:
     yield "rules, of which the first that matches wins"
     for number, rule in enumerate(rules.domains, 1):
         yield f"  {number}. {rule.match}"
+        before = (f"{n}" for n, other in enumerate(rules.domains[: number - 1], 1) if other.match.covers(rule.match))
+        if covering := next(before, None):
+            yield f"     never used: rule {covering} matches all that it does"
         yield from _format_rule(rule)
     yield f"  {len(rules.domains) + 1}. everything else"
     yield from _format_rule(rules.default)

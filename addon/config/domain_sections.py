@@ -68,6 +68,7 @@ _DEFAULT_READERS: Mapping[str, Reader[Any]] = {
     "max_ttl": values.duration_s,  # finite: every copy is validated at some time
     **_FIELDS,
 }
+RULE_KEYS = tuple(_DEFAULT_READERS)
 _DOMAIN_READERS: Mapping[str, Reader[Any]] = {
     "match": lambda value: Pattern.parse(values.text(value)),
     **_DEFAULT_READERS,

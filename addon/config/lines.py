@@ -3,7 +3,7 @@
 import re
 import tomllib
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 type KeyPath = tuple[str | int, ...]
 """Table names and key, and the number (from 0) of each table of an array of tables: ("domain", 0, "match")."""
@@ -26,7 +26,9 @@ class KeyLines:
     """
 
     def __init__(self, toml: str) -> None:
-        self._lines: Mapping[KeyPath, int] = dict(_find_keys(toml.replace("\r\n", "\n")))
+        self._lines: dict[KeyPath, int] = {}
+        for path, line in _find_keys(toml.replace("\r\n", "\n")):
+            self._lines.setdefault(path, line)
 
     def line_of(self, path: KeyPath) -> int:
         """Return the line of a key or, if it is not in the text, of the nearest enclosing table."""
@@ -45,7 +47,8 @@ def _find_keys(toml: str) -> Iterator[tuple[KeyPath, int]]:
         line = bisect_right(newlines, at) + 1
         if header := _HEADER.match(toml, at):
             table = _in_arrays(_parts(header[2]), tables_so_far, opens_table=header[1] == "[[")
-            yield table, line
+            for length in range(1, len(table) + 1):
+                yield table[:length], line
             at = header.end()
         elif assignment := _ASSIGNMENT.match(toml, at):
             path = table + _parts(assignment[1])

@@ -4,24 +4,30 @@ It parses a file and command-line options into settings and rules, or reports al
 """
 
 import os
-import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bestbefore.addon.config.domain_sections import read_rules
+from bestbefore.addon.config.domain_sections import RULE_KEYS, read_rules
 from bestbefore.addon.config.lines import KeyLines
-from bestbefore.addon.config.prefetch_section import PrefetchSettings, read_prefetch
+from bestbefore.addon.config.prefetch_section import PREFETCH_KEYS, PrefetchSettings, read_prefetch
 from bestbefore.addon.config.problems import ConfigError, Problems, format_key, unknown
-from bestbefore.addon.config.proxy_section import read_settings
+from bestbefore.addon.config.proxy_section import PROXY_KEYS, read_settings
 from bestbefore.addon.config.settings import Settings
+from bestbefore.addon.config.syntax import syntax_error
 from bestbefore.addon.rules import Rules
 
 MAX_FILE_BYTES = 1 << 20
 
 _SECTIONS = ("proxy", "default", "domain", "prefetch")
-_AT_LINE = re.compile(r"line ([0-9]+), column ([0-9]+)")
+_SECTIONS_OF = {
+    **dict.fromkeys(PREFETCH_KEYS, "[prefetch]"),
+    **dict.fromkeys(RULE_KEYS, "[default] and [[domain]]"),
+    "match": "[[domain]]",
+    **dict.fromkeys(PROXY_KEYS, "[proxy]"),
+}
+"""Where each key belongs, for messages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +52,12 @@ def load_config(
     """
     toml = "" if path is None else _read(path)
     document = _parse(toml, str(path))
-    problems = Problems(str(path), KeyLines(toml))
+    problems = Problems(str(path), KeyLines(toml), _SECTIONS_OF)
     for key in document:
         if key not in _SECTIONS:
-            problems.add((key,), f"{format_key(key)}: {unknown('section', key, _SECTIONS)}")
+            sections = _SECTIONS_OF.get(key)
+            why = f"this is a key of {sections}" if sections else unknown("section", key, _SECTIONS)
+            problems.add((key,), f"{format_key(key)}: {why}")
     folder = Path() if path is None else path.parent
     settings = read_settings(_table(document, "proxy", problems), folder, options or {}, environ, problems)
     rules = read_rules(
@@ -77,24 +85,18 @@ def _read(path: Path) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise ConfigError([f"{path}:{line}: byte {content[error.start]:#x} is not UTF-8"]) from None
+        what = f"byte {content[error.start]:#x} is not UTF-8"
+        raise ConfigError([f"{path}:{line}: {what}: expected a text that is saved as UTF-8"]) from None
 
 
 def _parse(toml: str, file: str) -> dict[str, object]:
     try:
         return tomllib.loads(toml)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError([_syntax_error(toml, file, str(error))]) from None
+        line, why = syntax_error(toml.replace("\r\n", "\n"), error)
+        raise ConfigError([f"{file}:{line}: not valid TOML: {why}"]) from None
     except (RecursionError, ValueError):
         raise ConfigError([f"{file}: not valid TOML: nested too deeply, or a number of too many digits"]) from None
-
-
-def _syntax_error(toml: str, file: str, message: str) -> str:
-    what, _, where = message.partition(" (at ")
-    at_line = _AT_LINE.match(where)
-    if at_line is None:  # "at end of document"
-        return f"{file}:{toml.rstrip().count('\n') + 1}: not valid TOML: {what} at the end of the file"
-    return f"{file}:{at_line[1]}: not valid TOML: {what} in column {at_line[2]}"
 
 
 def _table(document: Mapping[str, object], name: str, problems: Problems) -> Mapping[str, object]:
@@ -109,5 +111,5 @@ def _tables(document: Mapping[str, object], name: str, problems: Problems) -> Se
     tables = document.get(name, [])
     if isinstance(tables, list) and all(isinstance(table, dict) for table in tables):
         return tables
-    problems.add((name,), f"expected sections that each begin with the line [[{name}]]")
+    problems.add((name,), f'expected sections that each begin with the line [[{name}]], and then match = "HOST"')
     return ()

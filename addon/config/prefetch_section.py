@@ -112,3 +112,4 @@ _READERS: Mapping[str, Reader[Any]] = {
     "robots": values.boolean,
     "user_agent": _field_value,
 }
+PREFETCH_KEYS = tuple(_READERS)

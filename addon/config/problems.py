@@ -28,8 +28,10 @@ class ConfigError(InputError):
 class Problems:
     """Collects the errors in a file and in options, while these are parsed completely."""
 
-    def __init__(self, file: str, lines: KeyLines) -> None:
+    def __init__(self, file: str, lines: KeyLines, sections_of: Mapping[str, str]) -> None:
+        """`sections_of`: the sections that each key belongs to, for messages."""
         self._file = file
+        self._sections_of = sections_of
         self._lines = lines
         self._in_file: list[tuple[int, str]] = []
         self._in_options: list[str] = []
@@ -54,24 +56,26 @@ class Problems:
 
     def read_keys(self, path: KeyPath, table: Mapping[str, object], readers: Readers) -> dict[str, Any]:
         """Parse the keys of the table at a path; return the valid values, and add errors about the others."""
-        return _read(table, readers, lambda key, value, expected: self.add_value((*path, key), value, expected))
+        return self._read(table, readers, lambda key, value, expected: self.add_value((*path, key), value, expected))
 
     def read_options(self, options: Mapping[str, object], readers: Readers) -> dict[str, Any]:
         """Parse options; return the valid values, and add errors about the others."""
-        return _read(options, readers, self.add_option)
+        return self._read(options, readers, self.add_option)
 
-
-def _read(table: Mapping[str, object], readers: Readers, refuse: Callable[[str, object, str], None]) -> dict[str, Any]:
-    values = {}
-    for key, value in table.items():
-        if key not in readers:
-            refuse(key, value, unknown("key", key, readers))
-            continue
-        try:
-            values[key] = readers[key](value)
-        except ValueError as error:
-            refuse(key, value, str(error))
-    return values
+    def _read(
+        self, table: Mapping[str, object], readers: Readers, refuse: Callable[[str, object, str], None]
+    ) -> dict[str, Any]:
+        values = {}
+        for key, value in table.items():
+            if key not in readers:
+                sections = self._sections_of.get(key)
+                refuse(key, value, f"this is a key of {sections}" if sections else unknown("key", key, readers))
+                continue
+            try:
+                values[key] = readers[key](value)
+            except ValueError as error:
+                refuse(key, value, str(error))
+        return values
 
 
 def unknown(kind: str, name: str, names: Collection[str]) -> str:

@@ -40,7 +40,7 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "log_query": values.boolean,
         "passthrough": values.list_of(values.host_pattern),
         "allow_clients": values.list_of(values.network),
-        "credentials": values.readable_file_from(folder),
+        "credentials": values.credentials_from(folder),
         "connect_ports": lambda value: frozenset(values.list_of(values.port)(value)),
         "upstream": values.server,
         "connect_timeout": values.timeout_s,
@@ -48,6 +48,9 @@ def _readers(folder: Path) -> Mapping[str, Reader[Any]]:
         "read_timeout": values.timeout_s,
         "idle_timeout": values.timeout_s,
     }
+
+
+PROXY_KEYS = tuple(_readers(Path()))
 
 
 def read_settings(

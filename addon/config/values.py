@@ -2,15 +2,17 @@
 
 import difflib
 import ipaddress
+import json
 import math
-import os
 import re
 import ssl
+import stat
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from urllib.parse import SplitResult, urlsplit
 
+from bestbefore.addon.config.credentials import read_credentials
 from bestbefore.addon.config.settings import Address, Network, Server
 from bestbefore.addon.log_template import FORMATS, LogTemplate
 from bestbefore.addon.rules import HostPattern, OriginCa
@@ -60,7 +62,8 @@ def one_of[T: str](names: Collection[T]) -> Reader[T]:
 def list_of[T](read_item: Reader[T]) -> Reader[tuple[T, ...]]:
     def read(value: object) -> tuple[T, ...]:
         if not isinstance(value, list):
-            raise ValueError("expected a list, such as [...]")  # noqa: TRY004
+            shown = f"[{json.dumps(value)}]" if isinstance(value, str | int) else "[...]"
+            raise ValueError(f"expected a list, such as {shown}")  # noqa: TRY004
         items = []
         for number, item in enumerate(value, 1):
             try:
@@ -81,7 +84,8 @@ def size_bytes(minimum: int = 0) -> Reader[int]:
             size = int(match[1]) * _UNITS[match[2]]
             if minimum <= size <= _MAX_BYTES:
                 return size
-        raise ValueError(f'expected a size from {minimum} bytes to 1024TiB, such as "64KiB", "8MiB" or "1GiB"')
+        least = f"{minimum >> 20}MiB" if minimum else "0"
+        raise ValueError(f'expected a size from {least} to 1024TiB, such as "64KiB", "8MiB" or "1GiB"')
 
     return read
 
@@ -105,7 +109,7 @@ def timeout_s(value: object) -> float:
 def address(value: object) -> Address:
     if isinstance(value, str):
         host, colon, port = value.rpartition(":")
-        if colon and _is_port(port) and (":" not in host or host.startswith("[")):
+        if host and colon and _is_port(port) and (":" not in host or host.startswith("[")):
             return Address(_host(host), int(port))
     raise ValueError('expected HOST:PORT, such as "127.0.0.1:8080" or "[::1]:8080"')
 
@@ -159,9 +163,25 @@ def readable_file_from(folder: Path) -> Reader[Path]:
 
     def read(value: object) -> Path:
         path = read_path(value)
-        if os.access(path, os.R_OK) and path.is_file():
-            return path
-        raise ValueError("expected a file that can be read")
+        try:
+            if not stat.S_ISREG(path.stat().st_mode):  # to open a named pipe would block
+                raise ValueError(f"expected a file that can be read; {path.absolute()} is none")
+            path.open("rb").close()
+        except OSError as error:
+            raise ValueError(f"expected a file that can be read; {path.absolute()}: {error.strerror}") from None
+        return path
+
+    return read
+
+
+def credentials_from(folder: Path) -> Reader[Path]:
+    """Return a parser of paths of files with users and passwords, which it reads."""
+    read_path = readable_file_from(folder)
+
+    def read(value: object) -> Path:
+        path = read_path(value)
+        read_credentials(path)
+        return path
 
     return read
 

@@ -24,7 +24,7 @@ from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.access.access import peer_of
 from bestbefore.addon.proxy.access.descriptors import raised_limit
-from bestbefore.addon.proxy.access.passthrough_cleanup import PassthroughCleanup
+from bestbefore.addon.proxy.access.passthrough_cleanup import REMOVED_FILE, PassthroughCleanup
 from bestbefore.addon.proxy.access.trust import targeted, trust
 from bestbefore.addon.proxy.allocator import release_free_regularly
 from bestbefore.addon.proxy.companion import Companion
@@ -160,7 +160,7 @@ class Service:
         self._tunnel_listing.poll()
         self._traffic.start()
         self._closing.push_async_callback(self._traffic.close)
-        self._passthrough_cleanup = PassthroughCleanup(settings.state / "passthrough", self.store, settings.store)
+        self._passthrough_cleanup = PassthroughCleanup(settings.state / REMOVED_FILE, self.store, settings.store)
         self._closing.push_async_callback(self._passthrough_cleanup.close)
         self._passthrough_cleanup.reconfigured(settings.passthrough)
         verify, ca_file = trust(stock=self.uses_hooks)

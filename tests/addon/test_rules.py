@@ -177,6 +177,26 @@ def test_a_rule_may_leave_the_group_to_the_responses_of_the_object() -> None:
     assert rules.group_of("shop.example.org", "/") == rules.group_of("www.example.org", "/", label) == "example.org"
 
 
+@pytest.mark.parametrize(
+    ("wide", "narrow", "covers"),
+    [
+        ("*", "a.org/x", True),
+        ("a.org", "a.org/x", True),
+        ("*.org", "b.a.org", True),
+        ("*.org", "*.a.org", True),
+        ("a.org/x", "a.org/x", True),
+        ("*.org/x", "a.org/x", True),
+        ("*.a.org", "a.org", False),
+        ("a.org/x", "a.org", False),
+        ("a.org/*", "a.org/x", False),
+        ("a.org", "b.org", False),
+    ],
+)
+def test_a_pattern_covers_what_matches_only_where_it_does(wide: str, narrow: str, covers: bool) -> None:
+    """Paths with stars are not compared."""
+    assert Pattern.parse(wide).covers(Pattern.parse(narrow)) is covers
+
+
 def test_rules_are_equal_when_their_rules_are() -> None:
     asked, fresh = Rules(DEFAULT, (rule("a.org"),)), Rules(DEFAULT, (rule("a.org"),))
     asked.rule_for("a.org", "/")

@@ -15,6 +15,7 @@ from mitmproxy.test import tflow
 
 from bestbefore.addon.clock import VARIABLE, clock_from_environment
 from bestbefore.addon.config import values
+from bestbefore.addon.config.credentials import read_credentials
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.domain import registrable_domain
@@ -31,7 +32,6 @@ from bestbefore.addon.feeds.coding import decoded, start_of
 from bestbefore.addon.feeds.delta import reduced
 from bestbefore.addon.feeds.document import digest
 from bestbefore.addon.feeds.extract import extract
-from bestbefore.addon.proxy.access.access import read_credentials
 from bestbefore.addon.rfc9111.caching import vary
 from bestbefore.addon.rfc9111.caching.age import age_value_s
 from bestbefore.addon.rfc9111.caching.storing import copy_of

@@ -110,7 +110,9 @@ def test_so_it_is_by_a_process_of_its_own(options: list[str], words: str) -> Non
         ('[[domain]]\nmatch = "a.org"\nobbey = "strict"', "did you mean obey?"),
         ("[proxi]", "did you mean proxy?"),
         ('[proxy]\nlisten = "127.0.0.1:8080', "not valid TOML"),
-        ('[proxy]\ncredentials = "nowhere"', "expected a file that can be read"),
+        ("[proxy]\nlisten = 127.0.0.1:8080", ':2: not valid TOML: listen = 127.0.0.1:8080: a text stands in quotes'),
+        ('[proxy]\ncredentials = "nowhere"', "nowhere: No such file or directory"),
+        ('[proxy]\ncredentials = "proxy.toml"', "proxy.toml:1: expected USER:PASSWORD"),
     ],
 )
 def test_a_wrong_configuration_is_named_by_file_and_line_with_the_nearest_name(

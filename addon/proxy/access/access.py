@@ -13,7 +13,6 @@ import socket
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 
 from mitmproxy.connection import Client
 from mitmproxy.proxy.mode_specs import ReverseMode
@@ -120,19 +119,3 @@ class Access:
         address = address_of(client)
         passed_on = any(name.startswith(_OF_PAGES_AND_PROXIES) for name in fields.names())
         return address is not None and address.is_loopback and not passed_on
-
-
-def read_credentials(path: Path) -> dict[str, str]:
-    """Read users and passwords from a file of lines `user:password`; skip empty lines and those that start with #.
-
-    Raises ValueError, which names file and line (never the password), and OSError.
-    """
-    users: dict[str, str] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        user, colon, password = line.partition(":")
-        if not (user and colon and password):
-            raise ValueError(f"{path}:{number}: expected USER:PASSWORD")
-        users[user] = password
-    return users

@@ -2,10 +2,11 @@
 
 from mitmproxy.connection import Client
 
+from bestbefore.addon.config.credentials import read_credentials
 from bestbefore.addon.config.settings import Settings
 from bestbefore.addon.engine.request import marked, misframed
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.proxy.access.access import Access, is_local, is_restricted, peer_of, read_credentials
+from bestbefore.addon.proxy.access.access import Access, is_local, is_restricted, peer_of
 from bestbefore.addon.proxy.pages import pages
 from bestbefore.addon.proxy.tunnels.failures import BARRED
 from bestbefore.addon.rfc9111.fields.connection import has_passed, hops

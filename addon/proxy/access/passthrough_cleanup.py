@@ -12,6 +12,9 @@ from bestbefore.addon.store.store import Store
 
 logger = logging.getLogger(__name__)
 
+REMOVED_FILE = "passthrough"
+"""The file in the state folder that lists what was removed."""
+
 RETRY_S = 10.0
 """How long to wait before the next attempt if the store refuses writes, in real seconds."""
 
@@ -27,7 +30,7 @@ class PassthroughCleanup:
     def __init__(self, path: Path, store: Store, store_name: str) -> None:
         self._path = path
         self._store = store
-        self._mark = hashlib.sha256(store_name.encode()).hexdigest()[:16]  # the name may hold a password
+        self._mark = _mark(store_name)
         self._work: asyncio.Task[None] | None = None
 
     def reconfigured(self, patterns: Sequence[HostPattern]) -> None:
@@ -46,7 +49,7 @@ class PassthroughCleanup:
             await asyncio.gather(self._work, return_exceptions=True)
 
     async def _forget(self, patterns: Sequence[str]) -> None:
-        before = self._read()
+        before = _read(self._path)
         forgotten = before.intersection(self._line(pattern) for pattern in patterns)
         if forgotten != before:
             self._write(forgotten)  # patterns that are gone are removed again if they return
@@ -72,12 +75,6 @@ class PassthroughCleanup:
     def _line(self, pattern: str) -> str:
         return f"{self._mark} {pattern}"
 
-    def _read(self) -> set[str]:
-        try:
-            return set(self._path.read_text("utf-8").splitlines())
-        except (OSError, UnicodeDecodeError):
-            return set()
-
     def _write(self, lines: set[str]) -> None:
         part = self._path.with_suffix(".part")
         try:
@@ -85,3 +82,20 @@ class PassthroughCleanup:
             part.replace(self._path)
         except OSError as error:
             logger.warning("%s cannot be written: %s", self._path, error.strerror)
+
+
+def not_removed(path: Path, store_name: str, patterns: Sequence[HostPattern]) -> list[str]:
+    """Return the patterns whose hosts a proxy with this file will remove from its store when it starts."""
+    removed = _read(path)
+    return [pattern.text for pattern in patterns if f"{_mark(store_name)} {pattern.text}" not in removed]
+
+
+def _mark(store_name: str) -> str:
+    return hashlib.sha256(store_name.encode()).hexdigest()[:16]  # the name may hold a password
+
+
+def _read(path: Path) -> set[str]:
+    try:
+        return set(path.read_text("utf-8").splitlines())
+    except (OSError, UnicodeDecodeError):
+        return set()

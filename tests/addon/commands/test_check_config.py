@@ -1,3 +1,4 @@
+import hashlib
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,34 @@ def test_a_good_file_is_summed_up_with_its_rules_in_order(tmp_path: Path) -> Non
         "  robots               true",
         f"  user_agent           {PrefetchSettings().user_agent}",
     ]
+
+
+def test_what_passthrough_will_remove_is_said_until_it_is_removed(tmp_path: Path) -> None:
+    path, state = tmp_path / "c.toml", tmp_path / "state"
+    path.write_text('[proxy]\nstate = "state"\npassthrough = ["bank.example", "*.clinic.example"]\n')
+    said = "    a proxy that starts with this, or reloads it, removes all copies and histories of "
+    lines = check(path).output.splitlines()
+    assert lines[lines.index("  passthrough      bank.example, *.clinic.example") + 1] == (
+        said + "bank.example, *.clinic.example"
+    )
+    state.mkdir()
+    mark = hashlib.sha256(b"embedded").hexdigest()[:16]
+    (state / "passthrough").write_text(f"{mark} bank.example\n")
+    assert said + "*.clinic.example" in check(path).output.splitlines()
+    path.write_text("[proxy]\n")
+    assert "histories" not in check(path).output
+
+
+def test_a_rule_that_no_request_reaches_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    patterns = ("a.example", "*.b.example", "x.b.example/feeds/*", "a.example/*", "b.example")
+    path.write_text("".join(f'[[domain]]\nmatch = "{pattern}"\n' for pattern in patterns))
+    lines = check(path).output.splitlines()
+    said = {number: lines[lines.index(f"  {number}. {pattern}") + 1] for number, pattern in enumerate(patterns, 1)}
+    assert {number: line for number, line in said.items() if "policy" not in line} == {
+        3: "     never used: rule 2 matches all that it does",
+        4: "     never used: rule 1 matches all that it does",
+    }
 
 
 def test_durations_of_a_policy_are_shown_with_their_units(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_an_option_goes_before_the_file_and_the_file_before_the_default(load: Lo
 
 
 def test_every_setting_can_be_read_from_the_file(load: Load, tmp_path: Path) -> None:
-    (tmp_path / "users").touch()
+    (tmp_path / "users").write_text("ann:pw")
     toml = """
 [proxy]
 listen = "[::]:3128"
@@ -238,12 +238,15 @@ def test_what_is_wrong_in_prefetch_is_said_with_its_line(load: Load, line: str, 
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "proxy.lan:8080"])
-def test_listening_beyond_loopback_needs_clients_or_credentials(load: Load, problems: Problems, listen: str) -> None:
+def test_listening_beyond_loopback_needs_clients_or_credentials(
+    load: Load, problems: Problems, tmp_path: Path, listen: str
+) -> None:
+    (tmp_path / "users").write_text("ann:pw")
     told = "beyond loopback, anyone could use the proxy: set allow_clients or credentials too"
     assert problems(f'[proxy]\nlisten = "{listen}"') == [f'c.toml:2: [proxy] listen = "{listen}": {told}']
     assert problems("", listen=listen) == [f'option listen = "{listen}": {told}']
     assert load(f'[proxy]\nlisten = "{listen}"\nallow_clients = ["192.0.2.0/24"]')
-    assert load(f'[proxy]\nlisten = "{listen}"\ncredentials = "c.toml"')
+    assert load(f'[proxy]\nlisten = "{listen}"\ncredentials = "users"')
 
 
 def test_all_errors_come_at_once_in_the_order_of_their_lines(problems: Problems) -> None:
@@ -300,7 +303,14 @@ alpha = "much"
             '[[domain]]\npolicy = "ttl"',
             'c.toml:1: [[domain]] match is missing: expected a pattern, such as "*.example.org"',
         ),
-        ("[domain]", "c.toml:1: expected sections that each begin with the line [[domain]]"),
+        ("[domain]", 'c.toml:1: expected sections that each begin with the line [[domain]], and then match = "HOST"'),
+        ('[proxy]\n[domain."a.org"]', 'c.toml:2: expected sections that each begin with the line [[domain]], and then '
+         'match = "HOST"'),
+        ("keep = 1", "c.toml:1: keep: this is a key of [proxy]"),
+        ("[proxy]\ntheta = 1", "c.toml:2: [proxy] theta = 1: this is a key of [default] and [[domain]]"),
+        ('[[domain]]\nmatch = "a.org:80"', "c.toml:2: [[domain]] match = \"a.org:80\": 'a.org:80' is not a host "
+         "pattern: expected a host, *.DOMAIN or *, without port"),
+        ('[proxy]\npassthrough = "a.b"', 'c.toml:2: [proxy] passthrough = "a.b": expected a list, such as ["a.b"]'),
         ("proxy = 1", "c.toml:1: expected a section that begins with the line [proxy]"),
         (
             '[[domain]]\nmatch = "a"\nmin_ttl = "2d"',
@@ -353,7 +363,7 @@ def test_a_key_or_value_with_line_breaks_stays_on_one_line(problems: Problems) -
     ("content", "message"),
     [
         (b"[proxy", "c.toml:1: not valid TOML: "),
-        (b"\n\na = ", "c.toml:3: not valid TOML: Invalid value at the end of the file"),
+        (b"\n\na = ", "c.toml:3: not valid TOML: a =: expected a value after ="),
         (b"a = 1\nb = 2 3", "c.toml:2: not valid TOML: "),
         (b"a = 1\nb = '\xff'", "c.toml:2: byte 0xff is not UTF-8"),
         (b"a = " + b"[" * 100_000, "c.toml: not valid TOML: nested too deeply"),
@@ -368,7 +378,7 @@ def test_what_is_not_toml_is_refused_in_one_line(problems: Problems, content: by
 
 
 def test_the_line_of_a_byte_that_is_not_utf_8_counts_from_the_first(problems: Problems) -> None:
-    assert problems(b"\n# \xff") == ["c.toml:2: byte 0xff is not UTF-8"]
+    assert problems(b"\n# \xff") == ["c.toml:2: byte 0xff is not UTF-8: expected a text that is saved as UTF-8"]
 
 
 def test_a_file_may_have_one_mebibyte_and_no_more(load: Load, problems: Problems) -> None:

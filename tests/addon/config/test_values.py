@@ -30,7 +30,7 @@ def test_what_is_no_size_is_refused(value: object) -> None:
 
 
 def test_a_size_below_its_minimum_is_refused() -> None:
-    with pytest.raises(ValueError, match="from 1048576 bytes"):
+    with pytest.raises(ValueError, match="from 1MiB"):
         values.size_bytes(1 << 20)("1023KiB")
 
 

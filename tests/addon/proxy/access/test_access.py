@@ -9,7 +9,7 @@ from mitmproxy.connection import Client
 from mitmproxy.proxy.mode_specs import ProxyMode
 
 from bestbefore.addon.config.settings import Settings
-from bestbefore.addon.proxy.access.access import Access, address_of, is_local, is_restricted, read_credentials
+from bestbefore.addon.proxy.access.access import Access, address_of, is_local, is_restricted
 from bestbefore.addon.rfc9111.message import Fields
 
 
@@ -84,16 +84,6 @@ def test_clients_beyond_loopback_open_tunnels_to_few_ports() -> None:
 def test_a_name_is_no_address() -> None:
     assert address_of("localhost") is None
     assert address_of("1.2.3.4.5") is None
-
-
-def test_a_credentials_file_is_read_and_a_bad_line_named_without_its_password(tmp_path: Path) -> None:
-    file = tmp_path / "users"
-    file.write_text("# users\n\nann:a:b\nbob:c\n")
-    assert read_credentials(file) == {"ann": "a:b", "bob": "c"}
-    file.write_text("ann:x\nhunter2\n")
-    with pytest.raises(ValueError, match=r"users:2: expected USER:PASSWORD") as error:
-        read_credentials(file)
-    assert "hunter2" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["Origin", "sec-fetch-site", "Sec-Fetch-Mode", "Via", "Forwarded", "X-Forwarded-For"])
