@@ -1,7 +1,5 @@
 """The index of copies whose origins declare that parts of the query do not matter (No-Vary-Search)."""
 
-import hashlib
-
 from cachetools import LRUCache
 
 from bestbefore.addon.rfc9111.caching.search_variance import NO_VARY_SEARCH, SearchVariance
@@ -22,7 +20,7 @@ class SearchIndex:
     def __init__(self) -> None:
         self._variances: LRUCache[tuple[str, str], SearchVariance] = LRUCache(PATHS_KEPT)
         """By partition and URL without query."""
-        self._urls: LRUCache[tuple[str, str, bytes], str] = LRUCache(URLS_BYTES, getsizeof=len)
+        self._urls: LRUCache[tuple[str, str, str], str] = LRUCache(URLS_BYTES, getsizeof=len)
 
     def add(self, copy: Copy) -> None:
         """Add a copy, if its origin declares a variance."""
@@ -30,7 +28,7 @@ class SearchIndex:
             return
         variance = SearchVariance.of(copy.head.fields)
         path, _, query = copy.url.partition("?")
-        selecting = None if variance is None else _digest(variance, query)
+        selecting = None if variance is None else variance.digest(query)
         if variance is None or selecting is None or len(copy.url) > URLS_BYTES:
             return
         self._variances[copy.partition, path] = variance
@@ -40,11 +38,6 @@ class SearchIndex:
         """Return another URL with a copy that probably answers a request for this one; None if there is none."""
         path, _, query = url.partition("?")
         variance = self._variances.get((partition, path))
-        selecting = None if variance is None else _digest(variance, query)
+        selecting = None if variance is None else variance.digest(query)
         found = None if selecting is None else self._urls.get((partition, path, selecting))
         return None if found == url else found
-
-
-def _digest(variance: SearchVariance, query: str) -> bytes | None:
-    selecting = variance.selecting(query)
-    return None if selecting is None else hashlib.blake2b(repr(selecting).encode(), digest_size=16).digest()

@@ -187,9 +187,9 @@ class Store:
         """Whether an object has copies, or parts (`conditional.parts`)."""
         return await self._copies.has(url)
 
-    def equivalent(self, url: str, partition: str = "") -> str | None:
+    async def equivalent(self, url: str, partition: str = "") -> str | None:
         """Return another URL with a copy that probably answers requests for this one (`SearchIndex`)."""
-        return self._copies.searches.find(url, partition)
+        return await self._copies.equivalent(url, partition)
 
     async def body(self, copy: Copy) -> Body | None:
         """Return the content of a copy; None if it is gone. A file must be opened at once, as it may be swept."""

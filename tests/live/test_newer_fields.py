@@ -135,6 +135,29 @@ def test_parameters_that_the_origin_declares_without_meaning_make_hits(start_ans
     assert len(asked) == 5
 
 
+def test_what_one_proxy_has_stored_is_found_by_another_on_the_same_store(
+    start_answering: Any, start_module_proxy: Any, valkey: Any
+) -> None:
+    def answer(method: str, path: str, fields: dict[str, str]) -> tuple[dict[str, str], bytes]:
+        named = {"Cache-Groups": '"prices"'} if path.startswith("/prices") else {}
+        return {"Cache-Control": "max-age=600", "No-Vary-Search": 'params=("utm")', **named}, path.encode()
+
+    url, asked = start_answering(answer)
+    paths = ["/page?id=1&utm=a", "/prices", "/prices/1"]
+    first = start_module_proxy("--store", valkey.url)
+    for path in paths:
+        assert not first.get(url + path).is_hit
+    first.has_written()
+    with valkey.client as client:  # as a full server does, by the first of its copies to go
+        assert client.srem(f'bb1:grouped:{{"prices"@{url}}}', f"{url}/prices/1") == 1
+    second = start_module_proxy("--store", valkey.url)
+    assert second.get(url + "/page?utm=b&id=1").is_hit
+    assert not second.get(url + "/page?utm=b&id=2").is_hit
+    assert second.get(url + "/prices").is_hit
+    assert not second.get(url + "/prices/1").is_hit, "an invalidation of the group would not reach this copy"
+    assert len(asked) == 5
+
+
 def test_an_update_is_coded_with_the_copy_as_its_dictionary(
     start_answering: Any, shared_proxy: Any, authority: Any
 ) -> None:

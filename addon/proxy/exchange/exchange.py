@@ -232,7 +232,7 @@ class Exchanges:
 
     async def _on_equivalent(self, request: Request, client: Client, now_s: float) -> Serve | None:
         """Return how a copy of another URL, which differs only in what does not matter, answers a request."""
-        url = self._store.equivalent(request.target.url, request.partition)
+        url = await self._store.equivalent(request.target.url, request.partition)
         other = None if url is None else equivalent(request, url)
         if other is None:
             return None

@@ -1,5 +1,6 @@
 """No-Vary-Search (draft-ietf-httpbis-no-vary-search): which parameters of a query select the response."""
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import parse_qsl, unquote_plus
@@ -38,7 +39,12 @@ class SearchVariance:
         None if the whole query selects it: without the field, and if it is malformed or has a member of a wrong type.
         """
         value = response.get(NO_VARY_SEARCH)
-        if value is None or len(value) > LONGEST:
+        return None if value is None else cls.declared(value)
+
+    @classmethod
+    def declared(cls, value: str) -> Self | None:
+        """Return the variance that the value of a field declares; None as for `of`."""
+        if len(value) > LONGEST:
             return None
         try:
             members: Any = http_sf.parse(value.encode("latin-1", "replace"), tltype="dictionary")
@@ -65,6 +71,11 @@ class SearchVariance:
             return None
         kept = [(name, value) for name, value in found if (name in self.names) is self.all_but]
         return tuple(sorted(kept, key=lambda pair: pair[0]) if self.any_order else kept)
+
+    def digest(self, query: str) -> str | None:
+        """Return a digest of what of a query selects the response; None if the query is too long to be compared."""
+        selecting = self.selecting(query)
+        return None if selecting is None else hashlib.blake2b(repr(selecting).encode(), digest_size=16).hexdigest()
 
     def are_equivalent(self, path: str, other: str) -> bool:
         """Whether two paths with their queries, of one origin, get the same response."""

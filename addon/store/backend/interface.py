@@ -168,7 +168,10 @@ class Backend(Protocol):
         """
 
     async def copies(self, url: str) -> list[KeptCopy]:
-        """Return all variants of a URL, in all partitions."""
+        """Return all variants of a URL, in all partitions, but none that is missing in the index of its group."""
+
+    async def equivalent(self, url: str) -> str | None:
+        """Return another URL with a copy that probably answers requests for this one (No-Vary-Search)."""
 
     async def body(self, copy: Copy) -> Body | None:
         """Return the content of a copy; None if it is gone."""

@@ -12,10 +12,16 @@ copies have a hash tag of their own. A script changes them together:
 - `bb1:tombstone:{U}`, string: number and time of the last tombstone of U, so that a late write cannot bring back an
   invalidated copy. Lives `TOMBSTONES_KEPT_S`.
 
+What differs only in parameters that do not matter (No-Vary-Search) is found by two strings. U is without query here:
+
+- `bb1:variance:{U}`: the last No-Vary-Search that was stored with a copy.
+- `bb1:equivalent:{U?D}`: the URL of the last such copy, where D is a digest of what of its query selects the response.
+  Both live as long as the copy, at most `indexes.SEARCHES_KEPT_S`.
+
 Names of groups of copies (RFC 9875), such as `"styles"@https://H`, have keys of the same form:
 
 - `bb1:grouped:{G}`, set: the URLs of copies in the group, whose copies a tombstone of the group removes. Lives as long
-  as the longest-lived of them. `bb1:tombstone:{G}` as above.
+  as the longest-lived of them; a copy that is missing there is not used. `bb1:tombstone:{G}` as above.
 
 A script changes a record together with the counts of its host, so they share a slot. To spread them over nodes, the
 objects of a registrable domain D are divided into `PARTS` by a hash of the URL. Their keys begin with
@@ -194,7 +200,7 @@ def type_of(key: str) -> str | None:
 
 _OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
 PART_KINDS = ("record", "hosts", "updates", "starts")
-OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone", "grouped"))
+OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone", "grouped", "variance", "equivalent"))
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
     STORE: "hash",
@@ -213,6 +219,8 @@ _TYPES = {
     "bodies": "hash",
     "tombstone": "string",
     "grouped": "set",
+    "variance": "string",
+    "equivalent": "string",
     "requests": "zset",
     "wanted": "zset",
     "fetch": "string",

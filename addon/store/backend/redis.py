@@ -14,6 +14,7 @@ from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend import codec, keys
 from bestbefore.addon.store.backend.bodies import FILE_FROM_BYTES, BodyFiles, is_whole
 from bestbefore.addon.store.backend.connection import Connection, Script, log, script
+from bestbefore.addon.store.backend.indexes import CopyIndexes
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
     Body,
@@ -56,12 +57,6 @@ _put = _read_script("put", "hash", "hash", "string")
 _remove = _read_script("remove", "hash", "hash", "string")
 _add_tombstones = _read_script("tombstones", "zset", "string")
 _last = _read_script("last", "string")
-_join_group = script(
-    """
-redis.call('SADD', KEYS[1], ARGV[1])
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end""",
-    "set",
-)
 
 
 class RedisBackend(RedisCounts):
@@ -82,6 +77,7 @@ class RedisBackend(RedisCounts):
         super().__init__(RepairingCommands(connection, self._faults), clock, forget_after_s=forget_after_s)
         self._clock_mark = clock_mark
         self._files = files
+        self._indexes = CopyIndexes(self._connection)
         self.keeper = RedisKeeper(self._connection, clock)
         self.closing = AsyncExitStack()
         """What is closed after the connection: the embedded server, if it is ours, and the state directory."""
@@ -199,7 +195,11 @@ class RedisBackend(RedisCounts):
     async def copies(self, url: str) -> list[KeptCopy]:
         variants = await self._connection.ask("HVALS", *keys.of_object(url, "copies"))
         found = (self._readable(codec.decode_copy, v.split(b"|", 2)[-1]) for v in variants)
-        return [kept for kept in found if kept is not None and kept.copy.url == url]
+        known = [kept for kept in found if kept is not None and kept.copy.url == url]
+        return await self._indexes.in_their_groups(url, known)
+
+    async def equivalent(self, url: str) -> str | None:
+        return await self._indexes.equivalent(url)
 
     async def body(self, copy: Copy) -> Body | None:
         ref = copy.body
@@ -260,12 +260,7 @@ class RedisBackend(RedisCounts):
                     ],
                 )
             )
-        # The groups first: a copy that is missing in its group would not be invalidated with it.
-        await self._connection.ask_all([
-            _join_group(keys.of_object(group, "grouped"), [put.copy.url, max(1, int(put.ttl_s * 1000))])
-            for put in puts
-            for group in put.copy.groups
-        ])
+        await self._indexes.add(puts)
         await self._connection.ask_all(commands)
 
     async def _write_file(self, ref: BodyRef, body: bytes | UnlinkedFile) -> None:
@@ -307,20 +302,16 @@ class RedisBackend(RedisCounts):
         )
         numbered = [codec.decode_tombstone(t) for t in answer]
         await self._remove_copies([self._removal(t.pattern, t, keeps=True) for t in numbered if t.exact])
-        await self._remove_grouped([t for t in numbered if t.exact and is_group(t.pattern)])
+        for tombstone in numbered:
+            if tombstone.exact and is_group(tombstone.pattern):
+                await self._remove_members(tombstone)
         return numbered
 
-    async def _remove_grouped(self, tombstones: Sequence[Tombstone]) -> None:
-        """Remove the copies of all URLs in the groups of these tombstones; no earlier copy may come later."""
-        names = [keys.of_object(t.pattern, "grouped")[0] for t in tombstones]
-        for name, tombstone, members in zip(
-            names, tombstones, await self._connection.ask_all([("SMEMBERS", name) for name in names]), strict=True
-        ):
-            urls = [member.decode(errors="replace") for member in members]
-            for start in range(0, len(urls), 500):
-                await self._remove_copies([self._removal(u, tombstone, keeps=True) for u in urls[start : start + 500]])
-            if members:
-                await self._connection.ask("SREM", name, *members)
+    async def _remove_members(self, tombstone: Tombstone) -> None:
+        """Remove the copies of all URLs in the group of a tombstone; no earlier copy may come later."""
+        for urls in await self._indexes.members(tombstone.pattern):
+            await self._remove_copies([self._removal(url, tombstone, keeps=True) for url in urls])
+            await self._indexes.leave(tombstone.pattern, urls)
 
     async def last_tombstone(self) -> int:
         return int(await self._connection.ask(*_last([keys.LAST_TOMBSTONE], [])))

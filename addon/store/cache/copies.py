@@ -66,7 +66,7 @@ class Copies:
         self._keep_s = keep_s
         self._store_max = store_max
         self._hot = MemoryCache(hot_max)
-        self.searches = SearchIndex()
+        self._searches = SearchIndex()
         self._waiting: dict[str, dict[Variant, Put]] = {}
         """Pending copies by URL, in the order in which they came."""
         self.waiting = 0
@@ -107,12 +107,22 @@ class Copies:
         )
         self._hot.put(url, partition, found)
         for copy in found.copies:
-            self.searches.add(copy)
+            self._searches.add(copy)
         return found
 
     async def has(self, url: str) -> bool:
         """Whether an object has copies or parts, of whatever client."""
         return any([(await self.copies(url, partition)).copies for partition in ("", partition_of(""))])
+
+    async def equivalent(self, url: str, partition: str) -> str | None:
+        """Return another URL with a copy that probably answers requests for this one.
+
+        URLs with a query are looked up in the backend too, for what other processes stored, or this one before.
+        """
+        found = self._searches.find(url, partition)
+        if found is None and "?" in url:
+            found = await self._link.read(lambda backend: backend.equivalent(url))
+        return found
 
     def _may_have_parts(self, url: str, partition: str, kept: Sequence[KeptCopy] | None) -> bool:
         of_parts = partition_of(partition)
@@ -168,7 +178,7 @@ class Copies:
         bodies = {**before.bodies, copy.body.digest: body} if isinstance(body, bytes) else before.bodies
         others = [c for c in before.copies if _variant(c) != _variant(copy)]
         self._hot.put(copy.url, copy.partition, CopySet(_in_order([copy, *others]), bodies, before.complete))
-        self.searches.add(copy)
+        self._searches.add(copy)
         self._queue(copy, body)
 
     def _queue(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:

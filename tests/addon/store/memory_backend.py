@@ -28,6 +28,7 @@ from bestbefore.addon.store.cache.clock_check import ClockState
 from bestbefore.addon.store.cache.gains import add, total
 from bestbefore.addon.store.cache.tombstones import TOMBSTONES_AT_MOST, TOMBSTONES_KEPT_S
 from bestbefore.addon.store.opening import HOT_MAX
+from bestbefore.addon.store.search_index import SearchIndex
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.units import DAY_S
 
@@ -57,6 +58,7 @@ class MemoryBackend:
         self._counts: dict[str, tuple[dict[int, int], dict[int, int]]] = {}
         """Label -> updates and starts."""
         self._kept: LRUCache[str, _Kept] = LRUCache(max_bytes, getsizeof=_size_bytes)
+        self._searches = SearchIndex()
         self._invalidated_s: dict[str, float] = {}
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
@@ -109,6 +111,9 @@ class MemoryBackend:
         kept = self._living(url)
         return [KeptCopy(copy) for copy in kept.copies.values()] if kept else []
 
+    async def equivalent(self, url: str) -> str | None:
+        return self._searches.find(url, "")
+
     async def body(self, copy: Copy) -> Body | None:
         kept = self._living(copy.url)
         return kept.bodies.get(copy.body.digest) if kept else None
@@ -127,6 +132,7 @@ class MemoryBackend:
         before = self._living(copy.url) or _Kept()
         if variant in before.copies and before.copies[variant].was_received_after(copy, self._clock.now()):
             return
+        self._searches.add(copy)
         copies = {name: other for name, other in before.copies.items() if name != variant}
         bodies = dict(before.bodies)
         if put.body is not None:

@@ -82,3 +82,10 @@ def test_no_value_and_no_query_makes_it_fail(value: str, query: str, other: str)
     declared = variance(value)
     if declared is not None:
         declared.are_equivalent(f"/?{query}", f"/?{other}")
+
+
+def test_equivalent_queries_have_one_digest() -> None:
+    declared = variance('key-order, params=("x")')
+    assert declared is not None
+    assert declared.digest("a=1&b=2&x=3") == declared.digest("b=2&a=1") != declared.digest("a=1&b=3")
+    assert declared.digest("a" * (LONGEST + 1)) is None

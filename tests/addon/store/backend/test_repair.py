@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from bestbefore.addon.engine.observation import Fingerprint, Observation
+from bestbefore.addon.rfc9111.caching.search_variance import SearchVariance
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError
@@ -44,6 +45,8 @@ KEYS = {
     **dict(zip(PART_KINDS, keys.of_record(URL, host_of(URL)), strict=True)),
     **{kind: f"bb1:{kind}:{{{URL}}}" for kind in sorted(OBJECT_KINDS)},
     "grouped": f"bb1:grouped:{{{GROUP}}}",
+    "variance": f"bb1:variance:{{{GROUPED}}}",
+    "equivalent": f"bb1:equivalent:{{{GROUPED}?{SearchVariance.declared('params').digest('')}}}",
 }
 
 
@@ -61,8 +64,9 @@ async def live(store, copy_of, at_s, *, puts=True):
         await store.planning.finish(url, "me", at_s)
         await store.planning.pause("www.example.org", 0.01)
     if puts:
+        assert await store._link.backend.equivalent(f"{GROUPED}?x") in (GROUPED, None)
         copy = copy_of(GROUPED)
-        fields = copy.head.fields.added(("Cache-Groups", '"a"'))
+        fields = copy.head.fields.added(("Cache-Groups", '"a"'), ("No-Vary-Search", "params"))
         store.put(replace(copy, head=replace(copy.head, fields=fields)), b"hello")
     await store.planning.lead("me", 60.0)
     assert await store.planning.spend(day, day - 1, 1000)
