@@ -24,7 +24,7 @@ from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
-from bestbefore.addon.proxy.tunnels.opening import silence_s
+from bestbefore.addon.proxy.tunnels.first_word import Expected, FirstWords
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.store import Store
@@ -42,6 +42,7 @@ class LiveGateway:
     budget: Budget
     store: Store
     exchanges: Exchanges
+    first_words: FirstWords
     settings: Callable[[], Settings]
     """Returns the settings in force."""
     _: KW_ONLY
@@ -118,11 +119,11 @@ class LiveGateway:
         body = f"bestbefore: {text}\n".encode()
         return Answer(heads.generated(status, self.now(), f"{cache_status.NAME}; detail=purge", len(body)), body)
 
-    def silence_s(self, host: str, port: int) -> float | None:
-        """Return how long a client may be silent in a tunnel before the origin is contacted; None: forever."""
+    def expected(self, host: str, port: int) -> Expected:
+        """Return what is expected of a tunnel that opens."""
         if self.settings().is_passthrough(host):
-            return 0.0
-        return None if self.exchanges.site.offline else silence_s(port)
+            return Expected(0.0, is_passthrough=True)
+        return Expected(None) if self.exchanges.site.offline else self.first_words.expected(host, port)
 
     async def drained(self, client: Client) -> None:
         """Wait until written data is sent, as `transports.drained` does."""

@@ -204,6 +204,7 @@ class Service:
             budget,
             self.store,
             self.exchanges,
+            self.state.first_words,
             lambda: self.settings,
             uses_hooks=self.uses_hooks,
         )

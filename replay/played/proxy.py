@@ -21,6 +21,7 @@ from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.tunnels.first_word import Expected
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.replay.played.errors import PlayError
 
@@ -86,9 +87,9 @@ class ReplayGateway:
         """The time limits of the default configuration."""
         return DEFAULT_LIMITS
 
-    def silence_s(self, host: str, port: int) -> float | None:  # noqa: ARG002
-        """Return None: a trace has no tunnels."""
-        return None
+    def expected(self, host: str, port: int) -> Expected:  # noqa: ARG002
+        """Return that the client speaks first: a trace has no tunnels."""
+        return Expected(None)
 
     async def drained(self, client: Client) -> None:
         """Do nothing: all data are sent at once."""

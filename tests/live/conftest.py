@@ -466,17 +466,19 @@ def start_raw_origin() -> Iterator[Callable[..., str]]:
 
     def start(answer: bytes, certificate: Path | None = None) -> str:
         server = socket.create_server(("127.0.0.1", 0))
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         if certificate is not None:
-            context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
             context.load_cert_chain(certificate)
-            server = context.wrap_socket(server, server_side=True)
         servers.append(server)
+
+        def begun(accepted: socket.socket) -> socket.socket:
+            return accepted if certificate is None else context.wrap_socket(accepted, server_side=True)
 
         def serve() -> None:
             with suppress(OSError):
                 while True:
-                    connection, _ = server.accept()
-                    with connection, suppress(OSError):
+                    accepted, _ = server.accept()
+                    with accepted, suppress(OSError), begun(accepted) as connection:
                         connection.recv(65536)
                         connection.sendall(answer)
 

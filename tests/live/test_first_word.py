@@ -3,33 +3,41 @@
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from typing import Any
 
 import pytest
 
-from bestbefore.addon.proxy.tunnels.opening import WEB_SILENCE_S
+from bestbefore.addon.proxy.tunnels.first_word import KNOWN_SILENCE_S, WEB_SILENCE_S
 
 pytestmark = pytest.mark.live
 
+ESTABLISHED = b"HTTP/1.1 200 Connection established\r\n\r\n"
 BANNER = b"220 mail.example ESMTP\r\n"
 
 
 @pytest.fixture
 def mail() -> Iterator[Callable[[int], int]]:
-    """Starts servers that greet, and echo what they get; gives the port."""
+    """Starts servers that greet, within TLS if they are given a certificate, and echo what they get; gives the port."""
     servers: list[socket.socket] = []
 
-    def start(port: int = 0) -> int:
-        server = socket.create_server(("127.0.0.2", port))
+    def start(port: int = 0, certificate: Any = None) -> int:
+        server = socket.create_server(("127.0.0.2" if certificate is None else "127.0.0.1", port))
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        if certificate is not None:
+            context.load_cert_chain(certificate)
         servers.append(server)
+
+        def begun(accepted: socket.socket) -> socket.socket:
+            return accepted if certificate is None else context.wrap_socket(accepted, server_side=True)
 
         def serve() -> None:
             with suppress(OSError):
                 while True:
-                    connection, _ = server.accept()
-                    with connection, suppress(OSError):
+                    accepted, _ = server.accept()
+                    with accepted, suppress(OSError), begun(accepted) as connection:
                         connection.sendall(BANNER)
                         while data := connection.recv(65536):
                             connection.sendall(b"250 " + data)
@@ -48,7 +56,7 @@ def mail() -> Iterator[Callable[[int], int]]:
 def tunnel(proxy: Any, host: str, port: int) -> socket.socket:
     opened = socket.create_connection(("127.0.0.1", proxy.port), 20)
     opened.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-    assert opened.recv(65536) == b"HTTP/1.1 200 Connection established\r\n\r\n"
+    assert opened.recv(len(ESTABLISHED), socket.MSG_WAITALL) == ESTABLISHED
     return opened
 
 
@@ -58,9 +66,47 @@ def talk(connection: socket.socket) -> list[bytes]:
     return [greeting, connection.recv(65536)]
 
 
-def test_an_origin_that_speaks_first_is_heard(shared_proxy: Any, mail: Callable[..., int]) -> None:
-    with closing(tunnel(shared_proxy, "127.0.0.2", mail())) as connection:
+def test_an_origin_that_speaks_first_is_heard_at_once(shared_proxy: Any, mail: Callable[..., int]) -> None:
+    port, took_s = mail(), list[float]()
+    for _ in range(5):
+        began_s = time.monotonic()
+        with closing(tunnel(shared_proxy, "127.0.0.2", port)) as connection:
+            assert connection.recv(65536) == BANNER
+            took_s.append(time.monotonic() - began_s)
+            connection.sendall(b"EHLO a\r\n")
+            assert connection.recv(65536) == b"250 EHLO a\r\n"
+    assert min(took_s) < KNOWN_SILENCE_S / 2
+
+
+def test_an_origin_that_speaks_first_within_tls_is_heard(
+    shared_proxy: Any, authority: Any, mail: Callable[..., int]
+) -> None:
+    context = ssl.create_default_context(cafile=shared_proxy.state / "mitmproxy-ca-cert.pem")
+    with (
+        closing(tunnel(shared_proxy, "localhost", mail(0, authority.leaf_file))) as plain,
+        context.wrap_socket(plain, server_hostname="localhost") as connection,
+    ):
         assert talk(connection) == [BANNER, b"250 EHLO a\r\n"]
+
+
+def test_an_origin_that_accepts_no_connection_holds_up_no_client(shared_proxy: Any) -> None:
+    context = ssl.create_default_context(cafile=shared_proxy.state / "mitmproxy-ca-cert.pem")
+    with socket.create_server(("127.0.0.2", 0), backlog=1) as full, ExitStack() as waiting:
+        for _ in range(8):  # further connections remain unanswered
+            filler = waiting.enter_context(closing(socket.socket()))
+            filler.setblocking(False)
+            filler.connect_ex(full.getsockname())
+        plain = waiting.enter_context(closing(tunnel(shared_proxy, *full.getsockname())))
+        plain.settimeout(2 * KNOWN_SILENCE_S)
+        with pytest.raises(TimeoutError):
+            plain.recv(1)
+        plain.settimeout(5)
+        waiting.enter_context(context.wrap_socket(plain, server_hostname="127.0.0.2"))
+
+
+def test_the_tunnel_of_a_silent_client_to_an_origin_that_is_down_ends(shared_proxy: Any) -> None:
+    with closing(tunnel(shared_proxy, "127.0.0.2", 1)) as connection:
+        assert connection.recv(1) == b""
 
 
 def test_on_a_web_port_it_is_heard_after_a_short_silence(shared_proxy: Any, mail: Callable[..., int]) -> None:

@@ -279,7 +279,7 @@ async def over_2(proxy: Any, authority: Any, fields: list[Line], content: bytes)
     async with recording(tls) as (named, received):
         first = await streams(proxy.port, ca_file, named, [(fields, content)])
         second = await streams(proxy.port, ca_file, named, [([(":method", "GET"), ("x-other", "1")], b"")])
-        return [*first, *second], b"|".join(received)
+        return [*first, *second], b"|".join(filter(None, received))  # one connection was made before the client spoke
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "GET"])

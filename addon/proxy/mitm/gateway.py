@@ -10,6 +10,7 @@ from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.tunnels.first_word import Expected
 from bestbefore.addon.rfc9111.message import Request
 
 
@@ -41,8 +42,8 @@ class Gateway(Protocol):
     async def answer(self, pending: Pending, interim: Interim, upload: Upload | None) -> Answer:
         """Return the answer, from the store or the origin. `interim` gets interim responses; `upload`: the content."""
 
-    def silence_s(self, host: str, port: int) -> float | None:
-        """Return how long a client may be silent in a tunnel before the origin is contacted; None: forever."""
+    def expected(self, host: str, port: int) -> Expected:
+        """Return what is expected of a tunnel that opens."""
 
     async def drained(self, client: Client) -> None:
         """Wait until the client has read most of what was sent to it."""

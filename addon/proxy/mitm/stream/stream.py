@@ -115,12 +115,12 @@ class CachingStream(HttpStream):
     def handle_connect_finish(self) -> Commands:
         """Let the origin of a tunnel speak first if the client is silent."""
         if self.context.server.address is not None:
-            within_s = self._gateway.silence_s(*self.context.server.address[:2])
-            opens = within_s == 0 and self.flow.response is None and self.mode is HTTPMode.regular
+            expected = self._gateway.expected(*self.context.server.address[:2])
+            opens = expected.is_passthrough and self.flow.response is None and self.mode is HTTPMode.regular
             # Before the answer, which can be an error only so.
             if opens and (yield commands.OpenConnection(self.context.server)):
                 self.flow.response = mitmproxy.http.Response.make(502)
-            install(self, within_s, self._connection.activity)
+            install(self, expected, self._connection.activity)
         yield from super().handle_connect_finish()  # type: ignore[no-untyped-call]
 
     def state_answer(self, event: events.Event) -> Commands:

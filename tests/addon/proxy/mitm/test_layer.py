@@ -21,6 +21,7 @@ from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import MERGED_BYTES, CachingHttpLayer, _merged, install
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
+from bestbefore.addon.proxy.tunnels.first_word import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 
@@ -68,8 +69,8 @@ class Gateway:
             interim(head)
         return self.given
 
-    def silence_s(self, _host: str, _port: int) -> None:
-        return None
+    def expected(self, _host: str, _port: int) -> Expected:
+        return Expected(None)
 
     async def drained(self, _: Any) -> None:
         """It takes everything."""

@@ -19,6 +19,7 @@ from bestbefore.addon.proxy.mitm.stream.sending import PIECE_BYTES, WHOLE_BYTES
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE, _announced_length
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.tunnels.first_word import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 HELLO = b"hello"
@@ -59,8 +60,8 @@ class Gateway:
                 self.content += [piece async for piece in upload.chunks(5.0)]
         return Answer(self.head, self.body, sent=lambda size, complete: self.ends.append((size, complete)))
 
-    def silence_s(self, _host: str, _port: int) -> None:
-        return None
+    def expected(self, _host: str, _port: int) -> Expected:
+        return Expected(None)
 
     async def drained(self, _: Any) -> None:
         """It takes everything."""
