@@ -149,6 +149,16 @@ async def test_requests_do_not_wait_again_for_what_could_not_be_shared(shared_pr
         assert origin.contacts == 13
 
 
+async def test_an_api_is_learnt_from_one_query(shared_proxy: Any) -> None:
+    async with serving(SlowOrigin("Cache-Control: no-store")) as origin, asyncio.timeout(PATIENCE_S):
+        origin.delay_s = 0.0
+        await get(shared_proxy, origin.url + "/api?q=1")
+        origin.together = asyncio.Barrier(6)
+        for query in ("?q=2", "?q=3"):
+            await all_at_once(6, lambda query=query: get(shared_proxy, origin.url + "/api" + query))
+        assert origin.contacts == 13
+
+
 async def test_a_client_that_goes_away_does_not_break_the_others(shared_proxy: Any) -> None:
     async with serving(SlowOrigin('ETag: "1"', "Cache-Control: max-age=60")) as origin:
         _, first = await asyncio.open_connection("127.0.0.1", shared_proxy.port)

@@ -13,6 +13,10 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import Body
 
+PASSED = 7
+"""How many requests make contacts beside one in progress if its response can probably not be shared. More of them wait
+for it: the judgement by other objects may be wrong."""
+
 
 @dataclass(frozen=True, slots=True)
 class StreamingResult:
@@ -60,6 +64,8 @@ class Flight:
         """How many requests have waited for the result."""
         self._joining = 0
         """How many wait for it, or decide on it."""
+        self._passed = 0
+        """How many have not waited for it, judging by other objects."""
         self._place: object = None
         """A reader of the content in their place."""
 
@@ -95,6 +101,16 @@ class Flight:
                 async with asyncio.timeout(patience_s(self._waiting)):
                     return await asyncio.shield(self._result)
         return self._result.result() if self._result.done() else None
+
+    def pass_by(self) -> bool:
+        """Count a request that is about to make a contact beside this one; False if there are as many as may be."""
+        self._passed += 1
+        return self._passed <= PASSED
+
+    @property
+    def has_result(self) -> bool:
+        """Whether the result is set."""
+        return self._result.done()
 
     @property
     def is_abandoned(self) -> bool:

@@ -9,6 +9,7 @@ import hashlib
 from cachetools import LRUCache
 
 from bestbefore.addon.engine.response import shows_object
+from bestbefore.addon.proxy.exchange.sharing.neighbours import Location, Neighbours
 from bestbefore.addon.rfc9111.caching.vary import LONGEST, LongFieldError, Names, Values, normalised, selecting_names
 from bestbefore.addon.rfc9111.message import Head, Request
 
@@ -31,6 +32,7 @@ class HitForMiss:
         self._names: LRUCache[bytes, Names] = LRUCache(ENTRIES)
         """The request fields by which the responses of a URL are selected, where requests have waited in vain."""
         self._until_s: LRUCache[bytes, float] = LRUCache(ENTRIES)
+        self._neighbours = Neighbours(REMEMBERED_S)
 
     def variant(self, request: Request) -> Values | None:
         """Return the values by which a response to this request is selected, as far as known; None if one is too long.
@@ -48,9 +50,15 @@ class HitForMiss:
         remaining_s = self._until_s.get(_key(request, variant), 0.0) - now_s
         return 0.0 < remaining_s <= REMEMBERED_S  # the clock may have been set back
 
+    def is_likely(self, request: Request, now_s: float) -> bool:
+        """Whether the response to such a request can probably not be shared, judging by others beside it."""
+        return self._neighbours.has(_location(request), now_s)
+
     def add(self, request: Request, head: Head, now_s: float) -> None:
         """Remember that this response could not be shared."""
         self.select(request, head)
+        if head.status < 400:  # an error says nothing of others
+            self._neighbours.add(_location(request), now_s)
         variant = self.variant(request)
         if variant is not None:
             for_s = REMEMBERED_S if shows_object(head.status) else ERROR_REMEMBERED_S
@@ -62,17 +70,29 @@ class HitForMiss:
         if names and sum(map(len, names)) <= LONGEST:
             self._names[_digest(request.partition, request.target.url)] = names
 
-    def discard(self, request: Request, variant: Values) -> None:
+    def discard(self, request: Request, variant: Values, now_s: float) -> None:
         """Forget an entry, as a response to such a request may be shared."""
         self._until_s.pop(_key(request, variant), None)
+        self._neighbours.discard(_location(request), now_s)
 
 
-def _key(request: Request, variant: Values) -> bytes:
+def _kind(request: Request) -> tuple[bool, bool, bool]:
+    """Return what is remembered apart: whether a request is personal, conditional, and for a range."""
     fields = request.fields
     is_personal = "cookie" in fields or "authorization" in fields
     is_conditional = "if-none-match" in fields or "if-modified-since" in fields
-    is_ranged = "range" in fields
-    return _digest(request.partition, request.target.url, is_personal, is_conditional, is_ranged, variant)
+    return is_personal, is_conditional, "range" in fields
+
+
+def _key(request: Request, variant: Values) -> bytes:
+    return _digest(request.partition, request.target.url, _kind(request), variant)
+
+
+def _location(request: Request) -> Location:
+    url, kept_apart = request.target.url, (request.partition, _kind(request))
+    path = url.partition("?")[0]
+    directory = path[: path.rindex("/") + 1]
+    return Location(_digest(url), _digest("path", path, *kept_apart), _digest("directory", directory, *kept_apart))
 
 
 def _digest(*parts: object) -> bytes:

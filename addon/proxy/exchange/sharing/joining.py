@@ -6,6 +6,7 @@ from functools import partial
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine.outcome import Outcome
+from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.engine.sharing import is_shareable, may_join, shared_use
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerBuilder
@@ -48,8 +49,7 @@ class RequestJoiner:
         if ask.bypass or variant is None or not may_join(ask.request, contact.rule):
             return await self.contacts.answer(contact, Flight())
         while (flight := self.flights.of(ask.request, variant)) is not None:
-            waits = not self.hit_for_miss.has(ask.request, variant, self.clock.now())
-            joined = await self._join(contact, flight) if waits else None
+            joined = await self._join(contact, flight) if self._waits(ask, flight, variant) else None
             if joined is not None:
                 return joined
             if not flight.is_abandoned:
@@ -65,6 +65,15 @@ class RequestJoiner:
             else:
                 self.flights.end(ask.request, variant)
 
+    def _waits(self, ask: Ask, flight: Flight, variant: Values) -> bool:
+        """Whether the request waits for the response to another; not if that could probably not be shared."""
+        now_s = self.clock.now()
+        if self.hit_for_miss.has(ask.request, variant, now_s):
+            return False
+        has_copy = ask.chosen is not None or bool(ask.candidates)  # so it could be shared before
+        unknown = not has_copy and not flight.has_result
+        return not (unknown and self.hit_for_miss.is_likely(ask.request, now_s) and flight.pass_by())
+
     async def _answer(self, contact: Contact, flight: Flight, variant: Values) -> Answer:
         """Return the answer of the request's own contact; remember whether it could be shared."""
         try:
@@ -79,7 +88,7 @@ class RequestJoiner:
                 if isinstance(result, StreamingResult) and not result.announces_length:
                     result.spool.on_end(partial(self._remember_size, contact.ask.request, variant, result))
                 else:
-                    self.hit_for_miss.discard(contact.ask.request, variant)
+                    self.hit_for_miss.discard(contact.ask.request, variant, self.clock.now())
             elif head is not None and not isinstance(result, FailedResult):
                 self.hit_for_miss.add(contact.ask.request, head, self.clock.now())
 
@@ -88,7 +97,7 @@ class RequestJoiner:
         if result.spool.exceeds_limit:
             self.hit_for_miss.add(request, result.copy.head, self.clock.now())
         else:
-            self.hit_for_miss.discard(request, variant)
+            self.hit_for_miss.discard(request, variant, self.clock.now())
 
     def refresh(self, contact: Contact) -> None:
         """Contact the origin in the background, unless a contact for the object is in progress."""

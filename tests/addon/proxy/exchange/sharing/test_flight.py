@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from bestbefore.addon.proxy.exchange.budget import Budget
-from bestbefore.addon.proxy.exchange.sharing.flight import FailedResult, Flight, Flights, StreamingResult
+from bestbefore.addon.proxy.exchange.sharing.flight import PASSED, FailedResult, Flight, Flights, StreamingResult
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.rfc9111.copy import Copy
@@ -46,6 +46,14 @@ async def test_content_is_kept_for_a_request_that_has_just_waited_for_the_head()
     assert await asyncio.gather(*waiting) == [b"short", b""]
     assert not spool.can_be_joined
     assert spool.body is None, "released"
+
+
+async def test_few_requests_pass_by_a_contact() -> None:
+    flight = Flight()
+    assert [flight.pass_by() for _ in range(PASSED + 2)] == [True] * PASSED + [False] * 2
+    assert not flight.has_result
+    flight.set_result(None)
+    assert flight.has_result
 
 
 async def test_a_contact_is_found_by_partition_and_url_until_it_ends() -> None:

@@ -39,9 +39,9 @@ def test_an_error_says_little_about_the_next_response() -> None:
 def test_it_is_forgotten_once_a_response_may_be_shared() -> None:
     known = HitForMiss()
     known.add(request_for(), PRIVATE, NOW_S)
-    known.discard(request_for(), ())
+    known.discard(request_for(), (), NOW_S)
     assert not is_known(known, request_for())
-    known.discard(request_for(), ())
+    known.discard(request_for(), (), NOW_S)
 
 
 def test_it_holds_for_one_variant() -> None:
@@ -72,6 +72,30 @@ def test_a_variant_that_a_request_waited_for_in_vain_is_told_apart() -> None:
     assert known.variant(german) != known.variant(english)
     assert known.variant(request_for(("Accept-Language", "x" * 2000))) is None
     known.add(request_for(("Accept-Language", "x" * 2000)), PRIVATE, NOW_S)
+
+
+def test_another_query_and_a_whole_directory_are_judged_by_others() -> None:
+    known = HitForMiss()
+    urls = ["http://a/api/1?x", "http://a/api/2", "http://a/api/3?a/b", "http://a/api/4"]
+    known.add(request_for(url=urls[0]), PRIVATE, NOW_S)
+    assert known.is_likely(request_for(url="http://a/api/1"), NOW_S)
+    assert not known.is_likely(request_for(url=urls[3]), NOW_S)
+    for url in urls[1:3]:
+        known.add(request_for(url=url), PRIVATE, NOW_S)
+    assert known.is_likely(request_for(url=urls[3]), NOW_S)
+    assert not is_known(known, request_for(url=urls[3]))
+    for other in (request_for(("Cookie", "me"), url=urls[3]), request_for(url=urls[3], partition="p"),
+                  request_for(url="http://a/apis"), request_for(url="http://b/api/1"), request_for(url="https://a/api/1")):
+        assert not known.is_likely(other, NOW_S)
+    known.discard(request_for(url=urls[2]), (), NOW_S)
+    assert not known.is_likely(request_for(url=urls[3]), NOW_S)
+
+
+def test_errors_say_nothing_of_others() -> None:
+    known = HitForMiss()
+    for status in (404, 503):
+        known.add(request_for(url="http://a/?x"), Head(status, Fields()), NOW_S)
+    assert not known.is_likely(request_for(), NOW_S)
 
 
 def test_names_without_end_are_not_kept() -> None:

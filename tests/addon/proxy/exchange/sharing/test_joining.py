@@ -11,6 +11,8 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.exchange import Exchanges
+from bestbefore.addon.proxy.exchange.sharing.flight import PASSED
+from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import REMEMBERED_S
 from bestbefore.addon.proxy.origin.contact import Fetched
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
@@ -27,11 +29,14 @@ STALE = ("Cache-Control", "max-age=0")
 class Origin:
     """Answers all requests that wait when it is told to, and counts them."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: ManualClock) -> None:
+        self._clock = clock
         self.fields: tuple[tuple[str, str], ...] = (NO_STORE,)
         self.waiting = 0
         self.contacts = 0
         self._answers = asyncio.Event()
+        self.goes_on: asyncio.Event | None = None
+        """If set, content has no length, and its second piece waits for this."""
 
     def answer(self) -> None:
         """Answer the requests that wait now."""
@@ -42,24 +47,32 @@ class Origin:
         self.waiting += 1
         self.contacts += 1
         await self._answers.wait()
-        head = Head(200, Fields([("Date", format_http_date(NOW_S)), *self.fields]))
-        return Fetched(head, NOW_S, NOW_S, _content(), 1)
+        now_s = self._clock.now()
+        head = Head(200, Fields([("Date", format_http_date(now_s)), *self.fields]))
+        return Fetched(head, now_s, now_s, self._content(), 1 if self.goes_on is None else None)
 
-
-async def _content() -> AsyncGenerator[bytes]:
-    yield b"x"
+    async def _content(self) -> AsyncGenerator[bytes]:
+        yield b"x"
+        if self.goes_on is not None:
+            await self.goes_on.wait()
+            yield b"y"
 
 
 @pytest.fixture
-def origin() -> Origin:
-    return Origin()
+def clock() -> ManualClock:
+    return ManualClock(NOW_S)
 
 
 @pytest.fixture
-async def exchanges(origin: Origin) -> AsyncIterator[Exchanges]:
-    store = await open_memory_store(clock=ManualClock(NOW_S))
+def origin(clock: ManualClock) -> Origin:
+    return Origin(clock)
+
+
+@pytest.fixture
+async def exchanges(origin: Origin, clock: ManualClock) -> AsyncIterator[Exchanges]:
+    store = await open_memory_store(clock=clock)
     site = Site(name="bestbefore-1", salt=b"s", max_cached_body=10_000)
-    yield Exchanges(ManualClock(NOW_S), store, origin, load_config(None).rules, site, lambda _: None)
+    yield Exchanges(clock, store, origin, load_config(None).rules, site, lambda _: None)
     await store.close()
 
 
@@ -97,6 +110,57 @@ async def test_requests_wait_once_for_what_cannot_be_shared_and_not_again(
     assert await crowd(exchanges, origin, *[request()] * 5) == [1, 4]
     assert await crowd(exchanges, origin, *[request()] * 5) == [5]
     assert await crowd(exchanges, origin, *[request(path="other")] * 2) == [1, 1]
+
+
+async def test_an_api_is_learnt_from_its_first_urls(exchanges: Exchanges, origin: Origin) -> None:
+    await crowd(exchanges, origin, request(path="api/1?q=1"))
+    assert await crowd(exchanges, origin, *[request(path="api/1?q=2")] * 5) == [5]
+    assert await crowd(exchanges, origin, *[request(path="api/2")] * 5) == [1, 4]
+    await crowd(exchanges, origin, request(path="api/3"))
+    assert await crowd(exchanges, origin, *[request(path="api/4")] * 5) == [5]
+
+
+async def test_what_is_shareable_beside_it_causes_few_contacts_once(exchanges: Exchanges, origin: Origin) -> None:
+    for number in range(3):
+        await crowd(exchanges, origin, request(path=f"mixed/{number}"))
+    origin.fields = (ETAG, STALE)
+    assert await crowd(exchanges, origin, *[request(path="mixed/shared")] * 50) == [1 + PASSED]
+    assert await crowd(exchanges, origin, *[request(path="mixed/also")] * 50) == [1]
+
+
+async def test_content_that_has_begun_to_arrive_is_shared_whatever_lies_beside_it(
+    exchanges: Exchanges, origin: Origin
+) -> None:
+    await crowd(exchanges, origin, request(path="mixed?private"))
+    origin.fields, origin.goes_on = (FRESH,), asyncio.Event()
+    first = asyncio.ensure_future(answer_to(request(path="mixed?shared"), tflow.tclient_conn(), exchanges))
+    await settled()
+    origin.answer()
+    async with asyncio.timeout(PATIENCE_S):
+        answers = [await first] + [
+            await answer_to(request(path="mixed?shared"), tflow.tclient_conn(), exchanges) for _ in range(3)
+        ]
+    assert origin.contacts == 2
+    origin.goes_on.set()
+    for answer in answers:
+        await answer.read()
+
+
+async def test_a_validation_is_shared_whatever_lies_beside_it(
+    exchanges: Exchanges, origin: Origin, clock: ManualClock
+) -> None:
+    origin.fields = (ETAG, STALE)
+    await crowd(exchanges, origin, request(path="mixed?shared"))
+    clock.advance(REMEMBERED_S)
+    origin.fields = (NO_STORE,)
+    await crowd(exchanges, origin, request(path="mixed?private"))
+    origin.fields = (ETAG, STALE)
+    assert await crowd(exchanges, origin, *[request(path="mixed?new")] * 5) == [5]
+    clock.advance(REMEMBERED_S)
+    origin.fields = (NO_STORE,)
+    await crowd(exchanges, origin, request(path="mixed?private"))
+    origin.fields = (ETAG, STALE)
+    assert await crowd(exchanges, origin, *[request(path="mixed?shared")] * 5) == [1]
 
 
 async def test_requests_wait_again_once_a_response_may_be_shared(exchanges: Exchanges, origin: Origin) -> None:
