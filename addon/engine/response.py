@@ -15,7 +15,7 @@ from bestbefore.addon.rfc9111.caching.freshness import PERMANENT
 from bestbefore.addon.rfc9111.caching.reuse import Reuse, without_origin
 from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of, is_truncated, why_not_store
 from bestbefore.addon.rfc9111.caching.vary import variant_key
-from bestbefore.addon.rfc9111.conditional.parts import partition_of, place
+from bestbefore.addon.rfc9111.conditional.parts import as_received, partition_of, place, strong_validator
 from bestbefore.addon.rfc9111.conditional.validation import confirmed, freshened, updated
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.cache_groups import CACHE_GROUPS
@@ -156,7 +156,8 @@ def _on_part(ask: Ask, head: Head, times: Times, site: Site, *, without_validato
     if where is None or "range" not in ask.request.fields:
         return Relay(head, NoStore.PARTIAL)
     length = where.span.end - where.span.start
-    if is_truncated(head.fields, length):  # its Content-Range is wrong, so nothing is known of its place
+    is_alone = strong_validator(head.fields) is None
+    if not is_alone and is_truncated(head.fields, length):  # nothing is known of its place
         return Relay(head, NoStore.PARTIAL)
     why = why_not_store(
         ask.request, replace(head, status=200), times.response_s,
@@ -168,7 +169,8 @@ def _on_part(ask: Ask, head: Head, times: Times, site: Site, *, without_validato
         ask.request, head, BodyRef("", length),
         request_time_s=times.request_s, response_time_s=times.response_s, salt=site.salt, targeted=site.targeted,
     )
-    return Relay(head, draft=replace(draft, partition=partition_of(ask.request.partition)))
+    asked_range = (ask.request.fields.get("range") or "") if is_alone else ""
+    return Relay(head, draft=replace(draft, partition=partition_of(ask.request.partition), asked_range=asked_range))
 
 
 def outcome_of(ask: Ask, relay: Relay) -> Outcome:
@@ -274,12 +276,13 @@ def completed(relay: Relay, body: BodyRef, *, complete: bool) -> Copy | None:
     barred = relay.why_not_stored and (relay.delivery is None or relay.delivery.bar)
     if relay.draft is None or barred or not complete or is_truncated(relay.head.fields, body.size):
         return None
-    if relay.draft.head.status == 206 and body.size != relay.draft.body.size:
+    draft = as_received(relay.draft, body.size) if relay.draft.head.status == 206 else relay.draft
+    if draft is None:
         return None
-    fields = relay.draft.head.fields
-    if relay.draft.head.status != 204:
+    fields = draft.head.fields
+    if draft.head.status != 204:
         fields = fields.without({"content-length"}).added(("Content-Length", str(body.size)))
-    return replace(relay.draft, body=body, head=replace(relay.draft.head, fields=fields))
+    return replace(draft, body=body, head=replace(draft.head, fields=fields))
 
 
 def is_permanent(head: Head) -> bool:

@@ -76,6 +76,8 @@ class Copy:
     """The policy's reason for the expiry."""
     part_number: int = 0
     """The number of a part among the stored parts of its variant (`conditional.parts`); 0: a complete response."""
+    asked_range: str = ""
+    """The Range that fetched a part whose content is shorter than its Content-Range said; empty for all others."""
     rule: str = ""
     """The key of the rule whose policy gave the verdict: if the object's rule has another, the verdict is outdated."""
 

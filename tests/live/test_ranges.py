@@ -45,6 +45,7 @@ class FileOrigin:
     content: bytes
     lines: tuple[str, ...] = (HOUR,)
     knows_ranges: bool = True
+    has_etag: bool = True
     delay_s: float = 0.0
     changes_to: bytes | None = None
     """The content after the next answer."""
@@ -66,7 +67,7 @@ class FileOrigin:
                 self.asked.append(asked)
                 await asyncio.sleep(self.delay_s)
                 status, lines, body = self.answer(asked)
-                lines = (f"ETag: {self.etag}", *self.lines, *lines)
+                lines = (*(f"ETag: {self.etag}",) * self.has_etag, *self.lines, *lines)
                 self.content, self.changes_to = self.changes_to or self.content, None
                 writer.write("\r\n".join((f"HTTP/1.1 {status}", *lines, "", "")).encode())
                 half = len(body) // 2
@@ -232,6 +233,17 @@ async def test_a_large_object_is_stored_as_a_file_and_a_film_left_is_resumed(sha
         told = (await get(shared_proxy, origin.url, "Range: bytes=-5")).told
         assert told.startswith("bestbefore; hit")
         assert 1 <= len(origin.asked) <= 3
+
+
+async def test_a_part_without_a_validator_answers_alone_and_is_replaced_by_the_next(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(MEDIUM), has_etag=False)) as origin:
+        content = origin.content
+        for wanted, start, end in (("500-999", 500, 1000), ("600-699", 600, 700), ("900-1999", 900, 2000)):
+            got = await get(shared_proxy, origin.url, f"Range: bytes={wanted}")
+            assert (got.status, got.body) == (206, content[start:end])
+        assert (await get(shared_proxy, origin.url)).body == content
+        assert [asked.range for asked in origin.asked] == ["bytes=500-999", "bytes=900-1999", None]
+        assert not any("if-range" in asked.fields for asked in origin.asked)
 
 
 async def test_only_what_is_missing_between_parts_is_fetched(shared_proxy: Any) -> None:

@@ -12,6 +12,7 @@ from bestbefore.addon.engine.request import OFFLINE, ONLY_IF_CACHED, Ask, Decisi
 from bestbefore.addon.engine.response import TOO_LARGE, Relay, Times, on_response
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide
+from bestbefore.addon.rfc9111.caching.storing import is_truncated
 from bestbefore.addon.rfc9111.caching.vary import choose
 from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.conditional.parts import (
@@ -49,6 +50,8 @@ class ServeParts:
     size: int
     """The size of the complete content, bytes."""
     reuse: Reuse
+    as_stored: bool = False
+    """Whether the answer is the only part, whatever of the range it has."""
 
 
 class Joining(StrEnum):
@@ -91,15 +94,17 @@ def on_parts(
     where = None if leading is None else place(leading.head)
     if leading is None or where is None:
         return decision
+    asked = of_request(request.fields, honour=rule.honour_client_cc)
+    reuse = decide(request, asked, as_complete(leading, where.size), now_s, rule)
+    is_usable = reuse.action in (Action.FRESH, Action.STALE) or site.offline
+    if is_usable and _fetched(request, leading):
+        return ServeParts((leading,), where.size, reuse, as_stored=True)
     spans = _wanted(request, leading, where.size)
     if not spans:
         return decision
     group = combinable(fitting, leading)
-    asked = of_request(request.fields, honour=rule.honour_client_cc)
-    reuse = decide(request, asked, as_complete(leading, where.size), now_s, rule)
-    is_usable = reuse.action in (Action.FRESH, Action.STALE)
     is_covered = not any(missing(group, span) for span in spans)
-    if is_covered and (is_usable or site.offline):
+    if is_covered and is_usable:
         return ServeParts(group, where.size, reuse)
     validator = strong_validator(leading.head.fields)
     if isinstance(decision, Refuse) or not isinstance(decision, Ask) or validator is None or len(spans) > 1:
@@ -120,6 +125,12 @@ def on_parts(
     )
 
 
+def _fetched(request: Request, part: Copy) -> bool:
+    """Whether an equal request has fetched a part that is shorter than its Content-Range said."""
+    is_same = request.fields.values("range") == (part.asked_range,)
+    return is_same and bool(part.asked_range) and "if-range" not in request.fields
+
+
 def _wanted(request: Request, leading: Copy, size: int) -> tuple[Span, ...]:
     """Return the spans that the answer to a request has of the content; empty if the parts do not tell."""
     if "range" not in request.fields:
@@ -136,8 +147,9 @@ def joining(rest: Rest, head: Head) -> Joining:
     if head.status == 304:
         return Joining.COMBINED if not rest.gaps and confirmed(head, (leading,)) else Joining.USELESS
     if head.status == 206 and rest.gaps:
-        fits = place(head) == (rest.gaps[0], rest.size) and are_of_one_version(head, leading.head)
-        return Joining.COMBINED if fits else Joining.USELESS
+        gap = rest.gaps[0]
+        fits = place(head) == (gap, rest.size) and not is_truncated(head.fields, gap.end - gap.start)
+        return Joining.COMBINED if fits and are_of_one_version(head, leading.head) else Joining.USELESS
     return Joining.USELESS if head.status == 416 else Joining.FORWARDED
 
 

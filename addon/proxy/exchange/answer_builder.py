@@ -17,7 +17,7 @@ from bestbefore.addon.proxy.exchange.pieces import Stored, cut, cut_parts
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.conditional import ranges
-from bestbefore.addon.rfc9111.conditional.parts import as_complete
+from bestbefore.addon.rfc9111.conditional.parts import as_complete, span_of
 from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
@@ -91,13 +91,15 @@ class AnswerBuilder:
         self, context: RequestContext, serve: ServeParts, sources: Sequence[tuple[Span, Stored]], status_member: str
     ) -> Answer:
         """Return what the stored parts have of the content, as the answer."""
-        copy = as_complete(serve.parts[0], serve.size)
+        leading = serve.parts[0]
+        copy = leading if serve.as_stored else as_complete(leading, serve.size)
         context.record.encoding = copy.head.fields.get("content-encoding") or ""
         head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._active.site)
         part = ranges.part(context.request, head)
         if part is not None:
             return self.answer(context, part.head, cut_parts(sources, part.pieces))
-        return self.answer(context, head, cut_parts(sources, (Span(0, serve.size),)))
+        span = span_of(leading) if serve.as_stored else Span(0, serve.size)
+        return self.answer(context, head, cut_parts(sources, (span,)))
 
     def from_origin(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:
         """Return the origin's response, or the requested range of it, as the answer while it is being stored."""

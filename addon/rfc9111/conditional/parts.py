@@ -150,6 +150,21 @@ def to_fetch(gaps: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
+def as_received(part: Copy, size: int) -> Copy | None:
+    """Return a part whose content has `size` bytes; None if its place is not known then.
+
+    Content that is shorter than its Content-Range is taken as the first bytes of the range, as its own client takes it.
+    Only without a strong validator: such a part (with `asked_range`) is not combined with any other.
+    """
+    found = place(part.head)
+    assert found is not None, part.url
+    if size == _length(found.span):
+        return replace(part, asked_range="")
+    if not part.asked_range or not 0 < size < _length(found.span):
+        return None
+    return replace(part, head=as_part(part.head, Span(found.span.start, found.span.start + size), found.size))
+
+
 def as_complete(part: Copy, size: int) -> Copy:
     """Return a part's copy with the head that the complete response would have. Its content is not that of `body`."""
     fields = part.head.fields.without(_OF_A_PART).added(("Content-Length", str(size)))

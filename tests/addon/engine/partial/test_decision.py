@@ -21,7 +21,7 @@ from bestbefore.addon.engine.request import Ask, Refuse, on_request
 from bestbefore.addon.engine.response import TOO_LARGE, Relay, Times, completed, on_response
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.rfc9111.caching.storing import NoStore, copy_of
-from bestbefore.addon.rfc9111.conditional.parts import NEAR_BYTES, partition_of, place
+from bestbefore.addon.rfc9111.conditional.parts import NEAR_BYTES, Place, partition_of, place
 from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
@@ -188,6 +188,7 @@ def test_the_response_completes_the_parts_only_if_it_is_of_their_version(request
         head_of(50, 100, ("ETag", 'W/"1"')),
         head_of(50, 100, FRESH),
         head_of(50, 99),
+        Head(206, head_of(50, 100).fields.replaced("Content-Length", "49")),
         head_of(50, 101, size=101),
         head_of(50, 100, ETAG, ("Connection", "ETag")),
         Head(416, Fields()),
@@ -235,4 +236,34 @@ def test_a_206_is_stored_as_a_part_of_the_whole_that_might_be_stored(
     assert relay(head_of(0, 50, ETAG, ("Cache-Control", "private"))).why_not_stored == NoStore.PRIVATE
     assert relay(head_of(0, 50), request_for()).why_not_stored == NoStore.PARTIAL
     wrong = Head(206, head_of(4, 10, size=10).fields.replaced("Content-Length", "5"))
-    assert relay(wrong).why_not_stored == NoStore.PARTIAL, "the content does not have the length of its range"
+    assert relay(wrong).why_not_stored == NoStore.PARTIAL, "it could be combined, and its place is not certain"
+
+
+def test_content_that_is_shorter_than_its_range_is_its_start_and_answers_alone(
+    request_for: Ask_, rule: DomainRule, site: Site, decide: Any
+) -> None:
+    request = request_for(("Range", "bytes=-5"))
+    ask = on_request(request, (), rule, site, NOW_S)
+    assert isinstance(ask, Ask)
+    head = Head(206, head_of(4, 10, FRESH, size=10).fields.replaced("Content-Length", "5"))
+    relay = on_response(ask, head, Times(NOW_S, NOW_S), rule, site)
+    assert isinstance(relay, Relay)
+    stored = completed(relay, BodyRef("d", 5), complete=True)
+    assert stored is not None
+    assert (place(stored.head), stored.asked_range) == (Place(Span(4, 9), 10), "bytes=-5")
+    assert completed(relay, BodyRef("d", 7), complete=True) is None
+    same = decide(request, stored)
+    assert isinstance(same, ServeParts)
+    assert same.as_stored
+    within = decide(request_for(("Range", "bytes=6-8")), stored)
+    assert isinstance(within, ServeParts)
+    assert not within.as_stored
+    for fields in (
+        (("Range", "bytes=6-"),),
+        (("Range", "bytes=-1"),),
+        (("Range", "bytes=-5"), ("If-Range", '"1"')),
+        (("Range", "bytes=-5"), ("Cache-Control", "no-cache")),
+        (),
+    ):
+        assert decide(request_for(*fields), stored).rest is None
+    assert decide(request, stored, now_s=NOW_S + 99).rest is None

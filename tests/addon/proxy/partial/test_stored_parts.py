@@ -38,6 +38,8 @@ class FilmOrigin:
         self.sent: list[tuple[str | None, int]] = []
         """Range and status of each contact."""
         self.breaks = False
+        self.lacks = 0
+        """How many bytes a 206 has less than its Content-Range says."""
         self.fails_after: int | None = None
         """After how many contacts it cannot be reached."""
         self.changes_after = 0
@@ -64,6 +66,7 @@ class FilmOrigin:
             status, body = (206, content[first : last + 1]) if first <= last else (416, b"")
             lies = f"{first}-{last}" if body else "*"
             fields.append(("Content-Range", f"bytes {lies}/{len(content)}"))
+            body = body[: len(body) - self.lacks]
         if status != 304:
             fields.append(("Content-Length", str(len(body))))
         self.sent.append((asked, status))
@@ -243,6 +246,19 @@ async def test_stale_parts_are_confirmed_without_their_content(film: Film) -> No
     assert film.origin.sent[1:] == [("bytes=5-9", 304)]
     assert film.records[-1].received_bytes == 0
     assert "; hit" in (await film.get("5-9"))[0].fields.get("cache-status")
+
+
+async def test_content_shorter_than_its_range_answers_the_same_request_and_ranges_within_it(film: Film) -> None:
+    film.origin.tag, film.origin.lacks = "", 3
+    first = await film.get("20-39")
+    again, within = await film.get("20-39"), await film.get("25-35")
+    assert [len(body) for _, body in (first, again, within)] == [17, 17, 11]
+    assert first[1] == again[1] == film.origin.content(1)[20:37]
+    assert again[0].fields.get("content-range") == f"bytes 20-36/{len(film.origin.content(1))}"
+    assert is_of_one_version(film, *within)
+    assert len(film.origin.sent) == 1
+    await film.get("30-39")
+    assert len(film.origin.sent) == 2
 
 
 async def test_what_arrived_of_a_broken_response_is_kept(film: Film) -> None:

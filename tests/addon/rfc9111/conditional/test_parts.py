@@ -1,5 +1,6 @@
 """Which parts may be combined, what they cover, and how many are stored."""
 
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any
 
@@ -16,6 +17,7 @@ from bestbefore.addon.rfc9111.conditional.parts import (
     are_of_one_version,
     as_complete,
     as_part,
+    as_received,
     combinable,
     missing,
     number_for,
@@ -128,6 +130,16 @@ def test_gaps_are_fetched_by_few_contacts_and_near_ones_by_one(steps: list[int])
     if len(gaps) <= CONTACTS_AT_MOST:
         far = [1 for before, after in pairwise(gaps) if after.start - before.end >= NEAR_BYTES]
         assert len(found) == len(far) + 1
+
+
+def test_content_has_the_length_of_its_range_or_is_the_start_of_it() -> None:
+    draft = replace(part(10, 20), asked_range="bytes=10-19")
+    assert as_received(draft, 10) == part(10, 20)
+    shorter = as_received(draft, 4)
+    assert shorter is not None
+    assert (place(shorter.head), shorter.asked_range) == (Place(Span(10, 14), SIZE), "bytes=10-19")
+    assert [as_received(draft, size) for size in (0, 11)] == [None, None]
+    assert as_received(part(10, 20), 4) is None
 
 
 def test_a_complete_response_and_other_parts_are_made_of_a_part() -> None:
