@@ -1,6 +1,6 @@
 """Who waits for what: the clients of a channel, and what each item has changed since it was last sent."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,42 +30,36 @@ class Audience:
     """
 
     def __init__(
-        self, pages: Iterable[int] = (), *, per_page: bool = True, ties: np.random.Generator | None = None
+        self,
+        pages: Sequence[int] = (),
+        sizes: Sequence[float] | None = None,
+        *,
+        per_page: bool = True,
+        ties: np.random.Generator | None = None,
     ) -> None:
-        """An audience without clients, for items of so many pages.
+        """An audience without clients, for items of so many pages, and of so much to send (by default their pages).
 
         With `per_page`, R counts a client once for each page that it needs (section 4.1 of the paper), else once for
         the item. Among equal scores the item that is waited for longest comes first, with `ties` one drawn at random.
         """
-        self.pages: list[int] = []
-        self.requests: list[int] = []
+        self.pages = list(pages)
+        self.sizes: list[float] = list(pages if sizes is None else sizes)
+        """What sending an item costs, in any unit above 0. Only `gain` reads it; the paper's items are equal."""
+        self.requests = [0] * len(self.pages)
         """R of each item: the clients that wait for it, each counted by the pages that it needs or once."""
-        self.since_s: list[float] = []
+        self.since_s = [0.0] * len(self.pages)
         """Since when an item has been waited for, by the client that has waited longest; meaningless where R = 0."""
-        self.stale: list[int] = []
+        self.stale = [0] * len(self.pages)
         """The pages of each item that changed since it was sent: bit p is page p."""
-        self._stale_since_s: list[float] = []
+        self._stale_since_s = [0.0] * len(self.pages)
         self._holders: dict[int, set[int]] = {}
         self._first_copies: dict[int, dict[int, float]] = {}
         self._askers: dict[int, Asker] = {}
         self._left: dict[int, int] = {}
         self._per_page = per_page
         self._ties = ties
-        self.tie: list[float] = self.since_s if ties is None else []
+        self.tie = self.since_s if ties is None else [0.0] * len(self.pages)
         """What ranks items of equal score, the least first."""
-        for number in pages:
-            self.add_item(number)
-
-    def add_item(self, pages: int = 1) -> int:
-        """A further item, which nobody asks for yet; its number is the next."""
-        self.pages.append(pages)
-        for zeros in (self.requests, self.stale):
-            zeros.append(0)
-        for times in (self.since_s, self._stale_since_s):
-            times.append(0.0)
-        if self._ties is not None:
-            self.tie.append(0.0)
-        return len(self.pages) - 1
 
     def subscribe(self, client: int, items: Collection[int], time_s: float, *, held: bool = False) -> None:
         """A new client wants the items and each of their changes, until it leaves.

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from bestbefore.policies.dissemination.circular import Circular
+from bestbefore.policies.dissemination.gain import ExpectedGain, ExpectedGainOverData
 from bestbefore.policies.dissemination.popularity import Popularity
 from bestbefore.policies.dissemination.rq import RequestsByQueue
 from bestbefore.policies.dissemination.rxc import RequestsByChange
@@ -15,5 +16,7 @@ SCHEDULERS: Mapping[str, type[Scheduler]] = {
     RequestsByQueue.name: RequestsByQueue,
     RequestsByWait.name: RequestsByWait,
     RequestsByChange.name: RequestsByChange,
+    ExpectedGain.name: ExpectedGain,
+    ExpectedGainOverData.name: ExpectedGainOverData,
 }
 """Each is made from a `Audience` alone; further parameters have defaults."""

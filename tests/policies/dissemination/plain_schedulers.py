@@ -27,6 +27,7 @@ class Plain:
         self.changed_s = [0.0] * len(pages)
         self.stale_since = [NEVER] * len(pages)
         self.interval = [NEVER] * len(pages)
+        self.changes = [0] * len(pages)
 
     def subscribe(self, number: int, items: list[int], now: float, held: bool = False) -> None:
         client = Client(True, {item: list(self.last_sent[item]) if held else None for item in items})
@@ -41,6 +42,7 @@ class Plain:
 
     def changed(self, item: int, now: float, page: int) -> None:
         self.source[item][page] += 1
+        self.changes[item] += 1
         if now > self.changed_s[item]:
             this = now - self.changed_s[item]
             before = self.interval[item]
@@ -106,3 +108,13 @@ class Plain:
             needed = [item for item in needed if self.interval[item] == NEVER]
             score = self.requests
         return min(needed, key=lambda item: (-score(item), self.since(item), item))
+
+    def gain(self, item: int, over_data: bool) -> float:
+        """What sending the item is worth to each client that waits for it, for its pages."""
+        pages, total = len(self.source[item]), 0.0
+        for client in self.waiting(item):
+            lack = self.lacks(client, item)
+            rest = sum(1 / left for left in range(pages - lack + 1, pages + 1))
+            share = 1.0 if over_data else 1 / sum(len(self.source[other]) for other in client.copies)
+            total += share * (lack - (pages - lack) * rest)
+        return total * pages / (pages + self.changes[item]) / pages

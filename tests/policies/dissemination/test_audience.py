@@ -57,13 +57,6 @@ def test_who_leaves_waits_no_more():
     assert list(audience.waiting(0)) == []
 
 
-def test_items_are_added_later():
-    audience = Audience([1])
-    assert audience.add_item(4) == 1
-    audience.download(0, [1], 0.0)
-    assert audience.requests == [0, 4]
-
-
 def test_a_client_enters_once_and_asks_for_something():
     audience = Audience([1])
     with pytest.raises(ValueError, match="client 7 asks for no item"):
