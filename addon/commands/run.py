@@ -13,7 +13,8 @@ from urllib.parse import SplitResult, unquote, urlsplit
 
 import click
 
-from bestbefore.addon.commands.run_environment import run_environment
+from bestbefore.addon.commands.kept_files import wget_settings
+from bestbefore.addon.commands.run_environment import WGET_SETTINGS, run_environment
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.settings import Address, Settings
 from bestbefore.addon.errors import InputError
@@ -51,8 +52,10 @@ def command(
     url = _proxy_url(proxy, settings)
     file = (settings.state / BUNDLE_NAME if ca_file is None else ca_file).absolute()
     bundle = _trusted(file, _certificate_of(url), url.geturl())
-    trust_store = _trust_store(bundle, os.environ) if shutil.which("java") else None
-    environment = run_environment(os.environ, url.geturl(), file, trust_store, is_local=_is_local(url))
+    folder = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()) / "bestbefore"
+    trust_store = _trust_store(bundle, folder) if shutil.which("java") else None
+    wgetrc = _wget_settings(file, folder) if shutil.which("wget") else None
+    environment = run_environment(os.environ, url.geturl(), file, trust_store, wgetrc, is_local=_is_local(url))
     _become(command, environment)
 
 
@@ -118,15 +121,23 @@ def _trusted(file: Path, certificate: bytes, url: str) -> bytes:
     return bundle
 
 
-def _trust_store(bundle: bytes, environ: Mapping[str, str]) -> Path | None:
+def _trust_store(bundle: bytes, folder: Path) -> Path | None:
     """Return the trust store for Java; None, with a warning, if there can be none."""
     from bestbefore.addon.commands.trust_store import java_trust_store  # cryptography takes 0.1 s
 
-    cache = Path(environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser())
     try:
-        return java_trust_store(bundle, cache / "bestbefore")
+        return java_trust_store(bundle, folder)
     except (OSError, ValueError) as error:
         click.echo(f"bestbefore run: Java will not trust the proxy: {error}", err=True)
+        return None
+
+
+def _wget_settings(bundle: Path, folder: Path) -> Path | None:
+    """Return the settings for wget; None, with a warning, if there can be none."""
+    try:
+        return wget_settings(Path(os.environ.get(WGET_SETTINGS) or "/etc/wgetrc"), bundle, folder)
+    except OSError as error:
+        click.echo(f"bestbefore run: wget will not trust the proxy: {error}", err=True)
         return None
 
 

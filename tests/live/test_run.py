@@ -1,5 +1,6 @@
 """`bestbefore run` beside a real proxy."""
 
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,8 @@ def run(shared_proxy: Any, tmp_path: Path) -> Any:
         url = f"http://127.0.0.1:{shared_proxy.port}"
         return subprocess.run(
             [COMMAND, "run", "--proxy", url, "--state", state, "--", *command],
-            capture_output=True, text=True, timeout=60, check=False, env={"PATH": str(tmp_path)},
+            capture_output=True, text=True, timeout=60, check=False,
+            env={"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path)},
         )  # fmt: skip
 
     return run
@@ -31,6 +33,16 @@ def test_a_command_uses_the_proxy_and_trusts_its_certificate(run: Any, start_ori
     ended = run(sys.executable, "-c", FETCH, origin.url + "/page")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert ended.stdout.startswith("bestbefore; fwd=uri-miss")
+
+
+@pytest.mark.skipif(shutil.which("wget") is None, reason="no wget here")
+def test_wget_which_reads_no_variable_for_certificates_trusts_the_proxy(
+    run: Any, start_origin: Any, authority: Any, tmp_path: Path
+) -> None:
+    origin = start_origin({"/page": [0.0]}, authority.leaf_file)
+    (tmp_path / "wget").symlink_to(shutil.which("wget") or "")
+    ended = run("wget", "-nv", "-O", str(tmp_path / "page"), origin.url + "/page")
+    assert (ended.returncode, "saved" in ended.stderr or "->" in ended.stderr) == (0, True), ended.stderr
 
 
 def test_the_end_of_the_command_is_its_end(run: Any) -> None:
