@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass, field
 
+from bestbefore.policies.dissemination.metrics import Condition, SubscriberCopies
 from bestbefore.policies.dissemination.scheduler import Scheduler
 from bestbefore.policies.units import DAY_S
 from bestbefore.replay.multicast.instance import Instance
 from bestbefore.replay.multicast.repository import PAGES_PER_CHUNK
-from bestbefore.replay.multicast.subscriber_copies import Condition, SubscriberCopies
 
 
 @dataclass(slots=True)
@@ -32,9 +32,9 @@ class Channel:
         self._instance = instance
         self._scheduler = scheduler
         self._slot_s = slot_s
-        self._copies = SubscriberCopies(instance.repository, instance.subscribers)
-        self._served = Served()
         chunks_of = instance.repository.chunks_of
+        self._copies = SubscriberCopies(scheduler.audience.pages, [chunks_of(sites) for sites in instance.subscribers])
+        self._served = Served()
         for client, sites in enumerate(instance.subscribers):
             if len(sites):
                 scheduler.subscribe(client, chunks_of(sites), 0.0, held=True)
