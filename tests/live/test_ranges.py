@@ -46,6 +46,7 @@ class FileOrigin:
     lines: tuple[str, ...] = (HOUR,)
     knows_ranges: bool = True
     has_etag: bool = True
+    fails: bool = False
     delay_s: float = 0.0
     changes_to: bytes | None = None
     """The content after the next answer."""
@@ -79,6 +80,8 @@ class FileOrigin:
         writer.close()
 
     def answer(self, asked: Asked) -> tuple[str, tuple[str, ...], bytes]:
+        if self.fails:
+            return "503 Service Unavailable", ("Content-Length: 0",), b""
         if self.etag in asked.fields.get("if-none-match", ""):
             return "304 Not Modified", (), b""
         wanted = re.fullmatch(r"bytes=(\d+)-(\d*)", asked.range or "")
@@ -209,8 +212,18 @@ async def test_parts_are_stored_served_and_completed(shared_proxy: Any) -> None:
             got = await get(shared_proxy, origin.url, f"Range: bytes={wanted}")
             assert (got.status, got.body) == (206, content[start:end])
             assert got.told.startswith(f"bestbefore; {told}")
+        several = await get(shared_proxy, origin.url, "Range: bytes=-9,500-509")
+        assert several.parts() == [
+            (f"bytes {MEDIUM - 9}-{MEDIUM - 1}/{MEDIUM}", content[-9:]),
+            (f"bytes 500-509/{MEDIUM}", content[500:510]),
+        ]
+        head = await get(shared_proxy, origin.url, method="HEAD")
+        assert (head.status, head.fields["content-length"], head.fields["etag"]) == (200, str(MEDIUM), origin.etag)
+        assert several.told.startswith("bestbefore; hit")
+        assert head.told.startswith("bestbefore; hit")
         whole = await get(shared_proxy, origin.url)
         assert (whole.status, whole.body) == (200, content)
+        assert whole.told.startswith("bestbefore; fwd=partial; fwd-status=206; stored")
         assert [asked.range for asked in origin.asked] == [
             "bytes=500-999", "bytes=1000-1999", "bytes=60000-", "bytes=0-59999"
         ]  # fmt: skip
@@ -365,6 +378,22 @@ async def test_clients_that_want_the_same_range_at_once_share_one_contact(shared
                 assert one.fields["content-range"] == f"bytes 1000000-{end}/{LARGE}"
                 assert (one.status, one.body) == (206, origin.content[1_000_000 : end + 1])
             assert len(origin.asked) == contacts
+
+
+async def test_parts_are_served_stale_while_the_origin_fails(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(MEDIUM), ("Cache-Control: max-age=0, stale-if-error=600",))) as origin:
+        await get(shared_proxy, origin.url, "Range: bytes=500-999")
+        await get(shared_proxy, origin.url, "Range: bytes=60000-60999")
+        origin.fails = True
+        got = await get(shared_proxy, origin.url, "Range: bytes=600-699")
+        assert (got.status, got.body) == (206, origin.content[600:700])
+        assert "fwd-status=503" in got.told
+        assert "stale-if-error" in got.told
+        assert (await get(shared_proxy, origin.url, "Range: bytes=0-699")).status == 503
+    covered = await get(shared_proxy, origin.url, "Range: bytes=500-509,60000-60009")
+    assert [body for _, body in covered.parts()] == [origin.content[500:510], origin.content[60_000:60_010]]
+    assert "stale-if-error" in covered.told
+    assert (await get(shared_proxy, origin.url, "Range: bytes=0-9")).status == 502
 
 
 async def test_a_part_is_served_stale_while_the_origin_is_down(shared_proxy: Any) -> None:

@@ -11,7 +11,7 @@ from bestbefore.addon.engine.feed_delta import A_IM
 from bestbefore.addon.engine.request import OFFLINE, ONLY_IF_CACHED, Ask, Decision, Refuse
 from bestbefore.addon.engine.response import TOO_LARGE, Relay, Times, on_response
 from bestbefore.addon.engine.site import Site
-from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide
+from bestbefore.addon.rfc9111.caching.reuse import Action, Reuse, decide, without_origin
 from bestbefore.addon.rfc9111.caching.storing import is_truncated
 from bestbefore.addon.rfc9111.caching.vary import choose
 from bestbefore.addon.rfc9111.conditional import ranges
@@ -33,7 +33,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.fields.connection import end_to_end, protected_in_response
 from bestbefore.addon.rfc9111.fields.directives import of_request
-from bestbefore.addon.rfc9111.message import Head, Request
+from bestbefore.addon.rfc9111.message import Fields, Head, Request
 from bestbefore.addon.rules import DomainRule
 
 _CONDITIONS = frozenset(("range", "if-range", "if-none-match", "if-modified-since"))
@@ -67,7 +67,7 @@ class Joining(StrEnum):
 
 def may_use_parts(request: Request, decision: Decision) -> bool:
     """Whether stored parts may change the decision on a request: no complete copy answers it."""
-    if request.method != "GET" or any(name in request.fields for name in _WITHOUT_PARTS):
+    if request.method not in ("GET", "HEAD") or any(name in request.fields for name in _WITHOUT_PARTS):
         return False
     if isinstance(decision, Refuse):
         return decision.detail in (OFFLINE, ONLY_IF_CACHED)
@@ -97,6 +97,8 @@ def on_parts(
     asked = of_request(request.fields, honour=rule.honour_client_cc)
     reuse = decide(request, asked, as_complete(leading, where.size), now_s, rule)
     is_usable = reuse.action in (Action.FRESH, Action.STALE) or site.offline
+    if request.method == "HEAD":
+        return ServeParts((leading,), where.size, reuse) if is_usable else decision
     if is_usable and _fetched(request, leading):
         return ServeParts((leading,), where.size, reuse, as_stored=True)
     spans = _wanted(request, leading, where.size)
@@ -106,23 +108,36 @@ def on_parts(
     is_covered = not any(missing(group, span) for span in spans)
     if is_covered and is_usable:
         return ServeParts(group, where.size, reuse)
-    validator = strong_validator(leading.head.fields)
-    if isinstance(decision, Refuse) or not isinstance(decision, Ask) or validator is None or len(spans) > 1:
+    if not isinstance(decision, Ask):
         return decision
-    rest = Rest(spans[0], where.size, group, to_fetch(missing(group, spans[0])), decision.sent)
-    fields = decision.sent.fields.without(_CONDITIONS)
-    if rest.gaps:
-        if rest.gaps == (rest.wanted,):
-            return decision
-        fields = fields.added(("Range", range_of(rest.gaps[0], where.size)), validator)
-    else:
-        name = "If-None-Match" if leading.etag is not None else "If-Modified-Since"
-        fields = fields.added((name, validator[1]))
-        if "range" in request.fields:
-            fields = fields.added(("Range", range_of(rest.wanted, where.size)))
+    rest = Rest(spans[0], where.size, group, () if is_covered else to_fetch(missing(group, spans[0])), decision.sent)
+    validator = strong_validator(leading.head.fields)
+    if validator is None or len(spans) > 1 or rest.gaps == spans:
+        return replace(decision, rest=rest) if is_covered else decision
+    fields = _for_rest(rest, decision.sent.fields, validator)
     return replace(
         decision, sent=replace(decision.sent, fields=fields), fwd=Fwd.PARTIAL, detail=reuse.reason, rest=rest
     )
+
+
+def _for_rest(rest: Rest, sent: Fields, validator: tuple[str, str]) -> Fields:
+    """Return the fields of the request for the first missing span or, if there is none, of the validation."""
+    fields = sent.without(_CONDITIONS)
+    if rest.gaps:
+        return fields.added(("Range", range_of(rest.gaps[0], rest.size)), validator)
+    name = "If-None-Match" if rest.parts[0].etag is not None else "If-Modified-Since"
+    ranged = (("Range", range_of(rest.wanted, rest.size)),) if "range" in sent else ()
+    return fields.added((name, validator[1]), *ranged)
+
+
+def on_failure_with_parts(ask: Ask, rule: DomainRule, now_s: float) -> ServeParts | None:
+    """Return the parts that answer after a failure or 5xx of the origin; None if they are not enough, or may not."""
+    rest = ask.rest
+    if rest is None or rest.gaps:
+        return None
+    asked = of_request(ask.request.fields, honour=rule.honour_client_cc)
+    reuse = without_origin(ask.request, asked, as_complete(rest.parts[0], rest.size), now_s, rule)
+    return None if reuse is None else ServeParts(rest.parts, rest.size, reuse)
 
 
 def _fetched(request: Request, part: Copy) -> bool:
@@ -139,8 +154,12 @@ def _wanted(request: Request, leading: Copy, size: int) -> tuple[Span, ...]:
     return () if part is None else tuple(piece for piece in part.pieces if isinstance(piece, Span))
 
 
-def joining(rest: Rest, head: Head) -> Joining:
+def joining(ask: Ask, head: Head) -> Joining:
     """Decide whether the origin's response completes the parts."""
+    rest = ask.rest
+    assert rest is not None
+    if ask.sent is rest.otherwise:
+        return Joining.FORWARDED
     if protected_in_response(head.fields) and head.status in (206, 304):
         return Joining.USELESS
     leading = rest.parts[0]
@@ -167,8 +186,7 @@ def continues(ask: Ask, head: Head, first: Head, times: Times, rule: DomainRule,
 
     It is of the same version and, if the first may be stored, may be stored as well, for the same requests.
     """
-    assert ask.rest is not None
-    if joining(ask.rest, head) is not Joining.COMBINED:
+    if joining(ask, head) is not Joining.COMBINED:
         return False
     before, after = (on_response(ask, one, times, rule, site) for one in (first, head))
     assert isinstance(before, Relay)

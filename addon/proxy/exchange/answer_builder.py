@@ -95,6 +95,8 @@ class AnswerBuilder:
         copy = leading if serve.as_stored else as_complete(leading, serve.size)
         context.record.encoding = copy.head.fields.get("content-encoding") or ""
         head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._active.site)
+        if context.request.method == "HEAD":
+            return self.answer(context, head)
         part = ranges.part(context.request, head)
         if part is not None:
             return self.answer(context, part.head, cut_parts(sources, part.pieces))

@@ -6,7 +6,14 @@ from functools import partial
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
 from bestbefore.addon.engine.outcome import Outcome
-from bestbefore.addon.engine.partial.decision import Joining, continues, for_gap, joining, without_rest
+from bestbefore.addon.engine.partial.decision import (
+    Joining,
+    continues,
+    for_gap,
+    joining,
+    on_failure_with_parts,
+    without_rest,
+)
 from bestbefore.addon.engine.response import (
     AskUnconditionally,
     Confirmed,
@@ -37,6 +44,7 @@ from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError, Source
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.invalidation import invalidated, invalidated_groups
+from bestbefore.addon.rfc9111.caching.reuse import Reuse
 from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
@@ -77,7 +85,11 @@ class Contacts:
             self.store.drop(url)
         self.store.drop_groups(invalidated_groups(ask.request, fetched.head))
         if ask.rest is not None:
-            joins = joining(ask.rest, fetched.head)
+            stale = await self._parts_instead(contact, fetched.head.status) if fetched.head.status >= 500 else None
+            if stale is not None:
+                fetched.close()
+                return stale
+            joins = joining(ask, fetched.head)
             further = partial(self._further, contact, fetched)
             is_rest = joins is Joining.COMBINED
             whole = await self.parts.combined(ask.rest, ask.request, fetched, further) if is_rest else None
@@ -152,7 +164,10 @@ class Contacts:
     async def failed(self, contact: Contact, error: OriginError) -> Answer:
         """Return the answer after a failure of the origin: a stale copy, or an error."""
         fallback = on_failure(contact.ask, contact.rule, self.clock.now())
-        answer = None if fallback is None else await self._fallback(contact, fallback, None)
+        if fallback is None:
+            answer = await self._parts_instead(contact, None)
+        else:
+            answer = await self._fallback(contact, fallback, None)
         return answer or self.answers.failed(contact.context, error)
 
     async def _fallback(self, contact: Contact, fallback: Fallback, status: int | None) -> Answer | None:
@@ -160,10 +175,17 @@ class Contacts:
         body = await self.stored.of(fallback.copy)
         if body is None:
             return None
-        context, reuse = contact.context, fallback.reuse
-        context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.STALE, reuse.reason, reuse.ttl_s
-        member = cache_status.forwarded(contact.ask.fwd, fwd_status=status, ttl_s=reuse.ttl_s, detail=reuse.reason)
-        return self.answers.from_copy(context, fallback.copy, body, member)
+        member = _note_stale(contact, fallback.reuse, status)
+        return self.answers.from_copy(contact.context, fallback.copy, body, member)
+
+    async def _parts_instead(self, contact: Contact, status: int | None) -> Answer | None:
+        """Return stored parts as the answer after a failure of the origin; None if they may not be served."""
+        serve = on_failure_with_parts(contact.ask, contact.rule, self.clock.now())
+        sources = None if serve is None else await self.parts.sources(serve.parts)
+        if serve is None or sources is None:
+            return None
+        member = _note_stale(contact, serve.reuse, status)
+        return self.answers.from_parts(contact.context, serve, sources, member)
 
     async def _confirmed(self, contact: Contact, decision: Confirmed, flight: Flight) -> Answer:
         """Return the copy that the origin has confirmed as the answer."""
@@ -185,3 +207,10 @@ class Contacts:
         context.record.unnecessary, context.record.stored = True, is_kept
         member = cache_status.forwarded(ask.fwd, fwd_status=304, ttl_s=ttl_s, stored=is_kept, detail=ask.detail)
         return self.answers.from_copy(context, copy, body, member)
+
+
+def _note_stale(contact: Contact, reuse: Reuse, status: int | None) -> str:
+    """Record that a stored response answers as the origin failed; return the proxy's member of Cache-Status."""
+    record = contact.context.record
+    record.outcome, record.reason, record.ttl_s = Outcome.STALE, reuse.reason, reuse.ttl_s
+    return cache_status.forwarded(contact.ask.fwd, fwd_status=status, ttl_s=reuse.ttl_s, detail=reuse.reason)

@@ -69,7 +69,8 @@ class AnswerRelayer:
         context.record.reason = ask.detail or relay.detail or relay.why_not_stored or ask.fwd
         context.record.stored, context.record.unnecessary = stores, outcome is Outcome.VALIDATED
         detail = "" if ask.fwd is Fwd.METHOD else ask.detail or relay.detail or relay.why_not_stored
-        member = cache_status.forwarded(ask.fwd, fwd_status=fetched.head.status, stored=stores, detail=detail)
+        origin_head = context.origin_head or fetched.head  # not that of the response which stored parts complete
+        member = cache_status.forwarded(ask.fwd, fwd_status=origin_head.status, stored=stores, detail=detail)
         head = heads.forwarded(relay.head, self.clock.now(), member, self.active.site)
         begun = await self._begin(contact, fetched, relay, flight)
         content = begun.content

@@ -14,6 +14,7 @@ from bestbefore.addon.engine.partial.decision import (
     for_gap,
     joining,
     may_use_parts,
+    on_failure_with_parts,
     on_parts,
     without_rest,
 )
@@ -156,6 +157,33 @@ def test_stale_parts_that_cover_the_range_are_validated(request_for: Ask_, decid
     assert got.rest.gaps == ()
 
 
+def test_parts_answer_a_failure_if_they_cover_the_range_and_may_be_stale(
+    request_for: Ask_, decide: Any, rule: DomainRule
+) -> None:
+    lenient = ("Cache-Control", "max-age=60, stale-if-error=600")
+    for fields, wanted, expected in (
+        ((ETAG, lenient), "bytes=0-9", True),
+        ((lenient,), "bytes=0-9", True),
+        ((ETAG, lenient), "bytes=0-3,30-39", True),
+        ((ETAG, lenient), "bytes=40-59", False),
+        ((ETAG, FRESH), "bytes=0-9", False),
+        ((ETAG, ("Cache-Control", "max-age=60, stale-if-error=600, must-revalidate")), "bytes=0-9", False),
+    ):
+        ask = decide(request_for(("Range", wanted)), part(request_for(), 0, 50, *fields, at_s=NOW_S - 99))
+        serve = on_failure_with_parts(ask, rule, NOW_S)
+        assert (serve is not None) is expected, (fields, wanted)
+        assert on_failure_with_parts(without_rest(ask), rule, NOW_S) is None
+    unchanged = decide(request_for(("Range", "bytes=0-9")), part(request_for(), 0, 50, lenient, at_s=NOW_S - 99))
+    assert unchanged.sent is unchanged.rest.otherwise
+    assert joining(unchanged, Head(304, Fields())) is Joining.FORWARDED
+
+
+def test_a_head_request_is_answered_from_a_fresh_part(request_for: Ask_, decide: Any) -> None:
+    request = request_for(method="HEAD")
+    assert isinstance(decide(request, part(request_for(), 0, 50)), ServeParts)
+    assert decide(request, part(request_for(), 0, 50, at_s=NOW_S - 99)).rest is None
+
+
 def test_parts_older_than_a_complete_response_are_not_used(request_for: Ask_, decide: Any, copy_with: Any) -> None:
     request = request_for(("Range", "bytes=0-9"))
     old = part(request_for(), 0, 50, at_s=NOW_S - 10)
@@ -181,8 +209,8 @@ def test_without_contact_only_what_is_covered_is_served(request_for: Ask_, decid
 
 def test_the_response_completes_the_parts_only_if_it_is_of_their_version(request_for: Ask_, decide: Any) -> None:
     request = request_for()
-    rest = decide(request, part(request, 0, 50)).rest
-    assert joining(rest, head_of(50, 100)) is Joining.COMBINED
+    ask = decide(request, part(request, 0, 50))
+    assert joining(ask, head_of(50, 100)) is Joining.COMBINED
     for other in (
         head_of(50, 100, ("ETag", '"2"')),
         head_of(50, 100, ("ETag", 'W/"1"')),
@@ -194,10 +222,10 @@ def test_the_response_completes_the_parts_only_if_it_is_of_their_version(request
         Head(416, Fields()),
         Head(304, Fields((ETAG,))),
     ):
-        assert joining(rest, other) is Joining.USELESS, other
+        assert joining(ask, other) is Joining.USELESS, other
     for status in (200, 404, 503):
-        assert joining(rest, Head(status, Fields((ETAG,)))) is Joining.FORWARDED
-    stale = decide(request_for(("Range", "bytes=0-9")), part(request, 0, 50, at_s=NOW_S - 99)).rest
+        assert joining(ask, Head(status, Fields((ETAG,)))) is Joining.FORWARDED
+    stale = decide(request_for(("Range", "bytes=0-9")), part(request, 0, 50, at_s=NOW_S - 99))
     assert joining(stale, Head(304, Fields((ETAG,)))) is Joining.COMBINED
     assert joining(stale, Head(304, Fields((("ETag", '"2"'),)))) is Joining.USELESS
     assert joining(stale, head_of(0, 10, ("ETag", '"2"'))) is Joining.FORWARDED

@@ -51,10 +51,10 @@ class FilmOrigin:
     async def fetch(self, request: Request, **_: Any) -> Fetched:
         content, tag = self.content(self.version), self.tag.format(self.version)
         asked, condition = request.fields.get("range"), request.fields.get("if-range")
-        if self.fails_after == len(self.sent):
+        if self.fails_after is not None and len(self.sent) >= self.fails_after:
             raise OriginError(Failure.UNREACHABLE, "down")
         await asyncio.sleep(0)
-        fields = [("Date", format_http_date(self.clock.now())), ("Cache-Control", "max-age=60")]
+        fields = [("Date", format_http_date(self.clock.now())), ("Cache-Control", "max-age=60, stale-if-error=600")]
         fields += [("ETag", tag)] if tag else []
         match = re.fullmatch(r"bytes=(\d*)-(\d*)", asked or "")
         status, body = 200, content
@@ -136,6 +136,7 @@ steps = st.lists(
         st.just(("change", None)),
         st.just(("change soon", None)),
         st.just(("wait", None)),
+        st.just(("down or up", None)),
     ),
     max_size=25,
 )
@@ -161,6 +162,8 @@ def test_answers_are_always_of_one_version(script: list[tuple[str, str | None]],
                 film.origin.version += 1
             elif what == "change soon":
                 film.origin.changes_after = 2
+            elif what == "down or up":
+                film.origin.fails_after = 0 if film.origin.fails_after is None else None
             elif what == "wait":
                 clock.advance(70.0)
             else:
