@@ -1,4 +1,4 @@
-"""Hot reload: the configuration follows changes of its file; an invalid file leaves the last valid one in force."""
+"""Hot reload: the configuration follows changes of its files; an invalid one leaves the last valid one in force."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -40,30 +40,32 @@ class Refused:
 
 
 class ConfigWatch:
-    """The configuration in force, which follows changes of its file. `poll` must be called about once a second.
+    """The configuration in force, which follows changes of its files. `poll` must be called about once a second.
 
-    A changed file is read only if it is unchanged since the call before, because it may still be being written. Each
-    change is reported once.
+    They are its own and those of the authorities that it names. Changed files are read only if they are unchanged since
+    the call before, because they may still be being written. Each change is reported once.
     """
 
     def __init__(self, path: Path | None, options: Mapping[str, object] | None = None) -> None:
         """Loads the configuration; raises ConfigError if it cannot be used. Without a path it never changes."""
         self.path = path
         self._options = options
-        self._seen = self._answered = self._file_state()
+        states = {} if path is None else {path: _state_of(path)}
         self._refused = False
         self.config = load_config(path, options)
         """The configuration in force."""
+        self._seen = self._answered = self._states(states)
 
     def poll(self) -> Reloaded | Refused | None:
-        """Return the result of a change of the file; None if it has not changed, or the change has no effect."""
-        state = self._file_state()
-        keeps_still = state == self._seen
-        self._seen = state
-        if state == self._answered or not keeps_still:
+        """Return the result of a change of the files; None if there is none, or the change has no effect."""
+        states = self._states({})
+        keeps_still = states == self._seen
+        self._seen = states
+        if states == self._answered or not keeps_still:
             return None
-        self._answered = state
-        if isinstance(state, _FileState) and state.size_bytes == 0:
+        self._answered = states
+        own = states.get(self.path) if self.path is not None else None
+        if isinstance(own, _FileState) and own.size_bytes == 0:
             return self._refuse(f"{self.path}: empty, as if it were still being written")
         try:
             new = load_config(self.path, self._options)
@@ -79,21 +81,29 @@ class ConfigWatch:
             return None
         self._refused = False
         self.config = effective
+        self._seen = self._answered = self._states(states)
         return Reloaded(effective, need_restart)
 
     def _refuse(self, why: str) -> Refused:
         self._refused = True
         return Refused(f"{why}\nthe configuration before this change stays in force")
 
-    def _file_state(self) -> _FileState | str:
-        """Return the state of the file, or why it cannot be read."""
-        if self.path is None:
-            return "there is no file"
-        try:
-            stat = self.path.stat()
-        except OSError as error:
-            return error.strerror or str(error)
-        return _FileState(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
+    def _states(self, known: Mapping[Path, _FileState | str]) -> Mapping[Path, _FileState | str]:
+        """Return the states of the files of the configuration in force, of which some are known."""
+        rules = (self.config.rules.default, *self.config.rules.domains)
+        files = {Path(rule.origin_ca.file) for rule in rules if rule.origin_ca is not None}
+        if self.path is not None:
+            files.add(self.path)
+        return {path: known[path] if path in known else _state_of(path) for path in files}
+
+
+def _state_of(path: Path) -> _FileState | str:
+    """Return the state of a file, or why it cannot be read."""
+    try:
+        stat = path.stat()
+    except OSError as error:
+        return error.strerror or str(error)
+    return _FileState(stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino)
 
 
 def _effective(running: Config, new: Config) -> Config:

@@ -1,15 +1,18 @@
 """Origins whose certificates come from a private authority, are for another name, or come from none that is trusted."""
 
+import signal
 import socket
 import ssl
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from certificates_made import Issuer
 
 pytestmark = pytest.mark.live
 
@@ -17,10 +20,22 @@ BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
 
 
 @pytest.fixture(scope="module")
-def proxy(start_module_proxy: Callable[..., Any], authority: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Trusts the authority of the tests for localhost, and anything at 127.0.0.2."""
-    config = tmp_path_factory.mktemp("config") / "proxy.toml"
-    (config.parent / "ca.pem").write_bytes(authority.ca_file.read_bytes())
+def issuer(tmp_path_factory: pytest.TempPathFactory) -> Issuer:
+    return Issuer("Known", tmp_path_factory.mktemp("known"))
+
+
+@pytest.fixture(scope="module")
+def ca_file(tmp_path_factory: pytest.TempPathFactory, authority: Any, issuer: Issuer) -> Path:
+    """Of the authorities that the proxy trusts for localhost."""
+    path = tmp_path_factory.mktemp("config") / "ca.pem"
+    path.write_bytes(authority.ca_file.read_bytes() + issuer.pem)
+    return path
+
+
+@pytest.fixture(scope="module")
+def proxy(start_module_proxy: Callable[..., Any], ca_file: Path) -> Any:
+    """Trusts the authorities of the tests for localhost, and anything at 127.0.0.2."""
+    config = ca_file.parent / "proxy.toml"
     config.write_text(
         '[[domain]]\nmatch = "localhost"\norigin_ca = "ca.pem"\n[[domain]]\nmatch = "127.0.0.2"\nverify = false\n'
     )
@@ -61,6 +76,48 @@ def test_a_private_authority_is_trusted_where_it_is_configured(proxy: Any, port:
     assert b"an authority that this machine does not trust; if the server is yours" in refused.body
     assert b"origin_ca" in refused.body
     assert b"_ssl" not in refused.body
+
+
+UNTRUSTED = "comes from an authority that this machine does not trust; if the server is yours, name the file of that "
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"),
+    [
+        ({"valid_d": (-2, -1)}, "the certificate of localhost has expired; check the clock"),
+        ({"valid_d": (1, 2)}, "the certificate of localhost is not valid yet; check the clock"),
+        ({"host": "other.test"}, "the certificate of the server is for another name than localhost; check the name"),
+        ({"itself": True}, "the certificate of localhost is signed by itself, not by an authority; if the server is "),
+        ({"by": "Unknown"}, f"the certificate of localhost {UNTRUSTED}"),
+        ({"crl": True}, ""),
+    ],
+    ids=["expired", "not-yet-valid", "other-host", "self-signed", "untrusted", "list-of-revoked-unread"],
+)
+def test_a_certificate_is_accepted_or_a_sentence_says_why_not(
+    proxy: Any, issuer: Issuer, start_raw_origin: Callable[..., str], tmp_path: Path, kind: dict[str, Any], why: str
+) -> None:
+    by = Issuer(kind["by"], tmp_path) if "by" in kind else issuer
+    leaf = by.issue(**{name: value for name, value in kind.items() if name != "by"})
+    answer = proxy.get(start_raw_origin(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", leaf))
+    if why:
+        assert (answer.status, answer.cache_status) == (502, "bestbefore; detail=origin-tls")
+        assert answer.body.decode().startswith(f"bestbefore: {why}")
+    else:
+        assert answer.body == b"ok"
+
+
+def test_a_changed_file_of_authorities_is_read(
+    proxy: Any, ca_file: Path, start_raw_origin: Callable[..., str], tmp_path: Path
+) -> None:
+    new = Issuer("New", tmp_path)
+    url = start_raw_origin(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", new.issue())
+    assert UNTRUSTED in proxy.get(url).body.decode()
+    ca_file.write_bytes(ca_file.read_bytes() + new.pem)
+    deadline_s = time.monotonic() + 20
+    while proxy.get(url).body != b"ok":
+        assert time.monotonic() < deadline_s
+        proxy.process.send_signal(signal.SIGHUP)  # looks at the files at once, instead of within a second
+        time.sleep(0.05)
 
 
 def test_a_websocket_is_verified_alike(proxy: Any, port: int) -> None:

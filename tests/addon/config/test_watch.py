@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+import certifi
 import pytest
 
 from bestbefore.addon.config.problems import ConfigError
@@ -155,3 +156,27 @@ def test_a_half_written_file_that_is_left_so_is_refused(path: Path, watch: Confi
     assert "not valid TOML" in refused(watch)
     path.write_text(whole)
     assert len(reloaded(watch).config.rules.domains) == 1
+
+
+def test_the_files_of_authorities_are_watched(path: Path) -> None:
+    """Also those that a change of the configuration adds; one that cannot be read leaves what was read before."""
+    end = "-----END CERTIFICATE-----\n"
+    one, two = (part + end for part in certifi.contents().split(end)[:2])
+    ca_file = path.with_name("ca.pem")
+    watch = ConfigWatch(path)
+    ca_file.write_text(one)
+    path.write_text(f'[default]\norigin_ca = "{ca_file}"\n')
+    first = reloaded(watch).config.rules.default.origin_ca
+    ca_file.write_text(one + two)
+    second = reloaded(watch).config.rules.default.origin_ca
+    assert first is not None
+    assert second is not None
+    assert (first.pem.count("BEGIN"), second.pem.count("BEGIN")) == (1, 2)
+    ca_file.touch()
+    assert settle(watch) is None
+    ca_file.write_text("nothing")
+    assert "expected a file of certificates" in refused(watch)
+    ca_file.unlink()
+    assert "ca.pem" in refused(watch)
+    ca_file.write_text(one)
+    assert reloaded(watch).config.rules.default.origin_ca == first
