@@ -24,8 +24,11 @@ from bestbefore.policies.validation.machinery.spec import spec_text
 
 PATTERN_NEEDS_S = 12 * HOUR_S
 """How long an object must have been observed before its daily pattern is shown."""
-UNKNOWN_FACTOR = 100.0
+SOON_S = 60.0
+"""That no update was seen for less than this says nothing."""
+UNKNOWN_FACTOR = 50.0
 """A rate whose confidence interval is wider than this factor is not known."""
+SMALLEST_GAIN = 0.01
 
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 
@@ -62,6 +65,8 @@ def object_text(report: ObjectReport) -> str:
 
 def list_text(objects: Sequence[ListedObject], now_s: float) -> str:
     """Return the list of the most requested objects in printable ASCII, with a final newline."""
+    if not objects:
+        return "nothing was requested yet\n"
     lines = ["requests contacts unchanged updates  policy   next check  URL"]
     lines += (
         f"{listed.requests:>8} {listed.contacts:>8} {listed.unchanged:>9} {listed.updates:>7}  "
@@ -106,6 +111,8 @@ def _rate(rate: RateReport) -> str:
     longest = span(HOUR_S / rate.low_per_hour) if rate.low_per_hour else "forever"
     if rate.per_hour is None:
         return f"every contact found an update: one every {longest} or less ({CONFIDENCE:.0%})"
+    if rate.per_hour == 0.0 and rate.high_per_hour and HOUR_S / rate.high_per_hour < SOON_S:
+        return "too early to tell: no update seen"
     if rate.per_hour == 0.0:
         return f"no update seen: one every {shortest} or more ({CONFIDENCE:.0%})"
     if not rate.high_per_hour or rate.high_per_hour > UNKNOWN_FACTOR * rate.low_per_hour:
@@ -115,7 +122,8 @@ def _rate(rate: RateReport) -> str:
 
 def _prefetch_lines(fetch: PlannedFetch, now_s: float) -> Iterator[str]:
     yield f"  next fetch  at {utc(fetch.due_s)}, in {span(fetch.due_s - now_s)}: {plain_text(fetch.reason)}"
-    yield f"              expected to spare {fetch.gain:.2g} outdated answers"
+    spares = f"{fetch.gain:.2g}" if fetch.gain >= SMALLEST_GAIN else f"less than {SMALLEST_GAIN}"
+    yield f"              expected to spare {spares} outdated answers"
 
 
 def _feed(feed: FeedReport) -> str:

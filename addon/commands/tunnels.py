@@ -36,7 +36,7 @@ def command(hosts: str | None, client: str | None, state: str | None, config_fil
     folder = load_config(config_file, {"state": state}).settings.state
     try:
         rows = read_list(folder, clock_from_environment(os.environ).now())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise InputError(f"{folder}: no proxy has run with this state folder") from None
     if hosts is not None:
         _lift(folder, hosts, client, rows)

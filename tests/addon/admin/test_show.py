@@ -109,6 +109,15 @@ def test_after_few_contacts_it_is_too_early_to_tell_a_rate_or_a_pattern() -> Non
     assert not any("|" in line for line in lines)
 
 
+def test_a_rate_and_a_gain_of_next_to_nothing_are_not_numbers() -> None:
+    assert REPORT.observed is not None
+    assert REPORT.prefetch is not None
+    quiet = replace(REPORT.observed, rate=RateReport(0.0, 0.0, 1333.0))  # two contacts within seconds
+    text = object_text(replace(REPORT, observed=quiet, prefetch=replace(REPORT.prefetch, gain=0.00012)))
+    assert "  rate        too early to tell: no update seen\n" in text
+    assert "              expected to spare less than 0.01 outdated answers\n" in text
+
+
 def test_items_edits_and_hints_of_a_feed_are_shown() -> None:
     assert REPORT.observed is not None
     feed = FeedReport(20, 3, Hints(3600.0, (1, 2), (5, 6)), away=False)

@@ -177,7 +177,7 @@ def test_an_empty_store_is_reported(show: Show, tmp_path: Path) -> None:
     status, _, err = show(FEED, "--state", tmp_path)
     assert status == 1
     assert err.endswith("bestbefore: nothing was learnt of any object yet\n")
-    assert show("--state", tmp_path)[:2] == (0, "requests contacts unchanged updates  policy   next check  URL\n")
+    assert show("--state", tmp_path)[:2] == (0, "nothing was requested yet\n")
 
 
 @pytest.mark.parametrize("url", ["feed", "ftp://example.org/", "http://", "http://[::1/", "http://example.org:99999/"])
@@ -203,7 +203,8 @@ def test_a_folder_without_a_store_is_an_error_and_left_as_it_is(show: Show, name
 def test_a_store_that_does_not_answer_is_an_error(show: Show, tmp_path: Path) -> None:
     status, out, err = show("--store", f"unix://{tmp_path}/none")
     assert (status, out) == (1, "")
-    assert err.splitlines()[-1] == "bestbefore: the store does not answer"
+    place = f"unix://{tmp_path}/none"
+    assert err == f"bestbefore: the store does not answer ({place}): check its URL, and whether it runs\n"
 
 
 def test_a_store_that_is_none_is_wrong_input(show: Show) -> None:

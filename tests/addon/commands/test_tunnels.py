@@ -36,6 +36,8 @@ def test_what_cannot_be_done_is_one_line(bestbefore: Run, tmp_path: Path, monkey
     monkeypatch.setattr(tunnels, "_TRIES", 1)
     no_proxy = f"bestbefore: {tmp_path}: no proxy has run with this state folder\n"
     assert bestbefore("tunnels", "--state", tmp_path) == (2, "", no_proxy)
+    (tmp_path / "file").touch()
+    assert bestbefore("tunnels", "--state", tmp_path / "file")[2] == no_proxy.replace(": no", "/file: no")
     TunnelListing(tmp_path, Refusals(), ManualClock(0.0), lambda _count: None).poll()
     status, _, err = bestbefore("tunnels", "--state", tmp_path, "--lift", "a", "--client", "192.0.2.1")
     assert (status, err) == (1, "bestbefore: no proxy runs with this state folder\n")
