@@ -101,8 +101,8 @@ def _squid(answered: Answered, *, keep_query: bool) -> str:
 
 
 def _user(answered: Answered) -> str:
-    """Return the proxy user as one word."""
-    return plain_word(answered.user[:_VALUE_LIMIT]) or "-"
+    """Return the proxy user as one word, without the bracket with which the time begins in `combined`."""
+    return plain_word(answered.user[:_VALUE_LIMIT]).replace("[", "%5B") or "-"
 
 
 def _referer(answered: Answered, *, keep_query: bool) -> str:

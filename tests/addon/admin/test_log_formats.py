@@ -21,7 +21,7 @@ from bestbefore.replay.traces.reading import read_trace
 HIT = Answered(
     time_s=1706227238.5, duration_s=0.25, client="192.0.2.7", method="GET", url="http://www.example.org/a?q=1#f",
     status=200, outcome=Outcome.HIT, reason="indttl", ttl_s=4321.0, sent_bytes=12_345, agent='a "b" \\ c\x1b',
-    protocol="HTTP/2.0", user='a "b"',
+    protocol="HTTP/2.0", user='a [b"',
 )  # fmt: skip
 TUNNEL = replace(
     HIT, method="CONNECT", url="example.org:443", outcome=Outcome.BYPASS, contact=True, uploaded_bytes=9, ttl_s=None
@@ -42,14 +42,14 @@ def test_json_has_every_field() -> None:
 
 def test_combined_is_as_web_servers_write_it() -> None:
     assert line("combined") == (
-        r'192.0.2.7 - a%20\x22b\x22 [26/Jan/2024:00:00:38 +0000] "GET http://www.example.org/a HTTP/2.0" 200 12345 "-" '
+        r'192.0.2.7 - a%20%5Bb\x22 [26/Jan/2024:00:00:38 +0000] "GET http://www.example.org/a HTTP/2.0" 200 12345 "-" '
         r'"a \x22b\x22 \x5c c\x1b"'
     )
 
 
 def test_squids_is_as_squid_writes_it() -> None:
     assert line("squid", keep_query=True) == (
-        '1706227238.750    250 192.0.2.7 TCP_HIT/200 12345 GET http://www.example.org/a?q=1 a%20"b" HIER_NONE/- -'
+        '1706227238.750    250 192.0.2.7 TCP_HIT/200 12345 GET http://www.example.org/a?q=1 a%20%5Bb" HIER_NONE/- -'
     )
     assert " TCP_TUNNEL/200 12345 CONNECT example.org:443 - HIER_DIRECT/- -" in line("squid", replace(TUNNEL, user=""))
     assert " TCP_HIT_ABORTED/200 " in line("squid", replace(HIT, complete=False))
