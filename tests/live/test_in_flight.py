@@ -58,6 +58,8 @@ class Origin:
 
     def __init__(self, leaf_file: Path | None = None) -> None:
         self.sent = 0
+        self.goes_on = threading.Event()
+        """Awaited in the middle of content without a length, which `/slow` has."""
         self._server = socket.create_server(("127.0.0.1", 0), backlog=CLIENTS)
         self._context = None
         self._closed = False
@@ -96,6 +98,15 @@ class Origin:
                     if not self._closed:  # else `close` may not have seen it
                         opened.pop_all()
                     return
+                if path == b"/slow":
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n")
+                    connection.sendall(b"Cache-Control: max-age=600\r\n\r\n")
+                    half = b"%x\r\n%s\r\n" % (OBJECT_BYTES // 2, bytes(OBJECT_BYTES // 2))
+                    connection.sendall(half)
+                    self.goes_on.wait(PATIENCE_S)
+                    connection.sendall(half + b"0\r\n\r\n")
+                    self.sent += 1
+                    continue
                 head = f"HTTP/1.1 200 OK\r\nContent-Length: {OBJECT_BYTES}\r\nCache-Control: max-age=600\r\n\r\n"
                 connection.sendall(head.encode() + path.ljust(64) + bytes(OBJECT_BYTES - 64))
                 self.sent += 1
@@ -158,6 +169,17 @@ def test_clients_that_read_nothing_of_what_is_fetched(start_proxy: Any, origin: 
         for number in range(CLIENTS):
             ask(proxy, taken, f"{origin.url}/{number}")
         eventually(lambda: origin.sent == CLIENTS)
+        eventually(lambda: gauge(proxy, "pending_copies") == 0)
+
+
+def test_clients_that_read_nothing_of_what_they_share(start_proxy: Any, origin: Origin) -> None:
+    proxy, taken = start_proxy(), ExitStack()
+    with little_is_resident(proxy, taken):
+        clients = [ask(proxy, taken, f"{origin.url}/slow") for _ in range(CLIENTS)]
+        assert sum(b"; collapsed" in client.recv(1000) for client in clients) == CLIENTS - 1
+        origin.goes_on.set()
+        eventually(lambda: gauge(proxy, "in_flight_file_bytes") == OBJECT_BYTES)
+        assert origin.sent == 1
         eventually(lambda: gauge(proxy, "pending_copies") == 0)
 
 

@@ -9,7 +9,7 @@ from bestbefore.addon.proxy.exchange.sharing.segments import Segments
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
-GRACE_S = 10.0
+GRACE_S = 5.0
 """How long readers of content for which there is no more room wait, in all, for slower ones; real seconds."""
 SEGMENTS = 8
 """Content beyond the limit is kept in segments of the limit divided by this."""
@@ -38,8 +38,8 @@ class Spool:
         self._ended = False
         self._error: OriginError | None = None
         self._positions: dict[object, int] = {}
-        self._grace_until: float | None = None
-        """By the clock of the event loop."""
+        self._grace_s = GRACE_S
+        """How much of it is left."""
         self._on_end: list[Callable[[], object]] = []
         self._grown = asyncio.Event()
         self._was_read = asyncio.Event()
@@ -101,13 +101,10 @@ class Spool:
     async def _leave_behind(self) -> None:
         """Wait for the slower readers as long as there is grace; remove those that have not read everything then."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(GRACE_S) as limit:
-                if self._grace_until is None:
-                    self._grace_until = limit.when()
-                else:
-                    limit.reschedule(self._grace_until)
+            async with asyncio.timeout(self._grace_s) as limit:
                 while min(self._positions.values(), default=self.size) < self.size:
                     await self._was_read.wait()
+        self._grace_s = max(0.0, (limit.when() or 0.0) - asyncio.get_running_loop().time())
         self._positions = {reader: at for reader, at in self._positions.items() if at == self.size}
         self._notify_readers()
 
