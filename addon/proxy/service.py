@@ -324,12 +324,19 @@ class Service:
         return self.exchanges.site
 
     def record_forwarded(
-        self, forwarded: ForwardedRequest, client: Client, status: int, reason: str, *, complete: bool
+        self,
+        forwarded: ForwardedRequest,
+        client: Client,
+        status: int,
+        reason: str,
+        *,
+        complete: bool,
+        contact: bool = True,
     ) -> None:
         """Record an exchange, a tunnel or an upgraded connection that mitmproxy forwarded."""
         entry, passed = self._entry(forwarded, client, status), forwarded.passed
-        entry.outcome, entry.reason, entry.contact, entry.complete = Outcome.BYPASS, reason, True, complete
-        entry.sent_bytes = entry.received_bytes = passed.sent  # it passes unchanged
+        entry.outcome, entry.reason, entry.contact, entry.complete = Outcome.BYPASS, reason, contact, complete
+        entry.sent_bytes, entry.received_bytes = passed.sent, passed.sent if contact else 0  # it passes unchanged
         entry.uploaded_bytes = passed.uploaded
         self._answered(entry)
 

@@ -47,6 +47,8 @@ OPTIONS = ("config", "store", "state", "admin")
 STOPPED = "the proxy is stopping"
 FORWARDED = "bestbefore"
 """The metadata key of a flow under which its `ForwardedRequest` is kept."""
+REFUSED_CERTIFICATE = "refused-certificate"
+"""The reason of tunnels whose client has refused the proxy's certificate."""
 CONNECT = "bestbefore_connect"
 """The same for the request for a tunnel."""
 
@@ -197,8 +199,9 @@ class BestBefore:
 
     @staticmethod
     def _record_tunnel(tunnel: OpenTunnel, service: Service, *, complete: bool) -> None:
+        whole = complete and not tunnel.failed
         service.record_forwarded(
-            tunnel.forwarded, tunnel.client, tunnel.status, tunnel.reason, complete=complete and not tunnel.failed
+            tunnel.forwarded, tunnel.client, tunnel.status, tunnel.reason, complete=whole, contact=tunnel.contact
         )
 
     def server_disconnected(self, data: server_hooks.ServerConnectionHookData) -> None:
@@ -299,11 +302,12 @@ class BestBefore:
         key = ClientKey(client.peername[0], service.gate.user_of(client, Fields()), program)
         if service.interception.is_tunnelled(client.id, key, address[0]):
             data.ignore_connection = True
-            self._tunnels.tunnelled(client, "refused-certificate")
+            self._tunnels.tunnelled(client, REFUSED_CERTIFICATE)
 
     def tls_failed_client(self, data: tls.TlsData) -> None:
         """mitmproxy's hook: a client has not accepted the certificate from us."""
-        if self._service is not None:
+        if self._service is not None and isinstance(data.conn, connection.Client):
+            self._tunnels.refused(data.conn, REFUSED_CERTIFICATE)
             self._service.interception.failed(data.conn.id, data.conn.error or "")
 
     def _admit(self, flow: mitmproxy.http.HTTPFlow, service: Service) -> bool:

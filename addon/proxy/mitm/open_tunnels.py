@@ -16,7 +16,9 @@ class OpenTunnel:
     status: int
     reason: str
     failed: bool = False
-    """Whether its origin could not be reached, so that nothing passed."""
+    """Whether nothing passed: its origin could not be reached, or its client refused the certificate."""
+    contact: bool = True
+    """Whether the proxy connected to the origin, or tried to."""
 
 
 class OpenTunnels:
@@ -45,6 +47,12 @@ class OpenTunnels:
         """Note that the origin of the tunnel of a client, if that is one, cannot be reached."""
         if (tunnel := self._open.get(client.id)) is not None and tunnel.status == 200:
             self._open[client.id] = replace(tunnel, reason=reason, failed=True)
+
+    def refused(self, client: Client, reason: str) -> None:
+        """Note that a client has refused the proxy's certificate in a tunnel that would have been intercepted."""
+        connect = self._asked.pop(client.id, None)
+        if connect is not None:
+            self._open[client.id] = OpenTunnel(connect, client, 200, reason, failed=True, contact=False)
 
     def closed(self, client: Client) -> OpenTunnel | None:
         """Forget the connection of a client; return its tunnel, if it carried one."""

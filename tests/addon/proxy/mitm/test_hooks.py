@@ -22,7 +22,7 @@ from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.proxy.access.access import Access
 from bestbefore.addon.proxy.mitm import transports
-from bestbefore.addon.proxy.mitm.forwarded import ForwardedRequest
+from bestbefore.addon.proxy.mitm.forwarded import PASSED, ForwardedRequest
 from bestbefore.addon.proxy.mitm.hooks import FORWARDED, OPTIONS, STOPPED, BestBefore
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE
@@ -211,6 +211,22 @@ async def test_a_tunnel_that_is_refused_is_recorded(
     assert (flow.response.status_code, one.status, one.reason) == (status, status, reason)
     assert (one.method, one.url, one.outcome) == ("CONNECT", f"127.0.0.1:{port}", Outcome.REFUSED)
     assert one.sent_bytes == len(flow.response.content or b"") > 0
+
+
+async def test_a_refused_certificate_is_recorded_without_a_contact(
+    hooks: BestBefore, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorded = list[Answered]()
+    monkeypatch.setattr(service, "_answered", recorded.append)
+    flow = flow_of(HERE, "example.org", 443, "CONNECT")
+    hooks.http_connect(flow)
+    flow.metadata[PASSED].sent = 1390  # the handshake
+    failed: Any = SimpleNamespace(conn=flow.client_conn)
+    hooks.tls_failed_client(failed)
+    hooks.client_disconnected(flow.client_conn)
+    (one,) = recorded
+    assert (one.reason, one.complete, one.contact) == ("refused-certificate", False, False)
+    assert (one.sent_bytes, one.received_bytes) == (1390, 0)
 
 
 async def test_tunnels_that_are_open_at_the_end_are_recorded_as_broken_off(

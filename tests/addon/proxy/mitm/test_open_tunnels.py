@@ -45,6 +45,16 @@ def test_a_tunnel_to_an_origin_that_cannot_be_reached_has_failed() -> None:
     assert tunnels.closed(CLIENT) == OpenTunnel(CONNECT, CLIENT, 200, "origin-unreachable", failed=True)
 
 
+def test_a_tunnel_whose_client_refuses_the_certificate_has_failed_without_a_contact() -> None:
+    tunnels = OpenTunnels()
+    tunnels.refused(CLIENT, "refused-certificate")
+    assert tunnels.closed(CLIENT) is None, "a reverse proxy has no tunnels"
+    tunnels.asked(CLIENT, CONNECT)
+    tunnels.refused(CLIENT, "refused-certificate")
+    ended = tunnels.closed(CLIENT)
+    assert ended == OpenTunnel(CONNECT, CLIENT, 200, "refused-certificate", failed=True, contact=False)
+
+
 def test_at_the_end_those_that_are_open_are_given_back_once() -> None:
     tunnels, other = OpenTunnels(), tflow.tclient_conn()
     tunnels.upgraded(CLIENT, CONNECT, "upgrade")
