@@ -368,6 +368,18 @@ async def test_who_wants_parts_shares_one_validation_with_who_wants_the_whole(sh
             assert (got.status, got.body) == (206, origin.content[at : at + 100_000])
 
 
+async def test_segments_that_arrive_at_once_are_all_stored(shared_proxy: Any) -> None:
+    async with serving(FileOrigin(content_of(LARGE), delay_s=0.2)) as origin:
+        step = LARGE // 12
+        lines = [f"Range: bytes={at}-{at + step - 1}" for at in range(0, LARGE, step)]
+        got = await asyncio.gather(*(get(shared_proxy, origin.url, line) for line in lines))
+        assert b"".join(one.body for one in got) == origin.content
+        whole = await get(shared_proxy, origin.url)
+        assert whole.body == origin.content
+        assert "; hit" in whole.told
+        assert len(origin.asked) == 12
+
+
 async def test_clients_that_want_the_same_range_at_once_share_one_contact(shared_proxy: Any) -> None:
     for lines, contacts in ((HOUR,), 2), (("Cache-Control: private",), 11):
         async with serving(FileOrigin(content_of(LARGE), lines, delay_s=0.3)) as origin:

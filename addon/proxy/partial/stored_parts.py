@@ -1,8 +1,10 @@
 """The stored parts of contents: read for answers, combined with what arrives, and merged when they are stored."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from weakref import WeakValueDictionary
 
 from bestbefore.addon.engine.partial.decision import combined
 from bestbefore.addon.proxy.exchange.budget import Budget
@@ -38,6 +40,8 @@ class StoredParts:
     store: Store
     stored: StoredContent
     budget: Budget
+    _locks: WeakValueDictionary[str, asyncio.Lock] = field(default_factory=WeakValueDictionary)
+    """By URL. Held while a part is merged and numbered: of two that arrive at once none takes the other's place."""
 
     async def sources(self, parts: Sequence[Copy]) -> list[Source] | None:
         """Return the contents of parts; None if one is gone."""
@@ -74,6 +78,10 @@ class StoredParts:
 
         The complete content becomes an ordinary copy.
         """
+        async with self._locks.setdefault(copy.url, asyncio.Lock()):
+            return await self._put(copy, content, limit)
+
+    async def _put(self, copy: Copy, content: Collected, limit: int) -> Copy:
         parts = (await self.store.copies(copy.url, copy.partition)).copies
         merged = await self._merged(copy, content, to_merge(parts, copy), limit)
         copy, content = merged or (copy, content)
