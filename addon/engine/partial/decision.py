@@ -112,12 +112,18 @@ def on_parts(
         return decision
     rest = Rest(spans[0], where.size, group, () if is_covered else to_fetch(missing(group, spans[0])), decision.sent)
     validator = strong_validator(leading.head.fields)
-    if validator is None or len(spans) > 1 or rest.gaps == spans:
+    if validator is None or len(spans) > 1 or rest.gaps == spans or not _is_fetched_alike(request, leading):
         return replace(decision, rest=rest) if is_covered else decision
     fields = _for_rest(rest, decision.sent.fields, validator)
     return replace(
         decision, sent=replace(decision.sent, fields=fields), fwd=Fwd.PARTIAL, detail=reuse.reason, rest=rest
     )
+
+
+def _is_fetched_alike(request: Request, part: Copy) -> bool:
+    """Whether a request has credentials of the kinds with which a part was fetched: what is combined has one mark."""
+    kinds = "cookie" in request.fields, "authorization" in request.fields
+    return kinds == (part.fetched_with_cookie, part.fetched_with_authorization)
 
 
 def _for_rest(rest: Rest, sent: Fields, validator: tuple[str, str]) -> Fields:

@@ -15,7 +15,7 @@ from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.conditional.parts import (
     Rest,
     as_complete,
-    as_part,
+    merged,
     number_for,
     place,
     span_of,
@@ -83,8 +83,7 @@ class StoredParts:
 
     async def _put(self, copy: Copy, content: Collected, limit: int) -> Copy:
         parts = (await self.store.copies(copy.url, copy.partition)).copies
-        merged = await self._merged(copy, content, to_merge(parts, copy), limit)
-        copy, content = merged or (copy, content)
+        copy, content = await self._merged(copy, content, to_merge(parts, copy), limit) or (copy, content)
         where = place(copy.head)
         assert where is not None
         if where.span == Span(0, where.size):
@@ -104,18 +103,18 @@ class StoredParts:
         sources = await self.sources(others)
         if sources is None:
             return None
-        merged, digest = Content(self.budget), new_digest()
+        content_of_all, digest = Content(self.budget), new_digest()
         try:
             async for chunk in cut_parts([(spans[0], content), *sources], (union,)):
                 digest.update(chunk)
-                if not await merged.add(chunk):
+                if not await content_of_all.add(chunk):
                     return None
         except ConnectionError:  # one of them was removed meanwhile
             return None
         where = place(copy.head)
         assert where is not None
-        body = BodyRef(digest.hexdigest(), merged.size)
-        return replace(copy, head=as_part(copy.head, union, where.size), body=body), merged.body()
+        body = BodyRef(digest.hexdigest(), content_of_all.size)
+        return merged([copy, *others], union, where.size, body), content_of_all.body()
 
 
 async def _joined(rest: Rest, sources: Sequence[Source], first: Fetched, further: Further) -> AsyncGenerator[bytes]:

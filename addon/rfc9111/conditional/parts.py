@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from bestbefore.addon.rfc9111.conditional.ranges import Span
-from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.dates import date_field
 from bestbefore.addon.rfc9111.fields.entity_tags import etag_field
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -103,10 +103,16 @@ def combinable(parts: Sequence[Copy], leading: Copy) -> tuple[Copy, ...]:
         part
         for part in parts
         if part is not leading
-        and _variant(part) == _variant(leading)
+        and _circumstances(part) == _circumstances(leading)
         and are_of_one_version(part.head, leading.head)
     ]
     return leading, *sorted(others, key=lambda part: -part.response_time_s)
+
+
+def _circumstances(part: Copy) -> tuple[object, ...]:
+    """Return on what it depends, besides its head, for whom and for how long a part may be used."""
+    fetched_with = part.fetched_with_cookie, part.fetched_with_authorization
+    return *_variant(part), part.local, part.range, fetched_with
 
 
 def _variant(part: Copy) -> tuple[object, ...]:
@@ -199,6 +205,13 @@ def to_merge(parts: Sequence[Copy], new: Copy) -> tuple[Copy, ...]:
     return _touching(combinable(parts, new)[1:], found.span, limited=True)[0]
 
 
+def merged(parts: Sequence[Copy], span: Span, size: int, body: BodyRef) -> Copy:
+    """Return the part that parts make together: with the head received last, and dead with the first that dies."""
+    latest = max(parts, key=lambda part: part.response_time_s)
+    stored_s = min(part.stored_s for part in parts)
+    return replace(latest, head=as_part(latest.head, span, size), body=body, stored_s=stored_s)
+
+
 def _touching(parts: Sequence[Copy], union: Span, *, limited: bool) -> tuple[tuple[Copy, ...], Span]:
     chosen: list[Copy] = []
     left = list(parts)
@@ -222,14 +235,15 @@ def _length(span: Span) -> int:
 def number_for(parts: Sequence[Copy], new: Copy) -> int:
     """Return the number of the part in whose place a new part is stored, from 1 on.
 
-    A free one; else that of a part which the new one makes useless: of another version, or within it; else that of the
-    part which was received first.
+    That of a part which the new one makes useless: of another version, or within it; else a free one; else that of the
+    part which was received first. A part that was received later is not replaced (`Copy.was_received_after`).
     """
     own = [p for p in parts if _variant(p) == _variant(new)]
     span = span_of(new)
     useless = [
         p
         for p in own
+        if p.response_time_s <= new.response_time_s
         if not are_of_one_version(p.head, new.head) or (span.start <= span_of(p).start and span_of(p).end <= span.end)
     ]
     free = set(range(1, PARTS_AT_MOST + 1)) - {p.part_number for p in own}

@@ -149,6 +149,14 @@ def test_a_further_response_continues_the_first_only_if_it_is_of_its_version_and
     assert not continues(ask, Head(200, Fields((ETAG,))), head_of(0, 9), Times(NOW_S, NOW_S), rule, site)
 
 
+def test_what_was_fetched_with_a_cookie_is_not_completed_without_one(request_for: Ask_, decide: Any) -> None:
+    mine, yours = request_for(("Cookie", "me")), request_for(("Cookie", "you"))
+    for fetched, asked in ((request_for(), request_for()), (mine, yours)):
+        assert decide(asked, part(fetched, 0, 50)).rest is not None
+    for fetched, asked in ((mine, request_for()), (request_for(), yours)):
+        assert decide(asked, part(fetched, 0, 50)).rest is None
+
+
 def test_stale_parts_that_cover_the_range_are_validated(request_for: Ask_, decide: Any) -> None:
     stale = part(request_for(), 0, 50, at_s=NOW_S - 99)
     got = decide(request_for(("Range", "bytes=0-9")), stale)

@@ -19,6 +19,7 @@ from bestbefore.addon.rfc9111.conditional.parts import (
     as_part,
     as_received,
     combinable,
+    merged,
     missing,
     number_for,
     partition_of,
@@ -103,6 +104,23 @@ def test_parts_of_different_versions_sizes_or_codings_are_not_combined() -> None
     assert combinable([leading, *others], leading) == (leading, others[2], others[0])
 
 
+@pytest.mark.parametrize(
+    "circumstance",
+    [{"local": True}, {"range": "10.0.0.0/8"}, {"fetched_with_cookie": True}, {"fetched_with_authorization": True},
+     {"client": "c"}, {"personal": "p"}, {"selecting": (("accept", "a"),)}],
+)  # fmt: skip
+def test_parts_that_are_not_for_the_same_clients_are_not_combined(circumstance: dict[str, Any]) -> None:
+    leading, other = part(0, 5), replace(part(5, 9), **circumstance)
+    assert combinable([leading, other], leading) == (leading,)
+
+
+def test_a_merged_part_has_the_latest_head_and_the_earliest_time_of_storing() -> None:
+    early, late = replace(part(0, 5, at_s=1.0), expiry_s=5.0), replace(part(5, 9, at_s=3.0), stored_s=2.0)
+    made = merged([early, late], Span(0, 9), SIZE, BodyRef("m", 9))
+    assert (place(made.head), made.body) == (Place(Span(0, 9), SIZE), BodyRef("m", 9))
+    assert (made.response_time_s, made.stored_s, made.expiry_s) == (3.0, 1.0, None)
+
+
 spans = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 10)).map(lambda p: (p[0], p[0] + p[1])), max_size=6)
 
 
@@ -177,7 +195,8 @@ def test_a_part_takes_a_free_number_or_that_of_a_useless_part_or_that_of_the_fir
     stored = [part(10 * n, 10 * n + 5, at_s=100.0 - n, number=n) for n in range(1, PARTS_AT_MOST)]
     assert number_for([], part(0, 5)) == 1
     assert number_for(stored, part(500, 505)) == PARTS_AT_MOST
-    assert number_for(stored, part(28, 40)) == 3
+    assert number_for(stored, part(28, 40, at_s=97.0)) == 3
+    assert number_for(stored, part(28, 40, at_s=96.0)) == PARTS_AT_MOST, "the one within it was received later"
     full = [*stored, part(0, 5, at_s=200.0, number=PARTS_AT_MOST)]
-    assert number_for(full, part(500, 505)) == PARTS_AT_MOST - 1
-    assert number_for(full, part(500, 505, '"2"')) == 1
+    assert number_for(full, part(500, 505, at_s=300.0)) == PARTS_AT_MOST - 1
+    assert number_for(full, part(500, 505, '"2"', at_s=300.0)) == 1
