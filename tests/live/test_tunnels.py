@@ -25,16 +25,23 @@ class Program:
         self.proxy = proxy
         self.ciphers = ciphers
 
-    def sees(self, ca_file: Any, host: str, port: int) -> str:
-        """Whose answer it gets, by Via; empty if it refuses the certificate."""
+    def context(self, ca_file: Any) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=ca_file)
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
         context.set_ciphers(self.ciphers)
-        with closing(socket.create_connection(("127.0.0.1", self.proxy.port), 20)) as plain:
-            plain.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
-            assert plain.recv(65536).startswith(b"HTTP/1.1 200")
+        return context
+
+    def tunnel(self, host: str, port: int) -> socket.socket:
+        plain = socket.create_connection(("127.0.0.1", self.proxy.port), 20)
+        plain.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n\r\n".encode())
+        assert plain.recv(65536).startswith(b"HTTP/1.1 200")
+        return plain
+
+    def sees(self, ca_file: Any, host: str, port: int) -> str:
+        """Whose answer it gets, by Via; empty if it refuses the certificate."""
+        with closing(self.tunnel(host, port)) as plain:
             try:
-                with context.wrap_socket(plain, server_hostname="localhost") as tls:
+                with self.context(ca_file).wrap_socket(plain, server_hostname="localhost") as tls:
                     tls.sendall(f"GET / HTTP/1.1\r\nHost: {host}:{port}\r\nConnection: close\r\n\r\n".encode())
                     return "proxy" if b"via: 1.1 bestbefore" in tls.recv(65536).lower() else "origin"
             except ssl.SSLCertVerificationError:
@@ -87,3 +94,22 @@ def test_a_program_that_comes_to_trust_the_proxy_is_intercepted_again(
     program.sees(own_ca, "127.0.0.1", port)
     assert program.sees(own_ca, "localhost", port) == "proxy"
     listed(bestbefore, proxy, "nothing is tunnelled")
+
+
+def test_a_program_that_refuses_after_the_handshake_is_tunnelled_too(
+    proxy: Any, authority: Any, start_origin: Callable[..., Any], bestbefore: Callable[..., str]
+) -> None:
+    port = int(start_origin({"/": [0.0]}, authority.leaf_file).url.rpartition(":")[2])
+    own_ca, program = proxy.state / "mitmproxy-ca-cert.pem", Program(proxy, "ECDHE+AES256")
+    refused = proxy.metric('bestbefore_client_handshakes_total{result="failed"}')
+    for times in (1, 2):
+        with (
+            closing(program.tunnel("localhost", port)) as plain,
+            closing(program.context(own_ca).wrap_socket(plain.dup(), server_hostname="localhost")),
+        ):
+            plain.sendall(b"\x17\x03\x03\x00\x20" + bytes(32))  # no record of this connection ends TLS as an alert does
+        while proxy.metric('bestbefore_client_handshakes_total{result="failed"}') < refused + times:
+            time.sleep(0.01)
+    assert program.sees(authority.ca_file, "localhost", port) == "origin"
+    assert "it ended TLS after the handshake" in listed(bestbefore, proxy, "localhost")
+    bestbefore("tunnels", "--state", proxy.state, "--lift", "localhost")

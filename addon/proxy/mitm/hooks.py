@@ -20,7 +20,7 @@ from bestbefore.addon.engine.request import PASSTHROUGH, received
 from bestbefore.addon.errors import InputError
 from bestbefore.addon.proxy.access.access import REALM, is_local
 from bestbefore.addon.proxy.companion import Companion
-from bestbefore.addon.proxy.mitm import transports
+from bestbefore.addon.proxy.mitm import client_tls, transports
 from bestbefore.addon.proxy.mitm.forwarded import (
     PASSED,
     ForwardedRequest,
@@ -172,6 +172,7 @@ class BestBefore:
             if context.server.error:
                 self._tunnels.failed(context.client, tunnel_failure(context.server.error).reason)
         else:
+            client_tls.install(next_layer)
             install(next_layer, service.gateway)
 
     # Access: who may use the proxy, and reach which address.

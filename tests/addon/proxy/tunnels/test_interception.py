@@ -6,6 +6,7 @@ import pytest
 
 from bestbefore.addon.admin.metrics import Metrics
 from bestbefore.addon.clock import ManualClock
+from bestbefore.addon.proxy.mitm.client_tls import AFTER_HANDSHAKE
 from bestbefore.addon.proxy.tunnels.interception import Interception, reason_of
 from bestbefore.addon.proxy.tunnels.refusals import ClientKey, Refusals
 from bestbefore.addon.store_status import StoreStatus
@@ -20,6 +21,7 @@ CLIENT = ClientKey("192.0.2.1", "", "a")
         ("The client does not trust the proxy's certificate for a (ssl/tls alert bad certificate)", "not accept"),
         ("The client disconnected during the handshake. If this", "closed"),
         ("connection closed early", "closed"),
+        (AFTER_HANDSHAKE, "ended TLS after the handshake"),
         ("OpenSSL Error([('SSL routines', '', 'no shared cipher')])", "the handshake failed"),
     ],
 )
