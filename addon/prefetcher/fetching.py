@@ -129,7 +129,7 @@ class Fetcher:
         return Done(why)
 
     def _known_robots(self, target: Target) -> _Read | None:
-        read = self._robots.get(_origin_of(target))
+        read = self._robots.get(target.origin)
         now_s = self.clock.now()
         return read if read is not None and now_s < read.until_s <= now_s + ROBOTS_KEPT_S else None
 
@@ -151,7 +151,7 @@ class Fetcher:
                 fetched.close()
         except OriginError:
             self.politeness.unanswered(registrable_domain(target.host), self.clock.now())
-        self._robots[_origin_of(target)] = _Read(robots, self.clock.now() + kept_s)
+        self._robots[target.origin] = _Read(robots, self.clock.now() + kept_s)
 
 
 async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
@@ -162,10 +162,6 @@ async def _beginning(chunks: AsyncIterator[bytes]) -> bytes:
         if len(content) > MAX_BYTES:
             break
     return content
-
-
-def _origin_of(target: Target) -> str:
-    return f"{target.scheme}://{target.authority}"
 
 
 def _outcome(fetched: Prefetched) -> str:

@@ -122,9 +122,14 @@ class Target:
         return host if self.port == DEFAULT_PORTS.get(self.scheme) else f"{host}:{self.port}"
 
     @property
+    def origin(self) -> str:
+        """Scheme, host and port, as a URL without path."""
+        return f"{self.scheme}://{self.authority}"
+
+    @property
     def url(self) -> str:
         """The URL, which names the object."""
-        return f"{self.scheme}://{self.authority}{self.path}"
+        return f"{self.origin}{self.path}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,8 @@ class Store:
         self._closed = False
         # Called for each request: bound here to save a hit one function call.
         self.hot = self._copies.hot
+        self.equivalent = self._copies.equivalent
+        self.dictionaries = self._copies.dictionaries
 
     # Life
 
@@ -186,10 +188,6 @@ class Store:
     async def has_copies(self, url: str) -> bool:
         """Whether an object has copies, or parts (`conditional.parts`)."""
         return await self._copies.has(url)
-
-    async def equivalent(self, url: str, partition: str = "") -> str | None:
-        """Return another URL with a copy that probably answers requests for this one (`SearchIndex`)."""
-        return await self._copies.equivalent(url, partition)
 
     async def body(self, copy: Copy) -> Body | None:
         """Return the content of a copy; None if it is gone. A file must be opened at once, as it may be swept."""

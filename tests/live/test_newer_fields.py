@@ -158,7 +158,7 @@ def test_what_one_proxy_has_stored_is_found_by_another_on_the_same_store(
     assert len(asked) == 5
 
 
-def test_an_update_is_coded_with_the_copy_as_its_dictionary(
+def test_updates_and_later_versions_are_coded_with_a_copy_as_the_dictionary(
     start_answering: Any, shared_proxy: Any, authority: Any
 ) -> None:
     old = random.Random(1).randbytes(300_000)
@@ -166,11 +166,12 @@ def test_an_update_is_coded_with_the_copy_as_its_dictionary(
     contents, sent = [old], list[int]()
 
     def answer(method: str, path: str, fields: dict[str, str]) -> tuple[dict[str, str], bytes]:
-        content, digest = contents[-1], hashlib.sha256(old).digest()
+        known = new if path == "/app.v3.js" else old
+        content, digest = contents[-1], hashlib.sha256(known).digest()
         named = {"Cache-Control": "max-age=600", "Use-As-Dictionary": 'match="/app.*"', "ETag": f'"{len(content)}"'}
         offered = fields.get("available-dictionary") == f":{base64.b64encode(digest).decode()}:"
         if offered and "dcz" in fields["accept-encoding"]:
-            raw = zstandard.ZstdCompressionDict(old, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
+            raw = zstandard.ZstdCompressionDict(known, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
             content = bytes.fromhex("5e2a4d1820000000") + digest + zstandard.ZstdCompressor(
                 19, dict_data=raw
             ).compress(content)
@@ -206,4 +207,8 @@ def test_an_update_is_coded_with_the_copy_as_its_dictionary(
     contents.append(new)
     assert get("/app.wrong", Cache_Control="no-cache") == (new, None, False), "fetched again without the dictionary"
     assert len(asked) == 6
+    contents.append(new + b" and more")
+    assert get("/app.v3.js") == (contents[-1], None, False), "a copy of another URL that its pattern matches"
+    assert get("/app.v3.js") == (contents[-1], None, True)
+    assert (sent[-1] < 500, len(asked)) == (True, 7)
     connection.close()

@@ -116,11 +116,13 @@ class Contacts:
     async def _fetched(self, contact: Contact) -> Fetched:
         """Return the origin's response, decoded if it was coded with an offered dictionary. Raises OriginError."""
         reach, interim = contact.context.reach, contact.interim
-        offer = await self.dictionaries.offer(contact.ask, self.clock.now())
+        has_content = contact.upload is not None
+        offer = None if has_content else await self.dictionaries.offer(contact.ask, reach, self.clock.now())
         if offer is not None:
-            fetched = await offer.decoded(await self.origin.fetch(offer.request, reach=reach, interim=interim))
-            if fetched is not None:
-                return fetched
+            fetched = await self.origin.fetch(offer.request, reach=reach, interim=interim)
+            decoded = await self.dictionaries.decoded(offer, fetched)
+            if decoded is not None:
+                return decoded
         return await self.origin.fetch(contact.ask.sent, reach=reach, interim=interim, upload=contact.upload)
 
     async def _further(self, contact: Contact, first: Fetched, gap: Span) -> Fetched:

@@ -3,23 +3,32 @@
 import asyncio
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from weakref import WeakSet
 
 import zstandard
+from cachetools import LRUCache
 
 from bestbefore.addon.engine.request import Ask
 from bestbefore.addon.feeds import coding
+from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.caching import dictionaries
+from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import Body
+from bestbefore.addon.store.store import Store
 
 DICTIONARY_BYTES = 8 * 1024 * 1024
 """The largest dictionary."""
 MAX_CONCURRENT = 8
 """How many dictionaries are in use at the same time; further contacts offer none."""
+MAX_TRIED = 8
+"""How many URLs are tried for a copy that may be offered: some may be gone."""
+DIGESTS_KEPT = 1024
+"""Of how much content the digest as a dictionary is remembered."""
 GROWTH = 8
 """How many times as long as the limit of a dictionary decoded content may be: a few bytes may stand for gigabytes."""
 _MAGIC = b"\x5e\x2a\x4d\x18\x20\x00\x00\x00"
@@ -31,7 +40,7 @@ _SLICE_BYTES = 512
 class Dictionary:
     """The decoded content of a copy, and its digest."""
 
-    __slots__ = ("__weakref__", "content", "digest")
+    __slots__ = ("content", "digest")
 
     def __init__(self, content: bytes) -> None:
         self.content = content
@@ -40,13 +49,42 @@ class Dictionary:
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A request to the origin that offers a dictionary."""
+    """A request to the origin that offers a copy as the dictionary."""
 
     request: Request
-    dictionary: Dictionary
+    copy: Copy
+    digest: bytes
+    """Of the decoded content."""
 
-    async def decoded(self, fetched: Fetched) -> Fetched | None:
-        """Return the response with decoded content; None if it was coded with another dictionary.
+
+class Dictionaries:
+    """Offers stored copies as dictionaries to their origins, and decodes what is coded with them."""
+
+    def __init__(self, store: Store, stored: StoredContent) -> None:
+        self._store = store
+        self._stored = stored
+        self._digests: LRUCache[tuple[str, str], bytes] = LRUCache(DIGESTS_KEPT)
+        """By the digest of the stored content, and its content coding."""
+        self._decoding: WeakSet[AsyncGenerator[bytes]] = WeakSet()
+        """The contents that are being decoded, each with its dictionary."""
+
+    async def offer(self, ask: Ask, reach: Reach, now_s: float) -> Offer | None:
+        """Return the request with the most specific dictionary that it may offer; None without one.
+
+        Its content is read once for its digest, and again only when a response is coded with it.
+        """
+        if ask.bypass or not dictionaries.may_offer(ask.request, ask.sent) or len(self._decoding) >= MAX_CONCURRENT:
+            return None
+        for url in islice(await self._store.dictionaries(ask.request.target), MAX_TRIED):
+            for copy in (await self._store.copies(url, ask.request.partition)).copies:
+                use = dictionaries.as_dictionary(ask.request, copy, now_s) if _is_usable(copy, reach) else None
+                digest = None if use is None else await self._digest(copy)
+                if use is not None and digest is not None:
+                    return Offer(dictionaries.offering(ask.sent, digest, use), copy, digest)
+        return None
+
+    async def decoded(self, offer: Offer, fetched: Fetched) -> Fetched | None:
+        """Return the response with decoded content; None if its dictionary is another one, or no longer stored.
 
         A response that is not coded with a dictionary is returned as it is. Raises OriginError.
         """
@@ -57,37 +95,40 @@ class Offer:
             start += chunk
             if len(start) >= _HEADER_BYTES:
                 break
-        if start[:_HEADER_BYTES] != _MAGIC + self.dictionary.digest:
+        is_offered = start[:_HEADER_BYTES] == _MAGIC + offer.digest and len(self._decoding) < MAX_CONCURRENT
+        dictionary = await self._read(offer.copy) if is_offered else None
+        if dictionary is None or dictionary.digest != offer.digest:
+            self._digests.pop(_key(offer.copy), None)
             await fetched.chunks.aclose()
             fetched.close()
             return None
         decoded = replace(fetched, head=dictionaries.decoded_head(fetched.head), length=None)
-        decoded.chunks = _decoded(start[_HEADER_BYTES:], fetched.chunks, self.dictionary, decoded)
+        decoded.chunks = _decoded(start[_HEADER_BYTES:], fetched.chunks, dictionary, decoded)
+        self._decoding.add(decoded.chunks)
         return decoded
 
+    async def _digest(self, copy: Copy) -> bytes | None:
+        key = _key(copy)
+        if key not in self._digests:
+            dictionary = await self._read(copy)
+            if dictionary is None:
+                return None
+            self._digests[key] = dictionary.digest
+        return self._digests[key]
 
-class Dictionaries:
-    """Offers stored copies as dictionaries for their own next versions."""
-
-    def __init__(self, stored: StoredContent) -> None:
-        self._stored = stored
-        self._in_use: WeakSet[Dictionary] = WeakSet()
-
-    async def offer(self, ask: Ask, now_s: float) -> Offer | None:
-        """Return the request with the copy that it validates as the dictionary; None if that may not be one."""
-        copy = ask.chosen
-        if ask.bypass or copy is None or not 0 < copy.body.size <= DICTIONARY_BYTES:
-            return None
-        use = dictionaries.as_dictionary(ask.request, ask.sent, copy, now_s)
-        if use is None or len(self._in_use) >= MAX_CONCURRENT:
-            return None
+    async def _read(self, copy: Copy) -> Dictionary | None:
         body = await self._stored.of(copy)
-        encoding = copy.head.fields.get("content-encoding") or ""
-        dictionary = None if body is None else await asyncio.to_thread(_dictionary, body, encoding)
-        if dictionary is None:
-            return None
-        self._in_use.add(dictionary)
-        return Offer(dictionaries.offering(ask.sent, dictionary.digest, use), dictionary)
+        return None if body is None else await asyncio.to_thread(_dictionary, body, _key(copy)[1])
+
+
+def _is_usable(copy: Copy, reach: Reach) -> bool:
+    """Whether a copy has the size of a dictionary, and comes from where the client may reach."""
+    is_reachable = (not copy.local or LOOPBACK in reach.ranges) and (not copy.range or copy.range in reach.ranges)
+    return is_reachable and 0 < copy.body.size <= DICTIONARY_BYTES
+
+
+def _key(copy: Copy) -> tuple[str, str]:
+    return copy.body.digest, copy.head.fields.get("content-encoding") or ""
 
 
 def _dictionary(body: Body, encoding: str) -> Dictionary | None:

@@ -129,7 +129,7 @@ class Exchanges:
             AnswerRelayer(clock, store, self._active, self._answers, collector, budget),
             self._parts,
             new_objects or NewObjects(),
-            Dictionaries(self._stored),
+            Dictionaries(store, self._stored),
         )
         self._joiner = RequestJoiner(
             clock, store, self._active, self._answers, contacts, flights or Flights(), hit_for_miss or HitForMiss()

@@ -1,8 +1,9 @@
-"""Compression Dictionary Transport (RFC 9842) towards origins: a copy as the dictionary for its own next version."""
+"""Compression Dictionary Transport (RFC 9842) towards origins: copies as dictionaries for what they send next."""
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple, Self
 from urllib.parse import urljoin
 
 import http_sf
@@ -35,6 +36,28 @@ class UseAsDictionary:
     """What the client sends back with the digest."""
 
 
+class DictionaryCandidate(NamedTuple):
+    """A copy that may be a dictionary, by what selects it."""
+
+    url: str
+    match: str
+    received_s: float
+
+    @classmethod
+    def of(cls, copy: Copy) -> Self | None:
+        """Return the candidate that a copy is; None if it is not for any client, or its origin does not allow it."""
+        use = use_as_dictionary(copy.head.fields) if USE_AS_DICTIONARY in copy.head.fields else None
+        if use is None or not copy.url.startswith("https:") or not _is_for_any_client(copy):
+            return None
+        return cls(copy.url, use.match, copy.response_time_s)
+
+
+def selected(candidates: Iterable[DictionaryCandidate], target: Target) -> list[DictionaryCandidate]:
+    """Return the candidates for a URL by precedence (RFC 9842 2.2.3): the longest pattern, then the latest."""
+    fitting = (one for one in candidates if matches(one.match, Target.parse(one.url), target))
+    return sorted(fitting, key=lambda one: (len(one.match), one.received_s), reverse=True)
+
+
 def use_as_dictionary(fields: Fields) -> UseAsDictionary | None:
     """Parse Use-As-Dictionary (RFC 9842 2.1); None if it is absent, malformed or of an unknown type."""
     value = fields.get(USE_AS_DICTIONARY)
@@ -56,29 +79,35 @@ def matches(pattern: str, dictionary: Target, target: Target) -> bool:
 
     Of URL patterns, paths with `*` for any text are understood; a query is not compared, as the pattern has none.
     """
-    origin = f"{dictionary.scheme}://{dictionary.authority}/"
-    if f"{target.scheme}://{target.authority}/" != origin or len(pattern) > LONGEST:
+    origin = dictionary.origin
+    if target.origin != origin or len(pattern) > LONGEST:
         return False
-    path = pattern.removeprefix(origin.removesuffix("/")) if pattern.startswith(origin) else pattern
+    path = pattern.removeprefix(origin) if pattern.startswith(f"{origin}/") else pattern
     if not _SYNTAX.isdisjoint(path) or path.startswith("//"):
         return False
     return matches_stars(urljoin(dictionary.path.partition("?")[0], path), target.path.partition("?")[0])
 
 
-def as_dictionary(request: Request, sent: Request, copy: Copy, now_s: float) -> UseAsDictionary | None:
-    """Return how a copy may be the dictionary for the response to a request for the same URL; None if it may not.
-
-    Only over HTTPS, only copies that any client may get, and only for requests of no known user. The copy must be
-    fresh, or the origin must not forbid that it is served stale while disconnected (RFC 9842 2.2.1, RFC 9111 4.2.4).
-    """
+def may_offer(request: Request, sent: Request) -> bool:
+    """Whether a request may offer a dictionary: only over HTTPS, and only for a whole response to no known user."""
     if request.target.scheme != "https" or request.method != "GET" or "range" in sent.fields:
-        return None
-    if "cookie" in request.fields or "authorization" in request.fields or of_request(request.fields).no_transform:
-        return None
-    for_some = copy.client or copy.personal or copy.sets_cookie
-    if for_some or copy.fetched_with_cookie or copy.fetched_with_authorization:
-        return None
-    if copy.head.status != 200 or copy.cache_control.private or copy.cache_control.no_transform:
+        return False
+    is_anonymous = "cookie" not in request.fields and "authorization" not in request.fields
+    return is_anonymous and not of_request(request.fields).no_transform
+
+
+def _is_for_any_client(copy: Copy) -> bool:
+    for_some = copy.client or copy.personal or copy.sets_cookie or copy.cache_control.private
+    return not (for_some or copy.fetched_with_cookie or copy.fetched_with_authorization)
+
+
+def as_dictionary(request: Request, copy: Copy, now_s: float) -> UseAsDictionary | None:
+    """Return how a copy may be the dictionary for the response to a request that may offer one; None if it may not.
+
+    Only complete copies that any client may get. The copy must be fresh, or the origin must not forbid that it is
+    served stale while disconnected (RFC 9842 2.2.1, RFC 9111 4.2.4).
+    """
+    if not _is_for_any_client(copy) or copy.head.status != 200 or copy.part_number or copy.cache_control.no_transform:
         return None
     is_fresh = copy.http_expiry_s is not None and now_s < copy.http_expiry_s
     if not is_fresh and forbids_stale(copy.cache_control):

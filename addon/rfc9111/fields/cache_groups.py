@@ -33,7 +33,7 @@ def groups_named(fields: Fields, name: str, url: str) -> tuple[str, ...]:
     # By the exact type: a token is a subclass of a string.
     if not all(type(group) is str for group in names):
         return ()
-    origin = f"{target.scheme}://{target.authority}"
+    origin = target.origin
     short = [group for group in dict.fromkeys(names) if len(group) <= LONGEST]
     return tuple(f'"{group}"@{origin}' for group in short[:MAX_GROUPS])
 

@@ -1,15 +1,18 @@
-"""The indexes of copies in Redis or Valkey: the members of groups, and URLs with equivalent queries."""
+"""The indexes of copies in Redis or Valkey: members of groups, URLs with equivalent queries, dictionaries."""
 
 from collections.abc import Sequence
 from itertools import batched
 from typing import Any
 
+from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
 from bestbefore.addon.rfc9111.caching.search_variance import NO_VARY_SEARCH, SearchVariance
+from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend import keys
-from bestbefore.addon.store.backend.connection import script
+from bestbefore.addon.store.backend.connection import pairs, script
 from bestbefore.addon.store.backend.interface import KeptCopy, Put
 from bestbefore.addon.store.backend.repair import RepairingCommands
-from bestbefore.addon.store.backend.replies import text_of
+from bestbefore.addon.store.backend.replies import number_of, text_of
+from bestbefore.addon.store.dictionary_index import CANDIDATES_KEPT
 from bestbefore.policies.units import DAY_S
 
 SEARCHES_KEPT_S = 7 * DAY_S
@@ -24,11 +27,30 @@ if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[2]) then redis.call('PEXPIRE', KE
 )
 
 
+_add_dictionary = script(
+    """
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+if redis.call('HLEN', KEYS[1]) > tonumber(ARGV[4]) then
+  local oldest, oldest_s
+  local all = redis.call('HGETALL', KEYS[1])
+  for i = 1, #all, 2 do
+    local received_s = tonumber(string.match(all[i + 1], '^[^ ]*')) or -math.huge
+    if not oldest or received_s < oldest_s then
+      oldest, oldest_s = all[i], received_s
+    end
+  end
+  redis.call('HDEL', KEYS[1], oldest)
+end
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end""",
+    "hash",
+)
+
+
 class CopyIndexes:
-    """The members of groups (RFC 9875), and URLs with equivalent queries (No-Vary-Search).
+    """Members of groups (RFC 9875), URLs with equivalent queries (No-Vary-Search) and dictionaries (RFC 9842).
 
     Each entry expires, and a full server may evict it earlier: a copy that is missing in one of its groups is not used,
-    as an invalidation would not find it, and a URL that is missing is not proposed.
+    as an invalidation would not find it, and what is missing elsewhere is not proposed.
     """
 
     def __init__(self, commands: RepairingCommands) -> None:
@@ -36,7 +58,7 @@ class CopyIndexes:
 
     async def add(self, puts: Sequence[Put]) -> None:
         """Index copies that are about to be stored."""
-        await self._commands.ask_all([command for put in puts for command in (*_joining(put), *_searching(put))])
+        await self._commands.ask_all([command for put in puts for command in _entries(put)])
 
     # Groups
 
@@ -71,6 +93,14 @@ class CopyIndexes:
         found = await self._text(keys.of_object(f"{path}?{digest}", "equivalent")[0])
         return None if found == url else found
 
+    # Dictionaries
+
+    async def dictionaries(self, origin: str) -> list[DictionaryCandidate]:
+        """Return the copies of an origin that may be dictionaries."""
+        found = pairs(await self._commands.ask("HGETALL", *keys.of_object(origin, "dictionaries")))
+        known = (_candidate(text_of(url), text_of(value)) for url, value in found)
+        return [candidate for candidate in known if candidate is not None]
+
     async def _text(self, key: str) -> str | None:
         found = await self._commands.ask("GET", key)
         return None if found is None else text_of(found)
@@ -78,6 +108,21 @@ class CopyIndexes:
 
 def _grouped(group: str) -> str:
     return keys.of_object(group, "grouped")[0]
+
+
+def _candidate(url: str | None, value: str | None) -> DictionaryCandidate | None:
+    received, _, match = (value or "").partition(" ")
+    received_s = number_of(received)
+    try:
+        name = Target.parse(url or "").url
+    except ValueError:
+        return None
+    return DictionaryCandidate(name, match, received_s) if match and received_s is not None else None
+
+
+def _entries(put: Put) -> list[Sequence[Any]]:
+    """Return the commands by which a copy is indexed."""
+    return [*_joining(put), *_searching(put), *_offering(put)]
 
 
 def _joining(put: Put) -> list[list[Any]]:
@@ -97,3 +142,12 @@ def _searching(put: Put) -> list[Sequence[Any]]:
         ("SET", *keys.of_object(path, "variance"), declared, "PX", ttl_ms),
         ("SET", *keys.of_object(f"{path}?{digest}", "equivalent"), put.copy.url, "PX", ttl_ms),
     ]
+
+
+def _offering(put: Put) -> list[Sequence[Any]]:
+    candidate = DictionaryCandidate.of(put.copy)
+    if candidate is None:
+        return []
+    key = keys.of_object(Target.parse(put.copy.url).origin, "dictionaries")
+    value = f"{candidate.received_s!r} {candidate.match}"
+    return [_add_dictionary(key, [candidate.url, value, max(1, int(put.ttl_s * 1000)), CANDIDATES_KEPT])]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from bestbefore.addon.engine.learning import Record
+from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.store.backend.keeper import Keeper
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
@@ -172,6 +173,9 @@ class Backend(Protocol):
 
     async def equivalent(self, url: str) -> str | None:
         """Return another URL with a copy that probably answers requests for this one (No-Vary-Search)."""
+
+    async def dictionaries(self, origin: str) -> list[DictionaryCandidate]:
+        """Return the copies of an origin that may be compression dictionaries, at most `CANDIDATES_KEPT`."""
 
     async def body(self, copy: Copy) -> Body | None:
         """Return the content of a copy; None if it is gone."""

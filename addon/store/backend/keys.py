@@ -18,6 +18,9 @@ What differs only in parameters that do not matter (No-Vary-Search) is found by 
 - `bb1:equivalent:{U?D}`: the URL of the last such copy, where D is a digest of what of its query selects the response.
   Both live as long as the copy, at most `indexes.SEARCHES_KEPT_S`.
 
+- `bb1:dictionaries:{O}`, hash: the URL of a copy that may be a compression dictionary for others of its origin O ->
+  when it was received, and the pattern of these (RFC 9842). The latest; lives as long as the longest-lived of them.
+
 Names of groups of copies (RFC 9875), such as `"styles"@https://H`, have keys of the same form:
 
 - `bb1:grouped:{G}`, set: the URLs of copies in the group, whose copies a tombstone of the group removes. Lives as long
@@ -200,7 +203,7 @@ def type_of(key: str) -> str | None:
 
 _OF_DOMAIN = re.compile(r"bb1:\{(?P<domain>[^}]*?)(?P<part>#\d\d)?\}:(?P<kind>[a-z_]+)(?::(?P<name>.*))?", re.DOTALL)
 PART_KINDS = ("record", "hosts", "updates", "starts")
-OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone", "grouped", "variance", "equivalent"))
+OBJECT_KINDS = frozenset(("copies", "bodies", "tombstone", "grouped", "variance", "equivalent", "dictionaries"))
 _OF_OBJECT = re.compile(rf"bb1:(?P<kind>{'|'.join(sorted(OBJECT_KINDS))}):\{{(?P<name>.*)\}}", re.DOTALL)
 _TYPES = {
     STORE: "hash",
@@ -221,6 +224,7 @@ _TYPES = {
     "grouped": "set",
     "variance": "string",
     "equivalent": "string",
+    "dictionaries": "hash",
     "requests": "zset",
     "wanted": "zset",
     "fetch": "string",

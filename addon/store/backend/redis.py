@@ -9,6 +9,7 @@ from importlib.resources import files
 from typing import Any, cast
 
 from bestbefore.addon.clock import Clock
+from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.fields.cache_groups import is_group
 from bestbefore.addon.store.backend import codec, keys
@@ -200,6 +201,9 @@ class RedisBackend(RedisCounts):
 
     async def equivalent(self, url: str) -> str | None:
         return await self._indexes.equivalent(url)
+
+    async def dictionaries(self, origin: str) -> list[DictionaryCandidate]:
+        return await self._indexes.dictionaries(origin)
 
     async def body(self, copy: Copy) -> Body | None:
         ref = copy.body

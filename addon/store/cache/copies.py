@@ -6,6 +6,7 @@ from functools import partial
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy, Selecting
+from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
     Backend,
@@ -24,6 +25,7 @@ from bestbefore.addon.store.cache.memory_cache import MemoryCache
 from bestbefore.addon.store.cache.notices import Notices
 from bestbefore.addon.store.cache.tombstones import Tombstones
 from bestbefore.addon.store.cache.write_behind import any_of
+from bestbefore.addon.store.dictionary_index import DictionaryIndex
 from bestbefore.addon.store.search_index import SearchIndex
 from bestbefore.policies.units import DAY_S
 
@@ -67,6 +69,7 @@ class Copies:
         self._store_max = store_max
         self._hot = MemoryCache(hot_max)
         self._searches = SearchIndex()
+        self._dictionaries = DictionaryIndex()
         self._waiting: dict[str, dict[Variant, Put]] = {}
         """Pending copies by URL, in the order in which they came."""
         self.waiting = 0
@@ -107,7 +110,7 @@ class Copies:
         )
         self._hot.put(url, partition, found)
         for copy in found.copies:
-            self._searches.add(copy)
+            self._index(copy)
         return found
 
     async def has(self, url: str) -> bool:
@@ -123,6 +126,14 @@ class Copies:
         if found is None and "?" in url:
             found = await self._link.read(lambda backend: backend.equivalent(url))
         return found
+
+    async def dictionaries(self, target: Target) -> list[str]:
+        """Return the URLs with copies that may be dictionaries for the response of a target, by precedence."""
+        now_s = self._clock.monotonic()
+        if self._dictionaries.is_due(target.origin, now_s):
+            found = await self._link.read(lambda backend: backend.dictionaries(target.origin))
+            self._dictionaries.read(target.origin, found or (), now_s)
+        return self._dictionaries.find(target)
 
     def _may_have_parts(self, url: str, partition: str, kept: Sequence[KeptCopy] | None) -> bool:
         of_parts = partition_of(partition)
@@ -178,8 +189,12 @@ class Copies:
         bodies = {**before.bodies, copy.body.digest: body} if isinstance(body, bytes) else before.bodies
         others = [c for c in before.copies if _variant(c) != _variant(copy)]
         self._hot.put(copy.url, copy.partition, CopySet(_in_order([copy, *others]), bodies, before.complete))
-        self._searches.add(copy)
+        self._index(copy)
         self._queue(copy, body)
+
+    def _index(self, copy: Copy) -> None:
+        self._searches.add(copy)
+        self._dictionaries.add(copy)
 
     def _queue(self, copy: Copy, body: bytes | UnlinkedFile | None) -> None:
         earlier = self._take(copy)

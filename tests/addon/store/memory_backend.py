@@ -9,7 +9,9 @@ from cachetools import LRUCache
 
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.domain import registrable_domain
+from bestbefore.addon.rfc9111.caching.dictionaries import DictionaryCandidate
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
+from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend.interface import (
     VARIANTS_KEPT,
     Body,
@@ -113,6 +115,10 @@ class MemoryBackend:
 
     async def equivalent(self, url: str) -> str | None:
         return self._searches.find(url, "")
+
+    async def dictionaries(self, origin: str) -> list[DictionaryCandidate]:
+        found = (DictionaryCandidate.of(copy) for kept in self._kept.values() for copy in kept.copies.values())
+        return [one for one in found if one is not None and Target.parse(one.url).origin == origin]
 
     async def body(self, copy: Copy) -> Body | None:
         kept = self._living(copy.url)

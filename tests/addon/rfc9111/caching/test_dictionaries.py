@@ -7,13 +7,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bestbefore.addon.rfc9111.caching.dictionaries import (
+    DictionaryCandidate,
     UseAsDictionary,
     as_dictionary,
     decoded_head,
     digest_of,
     is_coded,
     matches,
+    may_offer,
     offering,
+    selected,
     use_as_dictionary,
 )
 from bestbefore.addon.rfc9111.caching.storing import copy_of
@@ -103,9 +106,24 @@ def test_only_what_any_client_may_have_is_a_dictionary(
         request_time_s=NOW_S, response_time_s=NOW_S, salt=b"salt",
     )
     request = request_to(*asked, url=URL)
-    assert as_dictionary(request, request, replace(copy, client="another"), NOW_S) is None
-    assert (as_dictionary(request, request, copy, NOW_S) is not None) is usable
-    assert as_dictionary(request_to(*asked, url=URL.replace("https", "http")), request, copy, NOW_S) is None
+    assert as_dictionary(request, replace(copy, client="another"), NOW_S) is None
+    assert (may_offer(request, request) and as_dictionary(request, copy, NOW_S) is not None) is usable
+    assert not may_offer(request_to(*asked, url=URL.replace("https", "http")), request)
+
+
+def test_candidates_are_what_any_client_may_have(request_to: MakeRequest, response: MakeHead) -> None:
+    copy = copy_of(
+        request_to(url=URL), response(MATCH), BodyRef("0", 5), request_time_s=NOW_S, response_time_s=NOW_S, salt=b"salt"
+    )
+    assert DictionaryCandidate.of(copy) == DictionaryCandidate(URL, "/js/*", NOW_S)
+    for other in ({"personal": "a"}, {"url": "http://example.org/js/a"}, {"head": response()}):
+        assert DictionaryCandidate.of(replace(copy, **other)) is None
+
+
+def test_the_longest_matching_pattern_precedes_and_then_the_latest_copy() -> None:
+    patterns = ["/js/*", "*", "/js/*", "/css/app.js"]
+    known = [DictionaryCandidate(f"{URL}{n}", match, n) for n, match in enumerate(patterns)]
+    assert [int(one.received_s) for one in selected(known, Target.parse(URL))] == [2, 0, 1]
 
 
 def test_the_request_names_the_digest_and_the_coding(request_to: MakeRequest) -> None:

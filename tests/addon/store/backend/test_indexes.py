@@ -85,3 +85,27 @@ async def test_nothing_is_indexed_by_a_declaration_that_is_not_understood(backen
     await put(f"{URL}?id=1", ("No-Vary-Search", declared))
     with valkey.client as client:
         assert client.keys("bb1:variance:*") == client.keys("bb1:equivalent:*") == []
+
+
+ALLOWED = ("Use-As-Dictionary", 'match="/a b/*"')
+ORIGIN = "https://www.example.org:8443"
+
+
+async def test_the_dictionaries_of_an_origin_are_found_for_as_long_as_one_of_them_lives(backend, put, valkey):
+    await put(f"{ORIGIN}/1", ALLOWED, ttl_s=50.0)
+    await put(f"{ORIGIN}/2", ("Use-As-Dictionary", "match"))
+    await put("https://www.example.org/3", ALLOWED)
+    (found,) = await backend.dictionaries(ORIGIN)
+    assert (found.url, found.match, found.received_s > 0.0) == (f"{ORIGIN}/1", "/a b/*", True)
+    with valkey.client as client:
+        assert 0 < client.pttl(f"bb1:dictionaries:{{{ORIGIN}}}") <= 50_000
+        client.hset(f"bb1:dictionaries:{{{ORIGIN}}}", mapping={"no url": "1.0 /*", f"{ORIGIN}/4": "x /*", "\xff": "1"})
+    assert await backend.dictionaries(ORIGIN) == [found]
+
+
+async def test_only_the_latest_dictionaries_of_an_origin_are_indexed(backend, put, valkey, monkeypatch):
+    monkeypatch.setattr(indexes, "CANDIDATES_KEPT", 2)
+    with valkey.client as client:
+        client.hset(f"bb1:dictionaries:{{{ORIGIN}}}", mapping={f"{ORIGIN}/late": "9e9 /*", f"{ORIGIN}/early": "1.5 /*"})
+    await put(f"{ORIGIN}/1", ALLOWED)
+    assert {found.url for found in await backend.dictionaries(ORIGIN)} == {f"{ORIGIN}/late", f"{ORIGIN}/1"}

@@ -7,6 +7,7 @@ import pytest
 
 from bestbefore.addon.engine.observation import Fingerprint, Observation
 from bestbefore.addon.rfc9111.caching.search_variance import SearchVariance
+from bestbefore.addon.rfc9111.message import Fields
 from bestbefore.addon.store.backend import keys
 from bestbefore.addon.store.backend.connection import Connection
 from bestbefore.addon.store.backend.interface import CommandError
@@ -16,6 +17,7 @@ from bestbefore.addon.store.cache.faults import Faults
 from bestbefore.addon.store.plan import Plan
 
 URL, GONE, OTHER = "http://www.example.org/a", "http://www.example.org/gone", "http://b.example.com/"
+DICTIONARY = "https://www.example.org/dictionary"
 GROUPED, GROUP = "http://www.example.org/grouped", '"a"@http://www.example.org'
 GARBAGE = b"\xff\x00\xfe|garbage\x81"
 OF_A_TYPE = {
@@ -45,6 +47,7 @@ KEYS = {
     **dict(zip(PART_KINDS, keys.of_record(URL, host_of(URL)), strict=True)),
     **{kind: f"bb1:{kind}:{{{URL}}}" for kind in sorted(OBJECT_KINDS)},
     "grouped": f"bb1:grouped:{{{GROUP}}}",
+    "dictionaries": "bb1:dictionaries:{https://www.example.org}",
     "variance": f"bb1:variance:{{{GROUPED}}}",
     "equivalent": f"bb1:equivalent:{{{GROUPED}?{SearchVariance.declared('params').digest('')}}}",
 }
@@ -64,6 +67,9 @@ async def live(store, copy_of, at_s, *, puts=True):
         await store.planning.finish(url, "me", at_s)
         await store.planning.pause("www.example.org", 0.01)
     if puts:
+        assert {one.url for one in await store._link.backend.dictionaries("https://www.example.org")} <= {DICTIONARY}
+        offering = replace(copy_of(DICTIONARY).head, fields=Fields([("Use-As-Dictionary", 'match="/*"')]))
+        store.put(replace(copy_of(DICTIONARY), head=offering), b"hello")
         assert await store._link.backend.equivalent(f"{GROUPED}?x") in (GROUPED, None)
         copy = copy_of(GROUPED)
         fields = copy.head.fields.added(("Cache-Groups", '"a"'), ("No-Vary-Search", "params"))
