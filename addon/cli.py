@@ -34,6 +34,7 @@ class LazyCommand:
 
 COMMANDS: Mapping[str, LazyCommand] = {
     "proxy": LazyCommand("bestbefore.addon.commands.proxy", "Run the caching proxy."),
+    "hub": LazyCommand("bestbefore.addon.commands.hub", "Run a proxy that sends what it refreshes to others."),
     "run": LazyCommand("bestbefore.addon.commands.run", "Run a command that uses a running proxy."),
     "replay": LazyCommand("bestbefore.replay.commands.replay", "Replay a trace under policies."),
     "recommend": LazyCommand("bestbefore.replay.commands.recommend", "Find the best policy for each domain."),

@@ -19,7 +19,8 @@ replay/report/measure replay/simulate/history_source replay/sweeps/progress repl
 
 TESTED_BY = {
     "tests/addon/config/test_load.py": (
-        "addon/config/domain_sections addon/config/prefetch_section addon/config/problems addon/config/proxy_section"
+        "addon/config/domain_sections addon/config/hub_section addon/config/prefetch_section addon/config/problems"
+        " addon/config/proxy_section"
     ),
     "tests/addon/prefetcher/test_planner.py": "addon/prefetcher/candidates addon/prefetcher/outlook",
     "tests/addon/proxy/exchange/test_contacts.py": "addon/proxy/exchange/relaying",
@@ -29,6 +30,10 @@ TESTED_BY = {
     "tests/equivalence/test_fast.py": (
         "replay/kernels/compiled replay/kernels/arrays/histories replay/kernels/observed replay/kernels/arrays/packed"
         " replay/kernels/walk"
+    ),
+    "tests/live/test_hub.py": (
+        "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub addon/hub/intake addon/hub/packing"
+        " addon/hub/publisher addon/hub/sender addon/hub/status addon/hub/wire/channel addon/hub/wire/link"
     ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/replay/papers/adaptive/test_paper.py": (

@@ -11,6 +11,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from bestbefore.addon.admin.event import Answered
+from bestbefore.addon.admin.hub_metrics import HubMetrics
 from bestbefore.addon.admin.prefetch_metrics import PrefetchMetrics
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.store_status import StoreStatus
@@ -77,6 +78,7 @@ class Metrics:
             registry=registry,
         )
         self.prefetch = PrefetchMetrics(registry)
+        self.hub = HubMetrics(registry)
         registry.register(_StoreCollector(store_status))
         # `labels` is the slowest part of counting a hit, so its result is kept.
         self._durations = {asked: durations.labels("yes" if asked else "no") for asked in (False, True)}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from bestbefore.addon.config.hub_section import HubSettings
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import printable
@@ -39,7 +40,8 @@ def command(file: Path) -> None:
     config = load_config(file)
     click.echo(f"{file}: ok")
     prefetch = _format_prefetch(config.prefetch)
-    for line in (*_format_settings(config.settings), *_format_rules(config.rules), *prefetch):
+    hub = _format_hub(config.hub)
+    for line in (*_format_settings(config.settings), *_format_rules(config.rules), *prefetch, *hub):
         click.echo(line)
 
 
@@ -70,6 +72,15 @@ def _format_prefetch(settings: PrefetchSettings) -> Iterator[str]:
     for field in fields(settings):
         value = getattr(settings, field.name)
         yield f"  {field.name:<20} {value if type(value) is int else _format_setting(value)}"
+
+
+def _format_hub(settings: HubSettings) -> Iterator[str]:
+    if settings == HubSettings():
+        return
+    yield "hub"
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        yield f"  {field.name:<20} {'none' if value is None else _format_setting(value)}"
 
 
 def _format_setting(value: object) -> str:

@@ -7,7 +7,7 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -17,25 +17,55 @@ from bestbefore.addon.clock import VARIABLE, Clock, FastClock, clock_from_enviro
 from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.errors import InputError
 
+_OPTIONS = (
+    click.option("--listen", metavar="HOST:PORT", help="Address to listen on (default 127.0.0.1:8080)."),
+    click.option("--mode", metavar="forward|reverse:URL",
+                 help="Forward proxy (default), or reverse proxy of one origin."),
+    click.option("--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
+                 help="Configuration file in TOML (default: none)."),
+    click.option("--store", metavar="embedded|URL",
+                 help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB."),
+    click.option("--state", metavar="DIR", help="State folder (default $XDG_STATE_HOME/bestbefore)."),
+    click.option("--admin", metavar="HOST:PORT|off",
+                 help="Address of metrics and health (default 127.0.0.1:8081)."),
+    click.option("--quiet", is_flag=True, help="Do not log requests on standard output."),
+    click.option("--log-format", metavar="line|json|combined|squid|TEMPLATE",
+                 help="Format of the request log (default line, for people); a template is such as "
+                      "'{time} {client} {status} {url}'. docs/observing.md lists its fields."),
+    click.option("--log-file", metavar="FILE",
+                 help="Log requests to this file, which SIGHUP opens again (default: standard output)."),
+    click.option("--channel-key", "key", metavar="FILE",
+                 help="Key that a hub and its edges share: a file of 32 characters or more."),
+)  # fmt: skip
+
+
+def proxy_options[F: Callable[..., Any]](command: F) -> F:
+    """Add the options of a proxy, which a hub has too."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
 
 @click.command("proxy")
-@click.option("--listen", metavar="HOST:PORT", help="Address to listen on (default 127.0.0.1:8080).")
-@click.option("--mode", metavar="forward|reverse:URL", help="Forward proxy (default), or reverse proxy of one origin.")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), metavar="FILE",
-              help="Configuration file in TOML (default: none).")
-@click.option("--store", metavar="embedded|URL",
-              help="Embedded store (default), or a Redis server: redis://HOST:PORT/DB.")
-@click.option("--state", metavar="DIR", help="State folder (default $XDG_STATE_HOME/bestbefore).")
-@click.option("--admin", metavar="HOST:PORT|off",
-              help="Address of metrics and health (default 127.0.0.1:8081).")
-@click.option("--quiet", is_flag=True, help="Do not log requests on standard output.")
-@click.option("--log-format", metavar="line|json|combined|squid|TEMPLATE",
-              help="Format of the request log (default line, for people); a template is such as "
-                   "'{time} {client} {status} {url}'. docs/observing.md lists its fields.")
-@click.option("--log-file", metavar="FILE",
-              help="Log requests to this file, which SIGHUP opens again (default: standard output).")
-def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> None:
+@proxy_options
+@click.option("--hub", "channel", metavar="URL",
+              help="Take copies from a hub's channel, on a Redis server: rediss://USER:PASSWORD@HOST:PORT/DB.")
+@click.option("--subscribe", multiple=True, metavar="PATTERN",
+              help="What to take from the hub with each change, such as example.org or 'example.org/feeds/*'; "
+                   "may be repeated.")
+@click.option("--download", multiple=True, metavar="PATTERN",
+              help="What to take from the hub once; may be repeated.")
+@click.option("--site", metavar="NAME", help="Site of this edge; the edges of a site share one stream (default all).")
+def command(
+    config_file: Path | None, *, quiet: bool, subscribe: tuple[str, ...], download: tuple[str, ...], **given: str | None
+) -> None:
     """Run the caching proxy."""
+    options = {**given, "subscribe": list(subscribe), "download": list(download)}
+    run(config_file, options, quiet=quiet, is_hub=False)
+
+
+def run(config_file: Path | None, options: Mapping[str, object], *, quiet: bool, is_hub: bool) -> None:
+    """Run a proxy, or a hub, until SIGINT or SIGTERM."""
     if os.environ.get(VARIABLE) and not (options["state"] or options["store"]):
         raise InputError(f"{VARIABLE} needs --state or --store: another clock needs another store")
     clock = clock_from_environment(os.environ)
@@ -44,17 +74,17 @@ def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> 
     if isinstance(clock, FastClock):
         click.echo(f"warning: {VARIABLE}: policy time runs {clock.factor:g} times faster than real time", err=True)
     with contextlib.suppress(asyncio.CancelledError):  # stopped before it listened
-        asyncio.run(_run(watch, clock, quiet=quiet))
+        asyncio.run(_run(watch, clock, quiet=quiet, is_hub=is_hub))
 
 
-async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
+async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool, is_hub: bool) -> None:
     starting = asyncio.current_task()
     assert starting is not None
     _on_signal(starting.cancel)
     # mitmproxy is imported only here, so that `bestbefore proxy --help` does not import it.
     from bestbefore.addon.admin.output import text_stream
     from bestbefore.addon.admin.server import AdminAddressError
-    from bestbefore.addon.prefetcher.prefetcher import Prefetcher
+    from bestbefore.addon.hub.companions import of_hub, of_proxy
     from bestbefore.addon.proxy.allocator import limit_retained
     from bestbefore.addon.proxy.mitm.master import end, make_master
     from bestbefore.addon.proxy.service import Service
@@ -63,7 +93,7 @@ async def _run(watch: ConfigWatch, clock: Clock, *, quiet: bool) -> None:
 
     limit_retained()
     try:
-        service = Service(watch, clock, log_requests=not quiet, companion=Prefetcher)
+        service = Service(watch, clock, log_requests=not quiet, companion=of_hub if is_hub else of_proxy)
     except (OSError, ValueError) as error:  # from the credentials file
         raise InputError(str(error)) from None
     try:

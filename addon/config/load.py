@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bestbefore.addon.config.domain_sections import RULE_KEYS, read_rules
+from bestbefore.addon.config.hub_section import HUB_KEYS, HUB_OPTIONS, HubSettings, read_hub
 from bestbefore.addon.config.lines import KeyLines
 from bestbefore.addon.config.prefetch_section import PREFETCH_KEYS, PrefetchSettings, read_prefetch
 from bestbefore.addon.config.problems import ConfigError, Problems, format_key, unknown
@@ -20,8 +21,9 @@ from bestbefore.addon.rules import Rules
 
 MAX_FILE_BYTES = 1 << 20
 
-_SECTIONS = ("proxy", "default", "domain", "prefetch")
+_SECTIONS = ("proxy", "default", "domain", "prefetch", "hub")
 _SECTIONS_OF = {
+    **dict.fromkeys(HUB_KEYS, "[hub]"),
     **dict.fromkeys(PREFETCH_KEYS, "[prefetch]"),
     **dict.fromkeys(RULE_KEYS, "[default] and [[domain]]"),
     "match": "[[domain]]",
@@ -37,6 +39,7 @@ class Config:
     settings: Settings
     rules: Rules
     prefetch: PrefetchSettings
+    hub: HubSettings
 
 
 def load_config(
@@ -44,7 +47,7 @@ def load_config(
 ) -> Config:
     """Load the configuration file, or the defaults if there is none, with options taking precedence.
 
-    `options`: values of keys of [proxy], as text, which override the file's; None for an option that was not given.
+    `options`: values of keys of [proxy] and [hub], which override the file's; None for an option that was not given.
     `environ` determines the default state folder. Relative paths in the file are relative to its folder, those in
     options to the working directory.
 
@@ -59,7 +62,9 @@ def load_config(
             why = f"this is a key of {sections}" if sections else unknown("section", key, _SECTIONS)
             problems.add((key,), f"{format_key(key)}: {why}")
     folder = Path() if path is None else path.parent
-    settings = read_settings(_table(document, "proxy", problems), folder, options or {}, environ, problems)
+    of_hub = {key: value for key, value in (options or {}).items() if key in HUB_OPTIONS}
+    of_proxy = {key: value for key, value in (options or {}).items() if key not in HUB_OPTIONS}
+    settings = read_settings(_table(document, "proxy", problems), folder, of_proxy, environ, problems)
     rules = read_rules(
         _table(document, "default", problems),
         _tables(document, "domain", problems),
@@ -68,9 +73,10 @@ def load_config(
         problems,
     )
     prefetch = read_prefetch(_table(document, "prefetch", problems), problems)
+    hub = read_hub(_table(document, "hub", problems), folder, of_hub, problems)
     if problems.messages:
         raise ConfigError(problems.messages)
-    return Config(settings, rules, prefetch)
+    return Config(settings, rules, prefetch, hub)
 
 
 def _read(path: Path) -> str:

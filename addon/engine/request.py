@@ -177,7 +177,7 @@ def on_request(
     if copy is None:
         fwd = Fwd.VARY_MISS if copies else Fwd.URI_MISS
         return _no_contact(asked, site) or _ask(request, rule, site, fwd, "")
-    reuse = decide(request, asked, copy, now_s, rule)
+    reuse = decide(request, asked, copy, now_s, rule, site.current_until_s(copy))
     if reuse.action in (Action.FRESH, Action.STALE):
         return Serve(copy, reuse, shorten_would_validate=_shorten_would_validate(copy, rule, now_s))
     if not complete:

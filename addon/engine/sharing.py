@@ -69,7 +69,8 @@ def shared_use(
     """
     if copy.client or choose([copy], request.fields, site.salt) is None:
         return None
-    reuse = decide(request, of_request(request.fields, honour=rule.honour_client_cc), copy, now_s, rule)
+    asked = of_request(request.fields, honour=rule.honour_client_cc)
+    reuse = decide(request, asked, copy, now_s, rule, site.current_until_s(copy))
     if reuse.action is Action.FRESH:
         return reuse
     new = copy.response_time_s >= arrived_s

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+from bestbefore.addon.engine.channel.coverage import Coverage
+from bestbefore.addon.rfc9111.copy import Copy
+
 
 @dataclass(frozen=True, slots=True)
 class Site:
@@ -23,6 +26,12 @@ class Site:
     """The lower-case names of the targeted cache-control fields to obey (RFC 9213), in order of preference."""
     max_cached_file: int = 0
     """The largest content that is stored as a file, bytes; 0: the store has no files."""
+    coverage: Coverage | None = None
+    """What a channel tells of updates; None: there is none."""
+
+    def current_until_s(self, copy: Copy) -> float | None:
+        """Return until when a channel vouches that the copy is current; None if none does."""
+        return None if self.coverage is None else self.coverage.current_until_s(copy)
 
     @property
     def stored_at_most(self) -> int:

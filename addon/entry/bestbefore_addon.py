@@ -3,7 +3,7 @@
 It holds no state: mitmproxy runs it as a module of its own, and again whenever the file changes.
 """
 
-from bestbefore.addon.prefetcher.prefetcher import Prefetcher
+from bestbefore.addon.hub.companions import of_proxy
 from bestbefore.addon.proxy.mitm.hooks import BestBefore
 
-addons = [BestBefore(companion=Prefetcher)]
+addons = [BestBefore(companion=of_proxy)]

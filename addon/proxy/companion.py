@@ -20,5 +20,8 @@ class Companion:
     def note_answer(self, host: str, head: Head) -> None:
         """Record the head of an origin's answer, to a client or not."""
 
+    def note_contact(self, url: str) -> None:
+        """Record that an origin was contacted for an object, and what that showed is stored."""
+
     async def close(self) -> None:
         """Stop. The store and the origin client are still open."""

@@ -376,6 +376,8 @@ class Service:
         self.metrics.add(answered)
         self.summary.add(answered)
         self._traffic.add(answered)
+        if answered.contact:
+            self._companion.note_contact(answered.url)
         if self._output is not None:
             self._output.add(answered)
 

@@ -32,6 +32,7 @@ from bestbefore.addon.store.cache.tombstones import (
     names_one,
 )
 from bestbefore.addon.store.cache.write_behind import WriteBehind
+from bestbefore.addon.store.positions import Positions
 from bestbefore.addon.store_status import StoreStatus
 
 
@@ -51,9 +52,8 @@ class Store:
     ) -> None:
         """Create a store on a backend.
 
-        `store_max`: how many bytes may be stored; None if the backend bounds
-        itself. `forgotten` is called with each tombstone of any process that removes histories, possibly more than
-        once.
+        `store_max`: how many bytes may be stored; None if the backend bounds itself. `forgotten` is called with each
+        tombstone of any process that removes histories, possibly more than once.
         """
         self._clock = clock
         self._forgotten = forgotten
@@ -81,6 +81,7 @@ class Store:
         )
         self._groups = Groups(self._link, clock, self._histories.waiting_gain)
         self._requests = PendingCounts[str](faults, "requests", "requests of", str, self._tally)
+        self.positions = Positions(self._link)
         self.planning = Planning(self._link, clock, self._notices, faults)
         self._parts = parts = (self._tombstones, self._histories, self._copies, self._requests, self.planning.wants)
         self._write_behind = WriteBehind(

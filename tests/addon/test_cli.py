@@ -188,7 +188,9 @@ UNITS = {
     "HOST:PORT": r"[Aa]ddress",
     "HOST:PORT|off": r"[Aa]ddress",
     "N": r"[Nn]umber",
-    "NAME": r"[Ff]ormat|Names: ",
+    "PATTERN": r"example\.org|once",
+    "SIZE": r"bytes",
+    "NAME": r"[Ff]ormat|Names: |[Ss]ite",
     "PERCENT/PERCENT": r"\d+/\d+",
     "COLUMN": r"[Cc]olumn",
     "SHARE": r"\d%",
@@ -197,7 +199,7 @@ UNITS = {
     "embedded|URL": r"redis://",
     "forward|reverse:URL": r"proxy",
     "line|json|combined|squid|TEMPLATE": r"[Ff]ormat",
-    "URL": r"http://",
+    "URL": r"http://|rediss://",
 }
 """By metavar, what the help of an option with such a value must say: its unit, its format, or what it names."""
 

@@ -159,10 +159,14 @@ def _starting(folder: Path, preloaded: Preloaded) -> Iterator[StartProxy]:
     started: list[tuple[subprocess.Popen[str] | Forked, threading.Thread]] = []
 
     def start(
-        *options: str, state: Path = folder / "state", env: Mapping[str, str] | None = None, under: Sequence[str] = ()
+        *options: str,
+        state: Path = folder / "state",
+        env: Mapping[str, str] | None = None,
+        under: Sequence[str] = (),
+        kind: str = "proxy",
     ) -> Proxy:
-        """`under`: a command that becomes the one that is given to it, such as `unshare`."""
-        command = ["proxy", "--listen", "127.0.0.1:0", "--state", str(state), "--admin", "127.0.0.1:0", *options]
+        """`under`: a command that becomes the one that is given to it, such as `unshare`. `kind`: or `hub`."""
+        command = [kind, "--listen", "127.0.0.1:0", "--state", str(state), "--admin", "127.0.0.1:0", *options]
         env = {**os.environ, **(env or {})}
         process: subprocess.Popen[str] | Forked
         if under:

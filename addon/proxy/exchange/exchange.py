@@ -12,6 +12,7 @@ from mitmproxy.connection import Client
 from bestbefore.addon.admin.event import Answered
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import feed_delta, heads, piggyback
+from bestbefore.addon.engine.channel.coverage import Coverage
 from bestbefore.addon.engine.equivalence import equivalent, on_equivalent
 from bestbefore.addon.engine.learning import RecordChange
 from bestbefore.addon.engine.outcome import Outcome
@@ -145,6 +146,10 @@ class Exchanges:
         """Apply new rules from the next request on; copies are evaluated again when they are next used."""
         self._active.rules, self._active.site = rules, site
         self._evaluator.forget()
+
+    def covered(self, coverage: Coverage | None) -> None:
+        """Take the copies that a channel covers for current from the next request on."""
+        self._active.site = replace(self._active.site, coverage=coverage)
 
     async def close(self) -> None:
         """Stop the background tasks."""

@@ -13,6 +13,8 @@ from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.rfc9111.fields.directives import CacheControl
 from bestbefore.addon.rfc9111.message import Request
 
+HUB = "hub"
+"""The reason of an expiry that a hub's channel has delayed."""
 CLOCK_TOLERANCE_S = 60.0
 """A copy received further in the future than this shows that the clock was set back; less is skew between proxies."""
 
@@ -71,15 +73,24 @@ class Expiry(NamedTuple):
     reason: str
 
 
-def decide(request: Request, asked: CacheControl, copy: Copy, now_s: float, terms: Terms) -> Reuse:
+def decide(
+    request: Request,
+    asked: CacheControl,
+    copy: Copy,
+    now_s: float,
+    terms: Terms,
+    current_until_s: float | None = None,
+) -> Reuse:
     """Decide on the copy that `vary.choose` found for a request; `asked` is from `directives.of_request`.
+
+    `current_until_s`: until when a hub vouches for the copy, as for `expiry`.
 
     If the action is VALIDATE and `asked.only_if_cached` is set, the client gets a 504 (RFC 9111 5.2.1.7).
     """
     age_s = copy.age_s(now_s)
     if _clock_was_set_back(copy, now_s):
         return Reuse(Action.VALIDATE, "clock", age_s, None, Fwd.STALE)
-    expiry_s, reason = expiry(request, copy, terms)
+    expiry_s, reason = expiry(request, copy, terms, current_until_s)
     if expiry_s is None:
         return Reuse(Action.VALIDATE, reason, age_s, None, Fwd.STALE)
     ttl_s = expiry_s - now_s
@@ -140,13 +151,16 @@ def _clock_was_set_back(copy: Copy, now_s: float) -> bool:
     return now_s < copy.response_time_s - CLOCK_TOLERANCE_S
 
 
-def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
+def expiry(request: Request, copy: Copy, terms: Terms, current_until_s: float | None = None) -> Expiry:
     """Return when the copy expires for this request under these terms.
 
-    Called with other terms, it tells what `shorten` or `override` would do with the same verdict.
+    Called with other terms, it tells what `shorten` or `override` would do with the same verdict. `current_until_s`:
+    until when a hub vouches for the copy, which lengthens the policy's verdict; None if none does.
     """
     cache_control, lifetime = copy.cache_control, copy.lifetime
-    learned_s = copy.expiry_s if _may_learn(copy, terms) else None
+    learned_s, learned_by = (copy.expiry_s if _may_learn(copy, terms) else None), copy.reason
+    if current_until_s is not None and (learned_s is None or learned_s < current_until_s):
+        learned_s, learned_by = current_until_s, HUB
     may_lengthen = learned_s is not None and may_use_learned_freshness(request, copy)
     overriding = terms.obey == "override" and may_lengthen
     if cache_control.no_cache and not (overriding and "no-cache" in terms.override):
@@ -155,7 +169,7 @@ def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
         return Expiry(None, "outdated")
     if lifetime is None:
         if may_lengthen and heuristics_allowed(copy.head.status, cache_control):
-            return Expiry(learned_s, copy.reason)
+            return Expiry(learned_s, learned_by)
         return Expiry(None, "no-lifetime")
     http_expiry_s = copy.current_s + lifetime.lifetime_s
     if learned_s is None:
@@ -165,7 +179,7 @@ def expiry(request: Request, copy: Copy, terms: Terms) -> Expiry:
     else:
         # A proxy should not validate a fresh immutable response (RFC 8246 2).
         replaces = terms.obey == "shorten" and learned_s < http_expiry_s and not cache_control.immutable
-    return Expiry(learned_s, copy.reason) if replaces else Expiry(http_expiry_s, lifetime.source)
+    return Expiry(learned_s, learned_by) if replaces else Expiry(http_expiry_s, lifetime.source)
 
 
 def _may_learn(copy: Copy, terms: Terms) -> bool:

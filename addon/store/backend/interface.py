@@ -239,6 +239,12 @@ class Backend(Protocol):
     async def put_clock_state(self, state: ClockState) -> None:
         """Store the state of the clock."""
 
+    async def position(self, channel: str) -> bytes | None:
+        """Return how far a channel was read, as it was put; None if it never was."""
+
+    async def put_position(self, channel: str, position: bytes) -> None:
+        """Store how far a channel was read."""
+
     async def tidy(self) -> None:
         """Remove unreferenced data, and measure the size."""
 

@@ -87,6 +87,9 @@ in microseconds, or one more than the last. Never expires. Its hash tag puts it 
 SWEEP = "bb1:sweep"
 """A hash: `looked_s`, the policy time of the last sweep, `steady_s`, since when it has not jumped. Never expires."""
 
+POSITIONS = "bb1:positions"
+"""A hash: digest of a channel -> how far an edge has read it. Never expires."""
+
 CHANNEL = "bb1:invalidations"
 """The channel on which tombstones are published."""
 
@@ -211,6 +214,7 @@ _TYPES = {
     TOMBSTONES: "zset",
     LAST_TOMBSTONE: "string",
     SWEEP: "hash",
+    POSITIONS: "hash",
     PLAN: "hash",
     PLANNER: "string",
     SPENT: "hash",

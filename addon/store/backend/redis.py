@@ -348,6 +348,13 @@ class RedisBackend(RedisCounts):
             "HSET", keys.SWEEP, "looked_s", repr(state.checked_at_s), "steady_s", repr(state.steady_since_s)
         )
 
+    async def position(self, channel: str) -> bytes | None:
+        found: bytes | None = await self._connection.ask("HGET", keys.POSITIONS, channel)
+        return found
+
+    async def put_position(self, channel: str, position: bytes) -> None:
+        await self._connection.ask("HSET", keys.POSITIONS, channel, position)
+
     async def tidy(self) -> None:
         self._domains.clear()  # so that a domain that is missing in the set is added again
         if self._files is not None:

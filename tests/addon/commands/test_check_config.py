@@ -137,3 +137,16 @@ def test_a_bad_or_missing_file_is_the_users_error(tmp_path: Path, toml: str | No
     result = check(path)
     assert result.output == ""
     assert getattr(result.exception, "exit_code", None) == 2
+
+
+def test_the_channel_of_a_hub_is_summed_up_without_its_password(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[hub]\nchannel = "rediss://me:secret@localhost/0"\nkey = "k"\nsubscribe = ["example.org/a/*"]\n')
+    lines = check(path).output.splitlines()
+    assert lines[lines.index("hub") + 1 :][:4] == [
+        "  channel              rediss://***@localhost/0",
+        f"  key                  {tmp_path / 'k'}",
+        "  site                 all",
+        "  subscribe            example.org/a/*",
+    ]
+    assert "  bandwidth            64KiB" in lines

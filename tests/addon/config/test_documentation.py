@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from bestbefore.addon.config.domain_sections import BOUNDS, DEFAULT_POLICY, LIVE_POLICIES, PARAMETERS
+from bestbefore.addon.config.hub_section import HubSettings
 from bestbefore.addon.config.load import load_config
 from bestbefore.addon.config.prefetch_section import PrefetchSettings
 from bestbefore.addon.config.problems import ConfigError
 from bestbefore.addon.config.settings import HOT_KEYS, Settings
 from bestbefore.addon.rules import OVERRIDABLE, DomainRule
+from bestbefore.policies.dissemination.table import SCHEDULERS
 from bestbefore.policies.validation.machinery.spec import make_policy, params, parse_duration
 from bestbefore.policies.validation.table import POLICIES
 
@@ -66,18 +68,19 @@ def documented_defaults(title: str) -> list[tuple[str, str]]:
 def test_each_default_that_is_a_value_is_the_one_documented(tmp_path: Path) -> None:
     path, checked = tmp_path / "proxy.toml", 0
 
-    def read(text: str) -> tuple[Settings, DomainRule, PrefetchSettings]:
+    def read(text: str) -> tuple[Settings, DomainRule, PrefetchSettings, HubSettings]:
         path.write_text(text)
         config = load_config(path)
-        return config.settings, config.rules.default, config.prefetch
+        return config.settings, config.rules.default, config.prefetch, config.hub
 
-    for title, table in (("[proxy]", "proxy"), ("[default] and [[domain]]", "default"), ("[prefetch]", "prefetch")):
+    tables = {"[default] and [[domain]]": "default"} | {f"[{name}]": name for name in ("proxy", "prefetch", "hub")}
+    for title, table in tables.items():
         for key, default in documented_defaults(title):
             of_another_policy = key in PARAMETERS.difference(params(make_policy(DEFAULT_POLICY, {})))
             without = f"[{table}]\n" + ('policy = "agghist"\n' if of_another_policy else "")
             assert read(f"{without}{key} = {default}\n") == read(without), key
             checked += 1
-    assert checked >= 45
+    assert checked >= 55
 
 
 def test_each_key_of_a_rule_is_documented() -> None:
@@ -99,6 +102,11 @@ def test_each_policy_is_named_with_its_defaults() -> None:
 
 def test_each_key_of_prefetching_is_documented() -> None:
     assert documented_keys("[prefetch]") == {field.name for field in fields(PrefetchSettings)}
+
+
+def test_each_key_of_the_hub_is_documented() -> None:
+    assert documented_keys("[hub]") == {field.name for field in fields(HubSettings)}
+    assert all(f'`"{name}"`' in section("[hub]") for name in SCHEDULERS)
 
 
 def test_each_policy_directive_and_hot_key_is_named() -> None:

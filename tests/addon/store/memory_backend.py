@@ -65,6 +65,7 @@ class MemoryBackend:
         self._tombstones: list[Tombstone] = []
         self._requests: Counter[str] = Counter()
         self._clock_state: ClockState | None = None
+        self._positions: dict[str, bytes] = {}
 
     async def connect(
         self, on_tombstone: Callable[[Tombstone], None], on_lost: Callable[[UnavailableError], None]
@@ -225,6 +226,12 @@ class MemoryBackend:
 
     async def put_clock_state(self, state: ClockState) -> None:
         self._clock_state = state
+
+    async def position(self, channel: str) -> bytes | None:
+        return self._positions.get(channel)
+
+    async def put_position(self, channel: str, position: bytes) -> None:
+        self._positions[channel] = position
 
     async def tidy(self) -> None:
         for url in list(self._kept):

@@ -1,0 +1,51 @@
+"""The companions of a proxy and of a hub."""
+
+from collections.abc import Sequence
+
+from bestbefore.addon.hub.edge import Edge
+from bestbefore.addon.hub.hub import Hub
+from bestbefore.addon.prefetcher.prefetcher import Prefetcher
+from bestbefore.addon.proxy.companion import Companion
+from bestbefore.addon.proxy.service import Service
+from bestbefore.addon.rfc9111.message import Head
+
+
+class Companions(Companion):
+    """Several companions, started in order and stopped in the reverse order."""
+
+    def __init__(self, companions: Sequence[Companion]) -> None:
+        self._companions = companions
+
+    @property
+    def counts_demand(self) -> bool:
+        return any(one.counts_demand for one in self._companions)
+
+    async def start(self) -> None:
+        for one in self._companions:
+            await one.start()
+
+    def reconfigured(self) -> None:
+        for one in self._companions:
+            one.reconfigured()
+
+    def note_answer(self, host: str, head: Head) -> None:
+        for one in self._companions:
+            one.note_answer(host, head)
+
+    def note_contact(self, url: str) -> None:
+        for one in self._companions:
+            one.note_contact(url)
+
+    async def close(self) -> None:
+        for one in reversed(self._companions):
+            await one.close()
+
+
+def of_proxy(service: Service) -> Companion:
+    """Return what runs beside a proxy. Raises InputError."""
+    return Companions((Prefetcher(service), Edge(service)))
+
+
+def of_hub(service: Service) -> Companion:
+    """Return what runs beside a hub. Raises InputError."""
+    return Companions((Prefetcher(service), Hub(service)))

@@ -1,0 +1,1 @@
+"""The channel itself: its messages, signatures and subscriptions, and the server that keeps them."""
