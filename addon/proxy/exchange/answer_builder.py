@@ -14,7 +14,7 @@ from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
 from bestbefore.addon.proxy.exchange.pieces import Stored, cut, cut_parts
-from bestbefore.addon.proxy.exchange.sharing.spool import Spool
+from bestbefore.addon.proxy.exchange.sharing.spool import Arriving
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.conditional import ranges
 from bestbefore.addon.rfc9111.conditional.parts import as_complete, span_of
@@ -68,7 +68,7 @@ class AnswerBuilder:
         body, chunks = (content, None) if isinstance(content, bytes) else (b"", content)
         return Answer(head, body, chunks, sent, is_refusal)
 
-    def from_copy(self, context: RequestContext, copy: Copy, body: Body | Spool, status_member: str) -> Answer:
+    def from_copy(self, context: RequestContext, copy: Copy, body: Body | Arriving, status_member: str) -> Answer:
         """Return a copy, or the requested range of it, as the answer. Its content may still be arriving."""
         context.record.encoding = copy.head.fields.get("content-encoding") or ""
         head = heads.from_copy(context.request, copy, self._clock.now(), status_member, self._active.site)
@@ -76,10 +76,10 @@ class AnswerBuilder:
             note_feed(context, head, copy.body.size)
         if context.request.method == "HEAD" or head.status == 304:
             return self.answer(context, head)
-        if isinstance(body, Spool):
-            reader = body.join()
-            answer = self.from_origin(context, head, body.read(reader))
-            answer.release.append(lambda: body.leave(reader))
+        if isinstance(body, Arriving):
+            spool, reader = body.spool, body.spool.join()
+            answer = self.from_origin(context, head, spool.read(reader, body.rest))
+            answer.release.append(lambda: spool.leave(reader))
             return answer
         part = ranges.part(context.request, head)
         if part is not None:

@@ -127,7 +127,7 @@ class Exchanges:
             self._answers,
             self._stored,
             collector,
-            AnswerRelayer(clock, store, self._active, self._answers, collector, budget),
+            AnswerRelayer(clock, store, origin, self._active, self._answers, collector, budget),
             self._parts,
             new_objects or NewObjects(),
             Dictionaries(store, self._stored),

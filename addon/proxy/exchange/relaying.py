@@ -12,10 +12,11 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerB
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.collecting import AnswerCollector, Completed
 from bestbefore.addon.proxy.exchange.context import Contact
+from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
 from bestbefore.addon.proxy.exchange.sharing.flight import CopyResult, Flight, StreamingResult
 from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.feeds.feed_answers import as_feed, is_awaited, read_start, resumed
-from bestbefore.addon.proxy.origin.contact import Fetched
+from bestbefore.addon.proxy.origin.contact import Fetched, Source
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.fields.cache_status import Fwd
 from bestbefore.addon.store.backend.interface import Body
@@ -52,6 +53,7 @@ class AnswerRelayer:
 
     clock: Clock
     store: Store
+    origin: Source
     active: ActiveConfig
     answers: AnswerBuilder
     collector: AnswerCollector
@@ -113,7 +115,8 @@ class AnswerRelayer:
                     return _Begun(self.collector.passed(contact, fetched, chunks, relay), release)
             spool = Spool(self.active.site.stored_at_most, self.budget)
             reader = spool.join()
-            content, release = spool.read(reader), lambda: spool.leave(reader)
+            rest = RestReader(self.origin, contact, relay.head)
+            content, release = spool.read(reader, rest.read), lambda: spool.leave(reader)
             collecting = contact.background.spawn(self.collector.collect(contact, fetched, chunks, relay, spool))
             whole = awaited and await spool.is_collected(FEED_PATIENCE_S)
             if stores and relay.draft is not None and not whole:

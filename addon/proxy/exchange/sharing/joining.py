@@ -13,6 +13,7 @@ from bestbefore.addon.proxy.exchange.answer_builder import ActiveConfig, AnswerB
 from bestbefore.addon.proxy.exchange.background import BackgroundTasks
 from bestbefore.addon.proxy.exchange.contacts import Contacts
 from bestbefore.addon.proxy.exchange.context import Contact
+from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
 from bestbefore.addon.proxy.exchange.sharing.flight import (
     AbandonedResult,
     CopyResult,
@@ -22,6 +23,7 @@ from bestbefore.addon.proxy.exchange.sharing.flight import (
     StreamingResult,
 )
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
+from bestbefore.addon.proxy.exchange.sharing.spool import Arriving
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.caching.vary import Values
 from bestbefore.addon.rfc9111.fields import cache_status
@@ -93,7 +95,7 @@ class RequestJoiner:
                 self.hit_for_miss.add(contact.ask.request, head, self.clock.now())
 
     def _remember_size(self, request: Request, variant: Values, result: StreamingResult) -> None:
-        """Remember content that was too large to be stored: readers far behind the fastest lose the rest of it."""
+        """Remember content that was too large to be stored: sharing it may cost slow readers the rest."""
         if result.spool.exceeds_limit:
             self.hit_for_miss.add(request, result.copy.head, self.clock.now())
         else:
@@ -153,5 +155,7 @@ class RequestJoiner:
             return None
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
-        body = result.spool if isinstance(result, StreamingResult) else result.body
-        return self.answers.from_copy(context, result.copy, body, member)
+        if isinstance(result, StreamingResult):
+            rest = RestReader(self.contacts.origin, contact, result.copy.head)
+            return self.answers.from_copy(context, result.copy, Arriving(result.spool, rest.read), member)
+        return self.answers.from_copy(context, result.copy, result.body, member)

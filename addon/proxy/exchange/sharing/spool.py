@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
 
 from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.segments import Segments
@@ -14,6 +15,9 @@ GRACE_S = 5.0
 SEGMENTS = 8
 """Content beyond the limit is kept in segments of the limit divided by this."""
 
+type ReadRest = Callable[[int], AsyncGenerator[bytes]]
+"""Yields content from an offset on."""
+
 
 class Spool:
     """A spool of arriving content for several readers, each at its own speed.
@@ -21,8 +25,8 @@ class Spool:
     Up to `limit` bytes are kept from the start, if the budget allows, so that a slow reader blocks no other and a late
     one reads from the start. Content that turns out to be larger will not be stored. No other reader can join then; the
     writer waits for the fastest reader, and what the slower ones have not read is kept up to `limit` bytes behind the
-    first `limit`. When there is no room even for that, the slower ones have `GRACE_S` to catch up. Then their content
-    is truncated.
+    first `limit`. When there is no room even for that, the slower ones have `GRACE_S` to catch up. Then they are left
+    behind, and get the rest from elsewhere.
     """
 
     def __init__(self, limit: int, budget: Budget | None = None) -> None:
@@ -38,6 +42,7 @@ class Spool:
         self._ended = False
         self._error: OriginError | None = None
         self._positions: dict[object, int] = {}
+        self._left_behind: set[object] = set()
         self._grace_s = GRACE_S
         """How much of it is left."""
         self._on_end: list[Callable[[], object]] = []
@@ -99,12 +104,13 @@ class Spool:
         return self.has_readers
 
     async def _leave_behind(self) -> None:
-        """Wait for the slower readers as long as there is grace; remove those that have not read everything then."""
+        """Wait for the slower readers as long as there is grace; leave behind those that have not read everything."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._grace_s) as limit:
                 while min(self._positions.values(), default=self.size) < self.size:
                     await self._was_read.wait()
         self._grace_s = max(0.0, (limit.when() or 0.0) - asyncio.get_running_loop().time())
+        self._left_behind |= {reader for reader, at in self._positions.items() if at < self.size}
         self._positions = {reader: at for reader, at in self._positions.items() if at == self.size}
         self._notify_readers()
 
@@ -159,20 +165,26 @@ class Spool:
         self._positions[reader] = 0
         return reader
 
-    async def read(self, reader: object) -> AsyncGenerator[bytes]:
-        """Yield all pieces, as they arrive.
+    async def read(self, reader: object, rest: ReadRest) -> AsyncGenerator[bytes]:
+        """Yield all pieces, as they arrive; `rest` yields those for which the reader was too slow.
 
         Raises the writer's OriginError if the content is truncated, and ConnectionError if it is for this reader.
         """
+        at = 0
         try:
             while True:
-                at = self._positions.get(reader)
-                if at is None:
-                    raise ConnectionError("the content was read too slowly to be shared")
+                if reader in self._left_behind:
+                    async with aclosing(rest(at)) as chunks:
+                        async for chunk in chunks:
+                            yield chunk
+                    return
+                if reader not in self._positions:
+                    return
                 if at < self._published_bytes:
                     chunk = await self._piece(at)
                     if reader in self._positions:
-                        self._positions[reader] = at + len(chunk)
+                        at += len(chunk)
+                        self._positions[reader] = at
                         self._notify_writer()
                         yield chunk
                 elif self._ended:
@@ -197,6 +209,7 @@ class Spool:
     def leave(self, reader: object) -> None:
         """Remove a reader. A second call does nothing."""
         self._positions.pop(reader, None)
+        self._left_behind.discard(reader)
         self._release_if_unread()
         self._notify_writer()
 
@@ -207,3 +220,12 @@ class Spool:
     def _notify_writer(self) -> None:
         self._was_read.set()
         self._was_read = asyncio.Event()
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """Content for another reader."""
+
+    spool: Spool
+    rest: ReadRest
+    """For what it reads too slowly."""

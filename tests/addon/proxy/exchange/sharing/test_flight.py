@@ -10,6 +10,7 @@ from bestbefore.addon.proxy.exchange.sharing.spool import Spool
 from bestbefore.addon.proxy.origin.contact import Failure, OriginError
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Fields, Request, Target
+from tests.addon.proxy.exchange.sharing.test_spool import no_rest
 
 PATIENCE_S = 5
 
@@ -28,13 +29,13 @@ async def test_the_first_landing_counts_and_reaches_all_who_wait() -> None:
 async def test_content_is_kept_for_a_request_that_has_just_waited_for_the_head() -> None:
     """All of it may have arrived, and been read by the first client, before the request runs again."""
     spool, flight = Spool(100, Budget(100)), Flight()
-    own = spool.read(spool.join())
+    own = spool.read(spool.join(), no_rest)
 
     async def join(*, reads: bool) -> bytes:
         with flight.joining():
             assert isinstance(await flight.result(), StreamingResult)
             assert spool.can_be_joined
-            chunks = spool.read(spool.join()) if reads else None
+            chunks = spool.read(spool.join(), no_rest) if reads else None
         return b"" if chunks is None else b"".join([chunk async for chunk in chunks])
 
     waiting = [asyncio.create_task(join(reads=reads)) for reads in (True, False)]
