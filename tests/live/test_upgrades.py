@@ -109,3 +109,27 @@ def test_an_upgrade_with_content_is_a_request_like_others(shared_proxy: Any, ser
         client.sendall(asking(authority, *WEBSOCKET, "Content-Length: 4") + b"abcd")
         assert client.recv(65536).startswith(b"HTTP/1.1 200 ")
     assert b"Upgrade" not in heads[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (None, b"refuses connections to port"),
+        (b"", b"closed the connection early"),
+        (b"x\r\n\r\n", b"answer could not be read"),
+    ],
+)
+def test_a_browser_is_shown_why_an_upgrade_failed(
+    shared_proxy: Any, start_raw_origin: Callable[..., str], answer: bytes | None, reason: bytes
+) -> None:
+    with closing(socket.create_server(("127.0.0.1", 0))) as nowhere:
+        closed = f"127.0.0.1:{nowhere.getsockname()[1]}"
+    authority = closed if answer is None else start_raw_origin(answer).removeprefix("http://")
+    with closing(socket.create_connection(("127.0.0.1", shared_proxy.port), 20)) as client:
+        client.sendall(asking(authority, *WEBSOCKET, "Accept: text/html"))
+        received = b""
+        while chunk := client.recv(65536):
+            received += chunk
+    assert received.startswith(b"HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html; charset=utf-8\r\n")
+    assert b"<h1>The proxy could not answer this request</h1>" in received
+    assert reason in received

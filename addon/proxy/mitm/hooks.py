@@ -36,7 +36,7 @@ from bestbefore.addon.proxy.mitm.translate import error_response, fields_of, pai
 from bestbefore.addon.proxy.mitm.wait import AsyncCall
 from bestbefore.addon.proxy.service import Service
 from bestbefore.addon.proxy.tunnels.client_hello import fingerprint
-from bestbefore.addon.proxy.tunnels.failures import BARRED, TOO_MANY, tunnel_failure
+from bestbefore.addon.proxy.tunnels.failures import BARRED, TOO_MANY, TunnelFailure, tunnel_failure
 from bestbefore.addon.proxy.tunnels.refusals import ClientKey
 from bestbefore.addon.rfc9111.caching.bypass import Bypass
 from bestbefore.addon.rfc9111.message import Fields, Head
@@ -170,7 +170,7 @@ class BestBefore:
         if isinstance(next_layer.layer, layers.TCPLayer):
             self._tunnels.tunnelled(context.client, reason)
             if context.server.error:
-                self._tunnels.failed(context.client, tunnel_failure(context.server.error).reason)
+                self._tunnels.failed(context.client, _failure_of(context.server).reason)
         else:
             client_tls.install(next_layer)
             install(next_layer, service.gateway)
@@ -213,7 +213,7 @@ class BestBefore:
 
     def server_connect_error(self, data: server_hooks.ServerConnectionHookData) -> None:
         """Forget a connection to an origin that failed, or was refused."""
-        self._tunnels.failed(data.client, tunnel_failure(data.server.error).reason)
+        self._tunnels.failed(data.client, _failure_of(data.server).reason)
         if self._service is not None:
             self._service.admission.release_connection()
 
@@ -249,8 +249,8 @@ class BestBefore:
             return
         reason = "not-allowed"
         if response.status_code == 502:
-            status, reason, message = tunnel_failure(flow.server_conn.error)
-            response = flow.response = error_response(flow.request, status, message, detail=reason)
+            status, reason, message, advice = _failure_of(flow.server_conn)
+            response = flow.response = error_response(flow.request, status, message, detail=reason, advice=advice)
         content = response.raw_content or b""
         service.record_refused(connect, flow.client_conn, response.status_code, len(content), reason)
 
@@ -383,3 +383,8 @@ class BestBefore:
             forwarded.answered()
             if flow.websocket is None:  # else it is recorded when its client disconnects
                 self._service.record_forwarded(forwarded, flow.client_conn, 502, Bypass.UPGRADE, complete=False)
+
+
+def _failure_of(server: connection.Server) -> TunnelFailure:
+    host, port = (server.address or ("", 0))[:2]
+    return tunnel_failure(server.error, host, port)

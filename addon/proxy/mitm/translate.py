@@ -36,9 +36,10 @@ def error_response(
     message: str,
     *fields: tuple[str, str],
     detail: str = "not-allowed",
+    advice: str = "",
 ) -> mitmproxy.http.Response:
     """Return an error response of the proxy's own to a request that mitmproxy would forward."""
-    media_type, content = error_content(fields_of(request.headers), request.pretty_url, status, detail, message)
+    media_type, content = error_content(fields_of(request.headers), request.pretty_url, status, detail, message, advice)
     lines = Fields((("Content-Type", media_type), ("X-Content-Type-Options", "nosniff"), *fields))
     return mitmproxy.http.Response.make(status, content, mitmproxy.http.Headers(pairs_of(lines)))
 

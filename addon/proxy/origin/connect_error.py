@@ -19,10 +19,23 @@ _NOT_VERIFIED: Mapping[int, tuple[str, str]] = {  # by OpenSSL's X509_V_ERR_...
     62: ("the certificate of the server is for another name than {host}", "check the name in the address"),
     64: ("the certificate of the server is not for the address {host}", "use the server's name instead"),
 }  # fmt: skip
+_TEXTS: Mapping[str, int] = {  # how OpenSSL's texts for these begin, where only the text is known
+    "certificate is not yet valid": 9,
+    "certificate has expired": 10,
+    "self-signed certificate in certificate chain": 19,
+    "self-signed certificate": 18,
+    "unable to get local issuer certificate": 20,
+    "unable to verify the first certificate": 21,
+    "certificate revoked": 23,
+    "hostname mismatch": 62,
+    "IP address mismatch": 64,
+}
 _ASK = "ask the operator of the server"
+_NO_TLS = ("{host} does not speak TLS on this port", "check the port, or use http:// in the address")
 _HANDSHAKE: Mapping[str, tuple[str, str]] = {  # by OpenSSL's reason
-    "WRONG_VERSION_NUMBER": ("{host} does not speak TLS on this port", "check the port, or use http:// in the address"),
-    "HTTP_REQUEST": ("{host} does not speak TLS on this port", "check the port, or use http:// in the address"),
+    "WRONG_VERSION_NUMBER": _NO_TLS,
+    "HTTP_REQUEST": _NO_TLS,
+    "DOES_NOT_SPEAK_TLS": _NO_TLS,  # in mitmproxy's words
     "UNSUPPORTED_PROTOCOL": ("{host} speaks only old versions of TLS", _ASK),
     "TLSV1_ALERT_PROTOCOL_VERSION": ("{host} speaks no version of TLS that the proxy does", _ASK),
     "TLSV13_ALERT_CERTIFICATE_REQUIRED": (
@@ -33,6 +46,8 @@ _HANDSHAKE: Mapping[str, tuple[str, str]] = {  # by OpenSSL's reason
 }
 _OTHER_CERTIFICATE = ("the certificate of {host} cannot be verified", _OWN_CA)
 _OTHER_HANDSHAKE = ("the TLS handshake with {host} failed", _ASK)
+_NO_ADDRESS = ("no address is known for the name {host}", "check the name in the address")
+_OF_NAMES = frozenset({socket.EAI_NONAME, socket.EAI_AGAIN, socket.EAI_NODATA})
 _RUNS = "check the address, and whether the server runs"
 _SYSTEM: Mapping[int, tuple[str, str]] = {
     errno.ECONNREFUSED: ("{host} refuses connections to port {port}", _RUNS),
@@ -54,12 +69,30 @@ def explain_tls(error: ssl.SSLError, host: str) -> tuple[str, str]:
     return _for(sentences, host, 0)
 
 
+def explain_verification(text: str, host: str) -> tuple[str, str]:
+    """Return what is wrong with a certificate of which OpenSSL says this, and what to do."""
+    number = next((number for start, number in _TEXTS.items() if text.startswith(start)), 0)
+    return _for(_NOT_VERIFIED.get(number, _OTHER_CERTIFICATE), host, 0)
+
+
+def explain_handshake(text: str, host: str) -> tuple[str, str]:
+    """Return what failed in a handshake by a message that contains OpenSSL's reason, and what to do."""
+    spaced = text.upper().replace(" ", "_")
+    return _for(next((_HANDSHAKE[reason] for reason in _HANDSHAKE if reason in spaced), _OTHER_HANDSHAKE), host, 0)
+
+
 def explain_unreachable(error: Exception, host: str, port: int) -> tuple[str, str]:
     """Return why no connection could be opened, and what to do."""
     if isinstance(error, socket.gaierror | UnicodeError):
-        return _for(("no address is known for the name {host}", "check the name in the address"), host, port)
+        return _for(_NO_ADDRESS, host, port)
     number = error.errno if isinstance(error, OSError) else None
-    return _for(_SYSTEM.get(number or 0, ("{host} cannot be reached", _RUNS)), host, port)
+    return explain_number(number or 0, host, port)
+
+
+def explain_number(number: int, host: str, port: int) -> tuple[str, str]:
+    """Return why no connection could be opened, by the number of a system error or of getaddrinfo, and what to do."""
+    known = _NO_ADDRESS if number in _OF_NAMES else _SYSTEM.get(number, ("{host} cannot be reached", _RUNS))
+    return _for(known, host, port)
 
 
 def _for(sentences: tuple[str, str], host: str, port: int) -> tuple[str, str]:

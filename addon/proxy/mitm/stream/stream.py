@@ -25,18 +25,18 @@ from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.stream import destination
 from bestbefore.addon.proxy.mitm.stream.client_connection import ClientConnection
 from bestbefore.addon.proxy.mitm.stream.sending import AnswerSender, framed
-from bestbefore.addon.proxy.mitm.translate import request_of, response_of
+from bestbefore.addon.proxy.mitm.translate import error_response, request_of, response_of
 from bestbefore.addon.proxy.mitm.wait import wait
 from bestbefore.addon.proxy.origin.upload import Upload
+from bestbefore.addon.proxy.tunnels.failures import tunnel_failure, upgrade_failure
 from bestbefore.addon.proxy.tunnels.opening import install
+from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Head, Request
 
 Commands = layer.CommandGenerator[Any]
 
 ANSWERED_HERE = "bestbefore_answers"
 """The metadata key that marks flows which this module answers; `hooks` ignores these."""
-NOT_CONNECTED = "The proxy cannot reach the server of this upgrade, or does not accept its certificate: see its log."
-"""What a client is shown in place of the texts of Python and OpenSSL."""
 
 
 class CachingStream(HttpStream):
@@ -203,12 +203,30 @@ class CachingStream(HttpStream):
 
     def handle_protocol_error(self, event: layers.RequestProtocolError | layers.ResponseProtocolError) -> Commands:
         """Drop the stream of a client that disconnected during the answer; else do as mitmproxy does."""
-        if self._request is None:
-            if event.code is layers.ErrorCode.CONNECT_FAILED:
-                event.message = NOT_CONNECTED
-            yield from super().handle_protocol_error(event)
-        else:
+        if self._request is not None:
             yield layers.DropStream(self.stream_id)
+            return
+        is_unanswered = self.server_state in (self.state_uninitialized, self.state_wait_for_response_headers)
+        for command in super().handle_protocol_error(event):
+            if is_unanswered and isinstance(command, layers.SendHttp) and command.event is event:
+                yield from self._send_failure(event)
+            else:
+                yield command
+
+    def _send_failure(self, event: layers.RequestProtocolError | layers.ResponseProtocolError) -> Commands:
+        """Send the error response to a request that mitmproxy could not forward, in place of its own page."""
+        request, client = self.flow.request, self.context.client
+        if event.code is layers.ErrorCode.CONNECT_FAILED:
+            failure = tunnel_failure(event.message, request.host, request.port)
+        else:
+            failure = upgrade_failure(event.message)
+        status, reason, message, advice = failure
+        lines = (("Cache-Status", f"{cache_status.NAME}; detail={reason}"), ("Connection", "close"))
+        response = error_response(request, status, message, *lines, detail=reason, advice=advice)
+        yield layers.SendHttp(layers.ResponseHeaders(self.stream_id, response, end_stream=False), client)
+        if request.method != "HEAD":
+            yield layers.SendHttp(layers.ResponseData(self.stream_id, response.content or b""), client)
+        yield layers.SendHttp(layers.ResponseEndOfMessage(self.stream_id), client)
 
 
 def _announced_length(request: mitmproxy.http.Request) -> int | None:

@@ -5,8 +5,14 @@ import socket
 import ssl
 
 import pytest
+from OpenSSL import SSL
 
-from bestbefore.addon.proxy.origin.connect_error import explain_tls, explain_unreachable
+from bestbefore.addon.proxy.origin.connect_error import (
+    _NOT_VERIFIED,
+    explain_tls,
+    explain_unreachable,
+    explain_verification,
+)
 
 
 @pytest.mark.parametrize(
@@ -51,3 +57,12 @@ def test_a_handshake_that_fails(reason: str | None, words: str) -> None:
 )  # fmt: skip
 def test_a_server_that_cannot_be_reached(error: Exception, what: str) -> None:
     assert explain_unreachable(error, "a", 1)[0] == what
+
+
+@pytest.mark.parametrize("number", _NOT_VERIFIED)
+def test_the_texts_of_openssl_have_the_sentences_of_its_numbers(number: int) -> None:
+    lib, ffi = SSL._lib, SSL._ffi  # type: ignore[attr-defined]
+    text = ffi.string(lib.X509_verify_cert_error_string(number)).decode()
+    error = ssl.SSLCertVerificationError()
+    error.verify_code = number
+    assert explain_verification(text, "a") == explain_tls(error, "a")
