@@ -1,6 +1,7 @@
 """Fields of newer RFCs, from origins that send them."""
 
 import base64
+import gzip
 import hashlib
 import json
 import random
@@ -178,6 +179,9 @@ def test_updates_and_later_versions_are_coded_with_a_copy_as_the_dictionary(
             named |= {"Content-Encoding": "dcz", "Vary": "Accept-Encoding, Available-Dictionary"}
             if path == "/app.wrong":
                 content = content[:8] + bytes(32) + content[40:]
+        elif "gzip" in fields.get("accept-encoding", ""):
+            content = gzip.compress(content)
+            named["Content-Encoding"] = "gzip"
         sent.append(len(content))
         return named, content
 
@@ -211,4 +215,10 @@ def test_updates_and_later_versions_are_coded_with_a_copy_as_the_dictionary(
     assert get("/app.v3.js") == (contents[-1], None, False), "a copy of another URL that its pattern matches"
     assert get("/app.v3.js") == (contents[-1], None, True)
     assert (sent[-1] < 500, len(asked)) == (True, 7)
+    contents[:] = [old]
+    assert get("/app.gz", Accept_Encoding="gzip")[1:] == ("gzip", False)
+    contents.append(new)
+    recoded, encoding, _ = get("/app.gz", Accept_Encoding="gzip", Cache_Control="no-cache")
+    assert (sent[-1] < 500, encoding, gzip.decompress(recoded)) == (True, "gzip", new)
+    assert get("/app.gz", Accept_Encoding="gzip") == (recoded, "gzip", True)
     connection.close()

@@ -1,6 +1,7 @@
 """Dictionaries offered to origins: content that is coded with a stored copy is decoded as it arrives (RFC 9842)."""
 
 import asyncio
+import zlib
 from collections.abc import AsyncGenerator, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -16,6 +17,7 @@ from bestbefore.addon.proxy.access.reach import LOOPBACK, Reach
 from bestbefore.addon.proxy.exchange.stored import StoredContent
 from bestbefore.addon.proxy.origin.contact import Failure, Fetched, OriginError
 from bestbefore.addon.rfc9111.caching import dictionaries
+from bestbefore.addon.rfc9111.caching.vary import accepted_encodings
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.backend.interface import Body
@@ -31,6 +33,10 @@ DIGESTS_KEPT = 1024
 """Of how much content the digest as a dictionary is remembered."""
 GROWTH = 8
 """How many times as long as the limit of a dictionary decoded content may be: a few bytes may stand for gigabytes."""
+GZIP_LEVEL = 4
+"""13 ms of processor time for a megabyte of text, a third of level 6, for 6 percent more bytes."""
+THREAD_FROM_BYTES = 256 * 1024
+"""More content than this is coded in a thread."""
 _MAGIC = b"\x5e\x2a\x4d\x18\x20\x00\x00\x00"
 _HEADER_BYTES = len(_MAGIC) + 32
 _SLICE_BYTES = 512
@@ -86,7 +92,9 @@ class Dictionaries:
     async def decoded(self, offer: Offer, fetched: Fetched) -> Fetched | None:
         """Return the response with decoded content; None if its dictionary is another one, or no longer stored.
 
-        A response that is not coded with a dictionary is returned as it is. Raises OriginError.
+        A response that is not coded with a dictionary is returned as it is. If the dictionary is stored with a content
+        coding, the content would probably have one too: it is coded with gzip where the client accepts that. Raises
+        OriginError.
         """
         if not dictionaries.is_coded(fetched.head):
             return fetched
@@ -105,6 +113,8 @@ class Dictionaries:
         decoded = replace(fetched, head=dictionaries.decoded_head(fetched.head), length=None)
         decoded.chunks = _decoded(start[_HEADER_BYTES:], fetched.chunks, dictionary, decoded)
         self._decoding.add(decoded.chunks)
+        if _key(offer.copy)[1] and accepted_encodings(offer.request.fields) is not None:
+            decoded.head, decoded.chunks = dictionaries.recoded_head(decoded.head), _gzipped(decoded.chunks, decoded)
         return decoded
 
     async def _digest(self, copy: Copy) -> bytes | None:
@@ -166,6 +176,27 @@ async def _decoded(
                 break
         if not decoder.eof or decoder.unused_data:
             raise OriginError(Failure.RESET, "the content coded with a dictionary does not end where it should")
+    finally:
+        await chunks.aclose()
+
+
+async def _gzipped(chunks: AsyncGenerator[bytes], fetched: Fetched) -> AsyncGenerator[bytes]:
+    """Yield the content coded with gzip. Raises OriginError as its source does."""
+    compressor = zlib.compressobj(GZIP_LEVEL, wbits=31)
+    plain_bytes, sent_bytes = 0, 0
+    try:
+        async for piece in chunks:
+            if len(piece) < THREAD_FROM_BYTES:
+                coded = compressor.compress(piece)
+            else:
+                coded = await asyncio.to_thread(compressor.compress, piece)
+            plain_bytes, sent_bytes = plain_bytes + len(piece), sent_bytes + len(coded)
+            fetched.spared_bytes -= plain_bytes - sent_bytes
+            if coded:
+                yield coded
+        rest = compressor.flush()
+        fetched.spared_bytes += len(rest)
+        yield rest
     finally:
         await chunks.aclose()
 

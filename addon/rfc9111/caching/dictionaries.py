@@ -11,6 +11,7 @@ import http_sf
 from bestbefore.addon.rfc9111.caching.freshness import forbids_stale
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.directives import of_request
+from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
 from bestbefore.addon.rfc9111.patterns import matches_stars
 
@@ -143,6 +144,15 @@ def decoded_head(head: Head) -> Head:
         if name.lower() not in _OF_THE_CODED_CONTENT:
             lines.append((name, value))
     return replace(head, fields=Fields(lines))
+
+
+def recoded_head(head: Head) -> Head:
+    """Return the head of decoded content that is coded with gzip for the clients that accept it."""
+    fields = head.fields.replaced("Content-Encoding", "gzip")
+    varying = {name.lower() for line in fields.values("vary") for name in list_members(line)}
+    if varying.isdisjoint(("*", "accept-encoding")):
+        fields = fields.added(("Vary", "Accept-Encoding"))
+    return replace(head, fields=fields)
 
 
 def digest_of(content: bytes) -> bytes:

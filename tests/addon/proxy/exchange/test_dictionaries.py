@@ -1,4 +1,5 @@
 import gc
+import gzip
 import hashlib
 import random
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -81,9 +82,11 @@ def dictionaries(store: Store) -> Dictionaries:
 
 
 def keep(
-    store: Store, url: str = URL, content: bytes = OLD, match: str = "/*", received_s: float = NOW_S, **more: Any
+    store: Store, url: str = URL, content: bytes = OLD, match: str = "/*", received_s: float = NOW_S,
+    encoding: str | None = None, **more: Any,
 ) -> Copy:
     fields = [("Date", format_http_date(NOW_S)), ("ETag", '"1"'), ("Use-As-Dictionary", f'match="{match}", id="{url}"')]
+    fields += [] if encoding is None else [("Content-Encoding", encoding)]
     body = BodyRef(hashlib.sha256(content).hexdigest(), len(content))
     copy = Copy(url, Head(200, Fields(fields)), body, received_s, received_s, received_s, received_s, **more)
     store.put(copy, content)
@@ -123,6 +126,27 @@ async def test_content_is_decoded_however_it_is_cut(offer: Taking, size: int) ->
 async def test_another_coding_is_passed_on(offer: Taking) -> None:
     answer = Answer(b"hello", "gzip").fetched
     assert await offer.decoded(answer) is answer
+
+
+@pytest.mark.parametrize("threads", [0, 1 << 30])
+@pytest.mark.parametrize("size", [40, 1_000_000])
+async def test_content_is_coded_again_if_its_dictionary_was_coded_and_the_client_accepts_it(
+    store: Store, dictionaries: Dictionaries, size: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "THREAD_FROM_BYTES", threads)
+    keep(store, content=gzip.compress(OLD), encoding="gzip")
+    offer = await dictionaries.offer(asking(NEXT, ("Accept-Encoding", "gzip, br")), EVERYWHERE, NOW_S)
+    assert offer is not None
+    sent = coded(NEW, Dictionary(OLD))
+    decoded = await dictionaries.decoded(offer, Answer(sent, size=size).fetched)
+    assert decoded is not None
+    assert (decoded.length, decoded.head.fields.get("content-encoding")) == (None, "gzip")
+    content = await read(decoded)
+    assert gzip.decompress(content) == NEW
+    assert decoded.spared_bytes == len(content) - len(sent)
+    plain = await dictionaries.offer(asking(NEXT, ("Accept-Encoding", "br")), EVERYWHERE, NOW_S)
+    assert plain is not None
+    assert await read(await dictionaries.decoded(plain, Answer(sent, size=size).fetched)) == NEW
 
 
 @pytest.mark.parametrize("start", [b"", b"short", MAGIC + bytes(32), b"\x00" + MAGIC[1:]])

@@ -16,6 +16,7 @@ from bestbefore.addon.rfc9111.caching.dictionaries import (
     matches,
     may_offer,
     offering,
+    recoded_head,
     selected,
     use_as_dictionary,
 )
@@ -147,3 +148,8 @@ def test_decoded_content_has_a_head_of_its_own(response: MakeHead) -> None:
     decoded = decoded_head(head)
     assert decoded.fields.names() == {"date", "etag", "vary"}
     assert decoded.fields.get("etag") == 'W/"1"'
+    recoded = recoded_head(decoded)
+    assert recoded.fields.get("content-encoding") == "gzip"
+    assert recoded.fields.values("vary") == ("Available-Dictionary", "Accept-Encoding")
+    for vary in ("*", "Available-Dictionary, accept-encoding"):
+        assert recoded_head(response(f"Vary: {vary}")).fields.values("vary") == (vary,)
