@@ -32,8 +32,8 @@ TESTED_BY = {
         " replay/kernels/walk"
     ),
     "tests/live/test_hub.py": (
-        "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub addon/hub/intake addon/hub/packing"
-        " addon/hub/publisher addon/hub/sender addon/hub/status addon/hub/wire/channel addon/hub/wire/link"
+        "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub addon/hub/publisher addon/hub/sender"
+        " addon/hub/wire/link"
     ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",
     "tests/replay/papers/adaptive/test_paper.py": (

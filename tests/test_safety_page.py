@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = "live|rfc9111|engine|admin|proxy|store|traffic|commands|prefetcher"
+FOLDERS = "live|rfc9111|engine|admin|proxy|store|traffic|commands|prefetcher|hub"
 PAGE = (ROOT / "docs" / "safety.md").read_text()
 
 

@@ -15,11 +15,15 @@ from bestbefore.addon.clock import Clock
 from bestbefore.addon.commands.store_options import config_and_clock, open_configured_store, store_options
 from bestbefore.addon.config.load import Config
 from bestbefore.addon.errors import InputError
+from bestbefore.addon.hub.show import channel_text
+from bestbefore.addon.hub.wire.channel import SiteChannel, sites
 from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import DomainRule, Rules
+from bestbefore.addon.store.backend.connection import Connection
+from bestbefore.addon.store.backend.interface import CommandError, StoreInputError, UnavailableError, UnwritableError
 from bestbefore.addon.store.store import Store
 
 LISTED = 20
@@ -31,12 +35,19 @@ URLS_COMPARED = 5_000
 @click.command("show")
 @click.argument("url", required=False)
 @store_options
+@click.option("--hub", metavar="URL",
+              help="Show what a hub sends and who waits for what, from its channel: rediss://USER:PASSWORD@HOST:PORT/DB.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line; times are in Unix seconds.")
-def command(url: str | None, config_file: Path | None, *, as_json: bool, **options: str | None) -> None:
+def command(
+    url: str | None, config_file: Path | None, hub: str | None, *, as_json: bool, **options: str | None
+) -> None:
     """Show what was learnt about URL; without it, about the 20 most requested objects.
 
     The proxy may keep running. Give the same --config as to the proxy: its rules apply.
     """
+    if hub is not None:
+        asyncio.run(_show_hub(hub, as_json=as_json))
+        return
     try:
         target = None if url is None else Target.parse(url)
     except ValueError as error:
@@ -55,6 +66,22 @@ async def _show(target: Target | None, config: Config, clock: Clock, *, as_json:
             report = await view.object(target)
             text = _json_line(report) if as_json else object_text(report)
         click.echo(text, nl=False)
+
+
+async def _show_hub(url: str, *, as_json: bool) -> None:
+    connection = None
+    try:
+        connection = Connection(url)
+        await connection.open()
+        reports = {site: await SiteChannel(connection, site).status() for site in await sites(connection)}
+    except StoreInputError as error:
+        raise InputError(str(error).replace("store ", "channel ", 1)) from None
+    except (UnavailableError, UnwritableError, CommandError) as error:
+        raise click.ClickException(f"the channel does not answer: {error}") from None
+    finally:
+        if connection is not None:
+            await connection.close()
+    click.echo(json.dumps(reports) + "\n" if as_json else channel_text(reports), nl=False)
 
 
 class _View:

@@ -80,6 +80,7 @@ class Hub(Companion):
             service.store,
             service.site.max_cached_body,
             service.metrics.hub,
+            lambda: service.config.prefetch.enabled,
         )
 
 

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import secrets
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -20,10 +20,13 @@ from bestbefore.addon.hub.wire.channel import SiteChannel
 from bestbefore.addon.hub.wire.message import Beat, Complete, Piece, Taken, batches, pieces
 from bestbefore.addon.hub.wire.position import place_of
 from bestbefore.addon.hub.wire.subscription import Subscription
+from bestbefore.addon.prefetcher.eligibility import MIN_REQUESTS
+from bestbefore.addon.proxy.access.reach import range_of
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.store.backend.keys import variant_of
 from bestbefore.addon.store.store import Store
+from bestbefore.policies.units import HOUR_S
 
 logger = logging.getLogger(__name__)
 
@@ -64,6 +67,8 @@ class Publisher:
     most_bytes: int
     """The largest content that is sent."""
     metrics: HubMetrics
+    counts_demand: Callable[[], bool]
+    """Whether prefetches are planned by demand."""
     queue: Queue | None = field(init=False, default=None)
     """None before it publishes."""
     _holder: str = field(init=False, default_factory=lambda: secrets.token_hex(8))
@@ -74,6 +79,8 @@ class Publisher:
     """Whether there are items that the scheduler does not know."""
     _report_at_s: float = field(init=False, default=0.0)
     """When the next report is due, by the monotonic clock."""
+    _demand_at_s: float = field(init=False, default=0.0)
+    """When demand is counted next, policy time."""
     _completed: set[bytes] = field(init=False, default_factory=set)
     """The downloaders that were sent a message that they have everything."""
 
@@ -117,6 +124,7 @@ class Publisher:
                 followed_s = real_s
                 await self._follow(queue)
             await self._look(queue)
+            self._count_demand(queue)
             if self._is_new and real_s - rebuilt_s >= FOLLOW_INTERVAL_S:
                 self._is_new, rebuilt_s = False, real_s
                 queue.rebuild(queue.subscriptions, self.clock.now())
@@ -151,6 +159,7 @@ class Publisher:
             async for url in self.store.urls():
                 if _is_wanted(url, found):
                     queue.catalogue.refreshed(url, await self._offered(url), self.clock.now())
+            self._demand_at_s = 0.0
         queue.rebuild(found, self.clock.now())
 
     async def _look(self, queue: Queue) -> None:
@@ -160,9 +169,27 @@ class Publisher:
             if not _is_wanted(url, queue.subscriptions):
                 continue
             now_s = self.clock.now()
-            self._is_new |= queue.catalogue.refreshed(url, await self._offered(url), now_s)
+            is_new = queue.catalogue.refreshed(url, await self._offered(url), now_s)
             for item in queue.catalogue.of_url(url):
                 queue.changed(item, now_s)
+                if is_new:
+                    self._count(item, queue)
+            self._is_new |= is_new
+
+    def _count_demand(self, queue: Queue) -> None:
+        """Count the objects that are subscribed to as requested, each hour, so that the plan refreshes them."""
+        now_s = self.clock.now()
+        if now_s >= self._demand_at_s:
+            self._demand_at_s = now_s + HOUR_S
+            for item in queue.catalogue.items:
+                self._count(item, queue)
+
+    def _count(self, item: CatalogueItem, queue: Queue) -> None:
+        if not self.counts_demand() or item.offer is None:
+            return
+        wanted_by = sum(one.is_wanted(item.target) for one in queue.subscriptions)
+        for _ in range(max(MIN_REQUESTS, wanted_by) if wanted_by else 0):
+            self.store.planning.want(item.target.url, range_of(item.target.host))
 
     async def _offered(self, url: str) -> list[Copy]:
         """Return the copies of an object that may be sent."""
@@ -201,7 +228,7 @@ class Publisher:
         self._completed = {one.token for one in complete}
         begun_s = self.clock.monotonic()
         if begun_s >= self._report_at_s:
-            status = status_of(queue, now_s)
+            status = status_of(queue, now_s, self.settings.bandwidth)
             await self.channel.report(status, REPORT_LIVES_S)
             self.metrics.report(self.channel.site, status)
             ended_s = self.clock.monotonic()

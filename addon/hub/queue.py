@@ -8,6 +8,9 @@ from bestbefore.addon.hub.wire.subscription import SubscriberKind, Subscription,
 from bestbefore.policies.dissemination.audience import Audience
 from bestbefore.policies.dissemination.table import SCHEDULERS
 
+HEAD_BYTES = 1024
+"""What an object costs beside its content, about."""
+
 
 class Waiting(NamedTuple):
     """What one subscriber has and waits for."""
@@ -32,6 +35,7 @@ class Queue:
 
     def __init__(self, scheduler: str, catalogue: Catalogue, vouch_s: float) -> None:
         self._make = SCHEDULERS[scheduler]
+        self.scheduler = scheduler
         self.catalogue = catalogue
         self.subscriptions: Sequence[Subscription] = ()
         self._vouch_s = vouch_s
@@ -43,7 +47,8 @@ class Queue:
         """Make the scheduler for these subscriptions."""
         self.subscriptions = subscriptions
         items = self.catalogue.items
-        self._scheduler = self._make(Audience([1] * len(items), per_page=False))
+        sizes = [HEAD_BYTES + (0 if item.offer is None else item.offer.size_bytes) for item in items]
+        self._scheduler = self._make(Audience([1] * len(items), sizes, per_page=False))
         self._marked = set()
         for item in items:
             self._mark(item, now_s)

@@ -9,14 +9,16 @@ LISTED = 1000
 """The most subscribers in a report."""
 
 
-def status_of(queue: Queue, now_s: float) -> dict[str, Any]:
-    """Return the report, which JSON can encode."""
+def status_of(queue: Queue, now_s: float, bandwidth: int) -> dict[str, Any]:
+    """Return the report, which JSON can encode. `bandwidth`: bytes a second."""
     found = [queue.waiting(one, now_s) for one in queue.subscriptions[:LISTED]]
     waiting = queue.waiting_items(now_s)
     wanted = len(queue.catalogue.items)
     shares = [1.0 - one.waiting / one.objects for one in found if one.objects]
     return {
         "time_s": now_s,
+        "scheduler": queue.scheduler,
+        "bandwidth": bandwidth,
         "told_until_s": queue.catalogue.told_until_s(now_s),
         "objects": wanted,
         "waiting": len(waiting),

@@ -1,0 +1,26 @@
+"""The state of a channel as text."""
+
+from bestbefore.addon.hub.show import channel_text
+
+REPORT = {
+    "time_s": 1_706_300_000.0, "told_until_s": 1_706_299_990.0, "scheduler": "rq", "bandwidth": 32_768, "objects": 2,
+    "waiting": 1, "waiting_bytes": 100, "client_freshness": 0.75, "data_freshness": 0.5,
+    "subscribers": [
+        {"name": "edge\x1b[2J", "kind": "subscriber", "patterns": {"a.example/*": 2}, "objects": 2, "waiting": 1,
+         "waiting_bytes": 100},
+    ],
+}  # fmt: skip
+
+
+def test_a_site_is_some_lines_without_control_characters() -> None:
+    text = channel_text({"all": REPORT, "ship": None})
+    assert text.isascii()
+    assert "\x1b" not in text
+    assert "by rq, 33kB a second" in text
+    assert "told        all changes known 10s before" in text
+    assert "a.example/* (2)" in text
+    assert text.endswith("site ship: no hub has published in the last minute\n")
+
+
+def test_an_unused_channel_is_said_to_be() -> None:
+    assert channel_text({}) == "no edge has subscribed on this channel\n"

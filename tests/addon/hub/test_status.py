@@ -1,0 +1,39 @@
+"""The state of a queue as it is reported."""
+
+from collections.abc import Callable
+
+from bestbefore.addon.hub.catalogue import Catalogue
+from bestbefore.addon.hub.queue import Queue
+from bestbefore.addon.hub.status import notices, status_of
+from bestbefore.addon.hub.wire.subscription import Subscription
+from bestbefore.addon.rfc9111.copy import Copy
+
+NOW_S = 1_706_300_000.0
+
+
+def test_it_tells_who_waits_for_what(make_copy: Callable[..., Copy], subscribe: Callable[..., Subscription]) -> None:
+    queue = Queue("pop", Catalogue({}), vouch_s=1e9)
+    for path in "ab":
+        queue.catalogue.refreshed(f"http://example.org/{path}", [make_copy("1", path=path)], NOW_S)
+    both, one = subscribe("both", "*", "nothing.example"), subscribe("one", "example.org/a")
+    queue.rebuild([both, one], NOW_S)
+    item = queue.catalogue.items[0]
+    assert item.offer is not None
+    queue.catalogue.has_sent(item, item.offer, 10, NOW_S)
+    status = status_of(queue, NOW_S, 1000)
+    assert (status["objects"], status["waiting"], status["waiting_bytes"]) == (2, 1, 100)
+    assert (status["scheduler"], status["client_freshness"], status["data_freshness"]) == ("pop", 0.75, 0.5)
+    assert [(found["name"], found["objects"], found["waiting"]) for found in status["subscribers"]] == [
+        ("both", 2, 1), ("one", 1, 0),
+    ]  # fmt: skip
+    assert notices(status, "both") == [
+        "the hub has no object that nothing.example matches",
+        "* matches everything that the hub may send: 2 objects now",
+    ]
+    assert notices(status, "one") == []
+    assert notices(status, "unknown") == []
+
+
+def test_without_subscribers_everything_is_fresh() -> None:
+    status = status_of(Queue("rq", Catalogue({}), vouch_s=1.0), NOW_S, 1000)
+    assert (status["client_freshness"], status["data_freshness"], status["told_until_s"]) == (1.0, 1.0, NOW_S)
