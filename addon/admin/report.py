@@ -4,7 +4,7 @@ Pure: records, copies and the time are arguments. Times are Unix seconds (UTC).
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from bestbefore.addon.admin.missing import UnvalidatedReport, unvalidated_report
@@ -13,6 +13,8 @@ from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.engine.rate_evidence import rate_evidence
 from bestbefore.addon.feeds.document import Hints
 from bestbefore.addon.rfc9111.caching.reuse import Action, decide, expiry
+from bestbefore.addon.rfc9111.conditional.parts import combinable, missing, place
+from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.dates import format_http_date
 from bestbefore.addon.rfc9111.fields.directives import of_request
@@ -123,6 +125,18 @@ class VariantReport:
 
 
 @dataclass(frozen=True, slots=True)
+class PartsReport:
+    """The report on stored parts that answer together (`conditional.parts`)."""
+
+    spans: tuple[tuple[int, int], ...]
+    """The first and last byte of each stretch of content that is stored."""
+    size_bytes: int
+    """The size of the complete content."""
+    etag: str | None
+    last_modified: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedFetch:
     """The next background fetch of an object."""
 
@@ -153,6 +167,8 @@ class ObjectReport:
     """None: none is planned."""
     unvalidated: UnvalidatedReport | None = None
     """None: its last response had a validator or lifetime, or it was not observed."""
+    parts: tuple[PartsReport, ...] = ()
+    """The parts received last first; none that a later complete response has made useless."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,8 +192,11 @@ def object_report(
     rule: DomainRule,
     now_s: float,
     prefetch: PlannedFetch | None = None,
+    parts: Iterable[Copy] = (),
 ) -> ObjectReport:
     """Return the report on an object. The copies must have the verdicts of the rule's policy."""
+    copies = tuple(copies)
+    latest_s = max((copy.response_time_s for copy in copies), default=0.0)
     return ObjectReport(
         url=url,
         now_s=now_s,
@@ -190,7 +209,22 @@ def object_report(
         variants=tuple(_variant_report(copy, rule, now_s) for copy in copies),
         prefetch=prefetch,
         unvalidated=None if record is None else unvalidated_report(record, rule),
+        parts=tuple(_parts_reports([part for part in parts if part.response_time_s >= latest_s])),
     )
+
+
+def _parts_reports(parts: Iterable[Copy]) -> Iterator[PartsReport]:
+    left = sorted(parts, key=lambda part: -part.response_time_s)
+    while left:
+        leading, where = left[0], place(left[0].head)
+        group = () if where is None else combinable(left, leading)
+        left = [part for part in left[1:] if not any(part is one for one in group)]
+        if where is None:
+            continue
+        edges = [0, *(edge for gap in missing(group, Span(0, where.size)) for edge in gap), where.size]
+        stored = tuple((start, end - 1) for start, end in zip(edges[::2], edges[1::2], strict=True) if start < end)
+        fields = leading.head.fields
+        yield PartsReport(stored, where.size, fields.first("etag"), fields.first("last-modified"))
 
 
 def listed_object(

@@ -11,6 +11,7 @@ from bestbefore.addon.admin.report import (
     ListedObject,
     ObjectReport,
     Observed,
+    PartsReport,
     PlannedFetch,
     RateReport,
     UpdateReport,
@@ -60,6 +61,7 @@ def object_text(report: ObjectReport) -> str:
         lines.append("  copies      none stored")
     for number, variant in enumerate(report.variants, 1):
         lines += _variant_lines(number, variant, report)
+    lines += [f"  parts       {_parts(parts)}" for parts in report.parts]
     return "\n".join(lines) + "\n"
 
 
@@ -166,7 +168,13 @@ def _variant_lines(number: int, variant: VariantReport, report: ObjectReport) ->
         yield f"    obey        {', '.join(obey for obey in variant.under if obey != report.obey)}: the same"
 
 
-def _validators(variant: VariantReport) -> str:
+def _parts(parts: PartsReport) -> str:
+    stored = sum(last + 1 - first for first, last in parts.spans)
+    listed = " ".join(f"{first}-{last}" for first, last in parts.spans)
+    return f"{size(stored)} of {size(parts.size_bytes)}: bytes {listed}; validators {_validators(parts)}"
+
+
+def _validators(variant: VariantReport | PartsReport) -> str:
     known = []
     if variant.etag is not None:
         known.append(f"ETag {variant.etag}")

@@ -19,6 +19,7 @@ from bestbefore.addon.hub.show import channel_text
 from bestbefore.addon.hub.wire.channel import SiteChannel, sites
 from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
+from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
 from bestbefore.addon.rules import DomainRule, Rules
@@ -106,9 +107,10 @@ class _View:
         """Return the report on an object. Raises ClickException, with the nearest known URLs, if it is unknown."""
         rule, url = self._rule(target), target.url
         record, copies = await self._store.record(url), await self._copies(url, rule)
-        if record is None and not copies:
+        parts = (await self._store.copies(url, partition_of(""))).copies
+        if record is None and not copies and not parts:
             raise click.ClickException(await self._unknown(target))
-        return object_report(url, record, copies, rule, self.now_s, await self._planned(url))
+        return object_report(url, record, copies, rule, self.now_s, await self._planned(url), parts)
 
     async def _planned(self, url: str) -> PlannedFetch | None:
         plan = await outlook(self._store, self.now_s, most=1, url=url)

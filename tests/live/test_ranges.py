@@ -200,7 +200,7 @@ async def test_parts_of_a_file_on_disk_are_the_bytes_that_the_origin_once_sent(
         assert proxy.stop() == 0
 
 
-async def test_parts_are_stored_served_and_completed(shared_proxy: Any) -> None:
+async def test_parts_are_stored_served_and_completed(shared_proxy: Any, bestbefore: Callable[..., str]) -> None:
     async with serving(FileOrigin(content_of(MEDIUM))) as origin:
         content = origin.content
         for wanted, (start, end), told in (
@@ -212,6 +212,9 @@ async def test_parts_are_stored_served_and_completed(shared_proxy: Any) -> None:
             got = await get(shared_proxy, origin.url, f"Range: bytes={wanted}")
             assert (got.status, got.body) == (206, content[start:end])
             assert got.told.startswith(f"bestbefore; {told}")
+        await asyncio.to_thread(shared_proxy.has_written)
+        shown = await asyncio.to_thread(bestbefore, "show", origin.url, "--state", shared_proxy.state)
+        assert f"42kB of 100kB: bytes 500-1999 60000-99999; validators ETag {origin.etag}\n" in shown
         several = await get(shared_proxy, origin.url, "Range: bytes=-9,500-509")
         assert several.parts() == [
             (f"bytes {MEDIUM - 9}-{MEDIUM - 1}/{MEDIUM}", content[-9:]),

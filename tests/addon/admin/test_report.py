@@ -3,11 +3,20 @@ from dataclasses import replace
 
 import pytest
 
-from bestbefore.addon.admin.report import UPDATES_REPORTED, Expires, UpdateReport, listed_object, object_report
+from bestbefore.addon.admin.report import (
+    UPDATES_REPORTED,
+    Expires,
+    PartsReport,
+    UpdateReport,
+    listed_object,
+    object_report,
+)
 from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.engine.listing import Feed
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.rfc9111.caching.reuse import Action
+from bestbefore.addon.rfc9111.conditional.parts import as_part, partition_of
+from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.addon.rfc9111.message import Fields, Head
 from bestbefore.addon.rules import DomainRule, Pattern
@@ -107,6 +116,25 @@ def test_a_copy_without_lifetime_expires_when_the_policy_says() -> None:
     assert (variant.action, variant.expires) == (Action.FRESH, Expires(NOW_S + 500, "ttl"))
     assert set(variant.under.values()) == {Expires(NOW_S + 500, "ttl")}
     assert (variant.etag, variant.last_modified, variant.size_bytes) == ('"a"', None, 1234)
+
+
+def part(start: int, end: int, tag: str = '"a"', at_s: float = NOW_S) -> Copy:
+    made = replace(copy(("ETag", tag)), response_time_s=at_s)
+    return replace(made, head=as_part(made.head, Span(start, end), 1000), partition=partition_of(""))
+
+
+def test_parts_that_answer_together_are_reported_as_one() -> None:
+    parts = part(0, 10), part(500, 600, '"b"', NOW_S - 1), part(10, 20), part(900, 1000)
+    reports = object_report(URL, RECORD, (), RULE, NOW_S, parts=parts).parts
+    assert reports == (
+        PartsReport(((0, 19), (900, 999)), 1000, '"a"', None),
+        PartsReport(((500, 599),), 1000, '"b"', None),
+    )
+
+
+def test_parts_that_a_complete_response_has_made_useless_are_not_reported() -> None:
+    report = object_report(URL, RECORD, [copy()], RULE, NOW_S, parts=[part(0, 10, at_s=NOW_S - 400)])
+    assert (len(report.variants), report.parts) == (1, ())
 
 
 def test_what_shorten_and_override_would_change_is_reported() -> None:

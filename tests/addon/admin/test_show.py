@@ -6,6 +6,7 @@ from bestbefore.addon.admin.report import (
     ListedObject,
     ObjectReport,
     Observed,
+    PartsReport,
     PlannedFetch,
     RateReport,
     UpdateReport,
@@ -134,6 +135,14 @@ def test_what_is_not_known_is_said() -> None:
     assert "next fetch" not in text
     assert "  observed    nothing: no response to it has taught anything yet\n" in text
     assert text.endswith("  copies      none stored\n")
+
+
+def test_stored_parts_are_listed() -> None:
+    parts = PartsReport(((0, 19_999), (30_000, 30_000)), 1_000_000, '"a"', None)
+    text = object_text(replace(REPORT, variants=(), parts=(parts,)))
+    assert text.endswith(
+        "  copies      none stored\n  parts       20kB of 1MB: bytes 0-19999 30000-30000; validators ETag \"a\"\n"
+    )
 
 
 def test_an_object_that_never_changed_has_no_pattern_and_a_bound_of_its_rate() -> None:
