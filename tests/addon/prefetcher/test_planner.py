@@ -109,18 +109,23 @@ async def test_candidates_are_what_is_wanted_and_known(store: tuple[Store, Manua
     urls = ["http://www.a.org/x", "http://b.org/x", "http://secret.org/x", "http://c.org/unknown"]
     for url in urls[:3]:
         for hour in (1.0, 5.0, 9.0):
-            await known.learn(Observation(url, NOW_S + hour * HOUR_S, "", Fingerprint(etag=f'"{hour}"')))
+            shown, group = Fingerprint(etag=f'"{hour}"'), '"g"@http://b.org' if "b.org" in url else ""
+            await known.learn(Observation(url, NOW_S + hour * HOUR_S, "", shown, cache_group=group))
     for url in urls:
         for _ in range(20):
             known.planning.want(url, "loopback")
     known.planning.want("http://b.org/x", "10.0.0.0/8")
     found = await candidates(
-        known, clock, lambda host, *_: f"group of {host}", lambda host: host == "secret.org", frozenset()
+        known,
+        clock,
+        lambda host, path, group: group or f"group of {host}{path}",
+        lambda host: host == "secret.org",
+        frozenset(),
     )
     assert found is not None
     assert [(one.url, one.domain, one.group, one.asked_from) for one in found] == [
-        ("http://b.org/x", "b.org", "group of b.org", ("10.0.0.0/8", "loopback")),
-        ("http://www.a.org/x", "a.org", "group of www.a.org", ("loopback",)),
+        ("http://b.org/x", "b.org", '"g"@http://b.org', ("10.0.0.0/8", "loopback")),
+        ("http://www.a.org/x", "a.org", "group of www.a.org/x", ("loopback",)),
     ]
     assert found[1].requests_per_hour == 2.0, "20 in the ten hours of this day, the first on which any were counted"
     assert found[1].last_contact_s == NOW_S + 9 * HOUR_S
