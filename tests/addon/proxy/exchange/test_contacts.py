@@ -46,6 +46,8 @@ class Origin:
         self.asked = 0
         self.status = 200
         self.has_validator = False
+        self.changes = True
+        """Whether each answer is another version."""
         self.local = False
         self.fails = False
         self.taken = 0
@@ -58,7 +60,7 @@ class Origin:
             raise OriginError(Failure.UNREACHABLE, "no way there")
         fields = [("Date", format_http_date(NOW_S)), ("Content-Type", self.media_type)]
         if self.has_validator:
-            fields.append(("ETag", f'"{self.asked}"'))
+            fields.append(("ETag", f'"{self.asked if self.changes else 1}"'))
         if self.status == 200:
             fields.append(("Cache-Control", "max-age=60"))
         head = Head(self.status, Fields(fields))
@@ -208,6 +210,24 @@ async def test_content_that_breaks_off_is_incomplete_for_all(store: Store) -> No
         with pytest.raises(OriginError, match="broken off"):
             assert [chunk async for chunk in answer.chunks]
     assert origin.asked == 1
+    await ended(asked)
+
+
+@pytest.mark.parametrize("slow", [0, 1])
+async def test_a_client_that_is_left_behind_gets_the_rest_by_itself(
+    store: Store, slow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Be it the one that made the contact or the one that joined it."""
+    monkeypatch.setattr("bestbefore.addon.proxy.exchange.sharing.spool.GRACE_S", 0.01)
+    origin = Origin(*[bytes([number]) * 4_000 for number in range(10)])  # more than twice the limit
+    origin.has_validator, origin.changes = True, False
+    asked = exchanges(store, origin)
+    answers = [await answer_to(request(), client(), asked) for _ in range(2)]
+    async with asyncio.timeout(PATIENCE_S):
+        for contacts, answer in ((1, answers[1 - slow]), (2, answers[slow])):
+            assert answer.chunks is not None
+            assert b"".join([chunk async for chunk in answer.chunks]) == b"".join(origin.pieces)
+            assert origin.asked == contacts
     await ended(asked)
 
 
