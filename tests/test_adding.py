@@ -1,6 +1,7 @@
 """The pages that say how something is added, followed to the letter in a copy of the tree."""
 
 import gzip
+import json
 import os
 import re
 import shlex
@@ -97,6 +98,14 @@ def test_a_policy(tree: Tree) -> None:
     (tree.root / "proxy.toml").write_text('[default]\npolicy = "shortestgap"\ngaps = 5\n')
     assert "policy = shortestgap:gaps=5,min=1m,max=1d," in tree.run("bestbefore check-config proxy.toml")
     assert "shortestgap:gaps=10,min=1m,max=1d\n    ShortestGap: poll as often" in tree.run("bestbefore policies")
+
+
+@pytest.mark.slow
+def test_a_scheduler(tree: Tree) -> None:
+    tree.follow("adding_a_scheduler.md")
+    printed = tree.run("bestbefore multicast --clients 5 --days 1 --scheduler oldest --json")
+    assert json.loads(printed)["scheduler"] == "oldest"
+    assert "oldest" in tree.run("bestbefore multicast --help")
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ def test_each_link_leads_somewhere(page: Path) -> None:
             assert (page.parent / target).exists(), f"{page}: {target}"
 
 
-MADE_ON_THE_PAGE = ("adding_a_policy.md", "adding_a_trace_reader.md")
+MADE_ON_THE_PAGE = ("adding_a_policy.md", "adding_a_scheduler.md", "adding_a_trace_reader.md")
 """These name files that their reader is to write; tests/test_adding.py follows them."""
 NOT_HERE = {"plugins/poll_schedule_vary.py", "behind.py", "hot.py", "bury.lua"}
 """Files of other programs, and of earlier days."""

@@ -9,7 +9,7 @@ PAGES = [1, 3, 2, 1, 4, 1]
 ITEMS = st.sets(st.integers(0, len(PAGES) - 1), min_size=1).map(sorted)
 EVENTS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from(["change"] * 4 + ["send"] * 3 + ["subscribe", "hold", "download",
-    "leave", "other"]), ITEMS, st.integers(0, 5)), min_size=1, max_size=40,
+    "leave", "other"]), ITEMS, st.integers(0, 5)), min_size=1, max_size=30,
 )
 
 

@@ -116,5 +116,6 @@ class Plain:
             lack = self.lacks(client, item)
             rest = sum(1 / left for left in range(pages - lack + 1, pages + 1))
             share = 1.0 if over_data else 1 / sum(len(self.source[other]) for other in client.copies)
+            share *= 1.0 if client.stays else 0.05
             total += share * (lack - (pages - lack) * rest)
         return total * pages / (pages + self.changes[item]) / pages

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from events import EVENTS, PAGES, same_choices
 from hypothesis import given
@@ -6,6 +7,9 @@ from plain_schedulers import Plain
 
 from bestbefore.policies.dissemination.audience import Audience
 from bestbefore.policies.dissemination.gain import ExpectedGain, ExpectedGainOverData, worth
+from bestbefore.policies.dissemination.metrics import SubscriberCopies
+from bestbefore.policies.dissemination.scheduler import Scheduler
+from bestbefore.policies.dissemination.table import SCHEDULERS
 
 
 class PlainGain(Plain):
@@ -86,7 +90,7 @@ def test_intervals_that_are_known_take_the_place_of_the_changes_seen():
 
 
 def test_what_clients_that_left_were_worth_is_gone():
-    scheduler = ExpectedGain(Audience([1, 1]))
+    scheduler = ExpectedGain(Audience([1, 1]), downloader=1.0)
     scheduler.subscribe(0, [0], 0.0, held=True)
     scheduler.subscribe(1, [0, 1], 0.0)
     scheduler.download(2, [1], 0.0)
@@ -97,3 +101,41 @@ def test_what_clients_that_left_were_worth_is_gone():
     scheduler.leave(2)
     assert scheduler.score(0) == pytest.approx(0.5 / 2)
     assert scheduler.score(1) == pytest.approx(0.5)
+
+
+def simulated(scheduler: Scheduler, subscriptions: list[list[int]], changes: list[tuple[float, int]]) -> float:
+    """Freshness over clients of the later half of 20 days, in which 60 items are sent each day."""
+    audience = scheduler.audience
+    copies = SubscriberCopies(audience.pages, subscriptions)
+    for client, items in enumerate(subscriptions):
+        scheduler.subscribe(client, items, 0.0, held=True)
+    sendings = 1
+    for day, item in changes:
+        while (now := sendings / 60.0) < day:
+            chosen = scheduler.choose(now)
+            if chosen is not None:
+                copies.sent(chosen, now)
+                scheduler.sent(chosen, now)
+            sendings += 1
+            if sendings == 10 * 60:
+                copies.span_ended(now)
+        if not audience.stale[item]:
+            copies.page_became_stale(item, day)
+        scheduler.changed(item, day)
+    return copies.span_ended(20.0).freshness_over_clients
+
+
+def test_rates_of_items_of_one_page_are_learnt_as_well_as_known() -> None:
+    rng = np.random.default_rng(3)
+    rates = np.exp(rng.normal(0.0, 1.5, 200))
+    sizes = 1 + rng.exponential(20.0, 20).astype(int)
+    subscriptions = [rng.choice(200, size, replace=False).tolist() for size in sizes]
+    days = np.sort(rng.uniform(0.0, 20.0, rng.poisson(20.0 * rates.sum())))
+    changes = list(zip(days.tolist(), rng.choice(200, len(days), p=rates / rates.sum()).tolist(), strict=True))
+    pop, rxc, gain = (
+        simulated(SCHEDULERS[name](Audience([1] * 200)), subscriptions, changes) for name in ("pop", "rxc", "gain")
+    )
+    known = simulated(ExpectedGain(Audience([1] * 200), intervals_s=(1.0 / rates).tolist()), subscriptions, changes)
+    assert pop + 0.1 < rxc
+    assert rxc + 0.02 < gain
+    assert gain == pytest.approx(known, abs=0.01)
