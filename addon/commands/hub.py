@@ -15,7 +15,7 @@ from bestbefore.policies.dissemination.table import SCHEDULERS
                    "(default: that of --store).")
 @click.option("--bandwidth", metavar="SIZE", help="What is sent to each site, bytes a second (default 64KiB).")
 @click.option("--scheduler", metavar="NAME",
-              help=f"Rule by which the next object is chosen. Names: {', '.join(SCHEDULERS)} (default rq).")
+              help=f"Rule by which the next object is chosen. Names: {', '.join(SCHEDULERS)} (default gain).")
 def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> None:
     """Run a proxy that also sends what it refreshes to its subscribers.
 

@@ -39,7 +39,7 @@ class HubSettings:
     """What the hub may send."""
     bandwidth: int = 64 << 10
     """What the hub sends to each site, bytes a second."""
-    scheduler: str = "rq"
+    scheduler: str = "gain"
     """A name of `policies.dissemination.table.SCHEDULERS`."""
     max_wait: float = 300.0
     """How long a change may wait before the hub takes the old copy back by a notice, seconds."""

@@ -67,6 +67,8 @@ class CatalogueItem:
     offer: Offered | None = None
     """None: nothing may be sent of it now."""
     sent: Sent | None = None
+    interval_s: float = 1.0
+    """The mean time between its updates, as the hub knows them."""
     stale_since_s: float | None = None
     """Since when the hub has known that what edges hold of it is outdated."""
 
@@ -106,8 +108,11 @@ class Catalogue:
     items: list[CatalogueItem] = field(default_factory=list)
     _by_url: dict[str, dict[str, CatalogueItem]] = field(default_factory=dict)
 
-    def refreshed(self, url: str, copies: Iterable[Copy], now_s: float) -> bool:
-        """Note the copies of an object that may be sent now; whether there are items that were none before."""
+    def refreshed(self, url: str, copies: Iterable[Copy], now_s: float, interval_s: float = 1.0) -> bool:
+        """Note the copies of an object that may be sent now; whether there are items that were none before.
+
+        `interval_s`: the mean time between its updates.
+        """
         offers = {variant_of(copy): Offered.of(copy) for copy in copies}
         variants = self._by_url.setdefault(url, {})
         new = [variant for variant in offers if variant not in variants][: MOST_ITEMS - len(self.items)]
@@ -116,7 +121,7 @@ class Catalogue:
             item.sent = self.past.pop(item.key, None)
             self.items.append(item)
         for variant, item in variants.items():
-            item.offer = offers.get(variant)
+            item.offer, item.interval_s = offers.get(variant), interval_s
             is_outdated = item.offer is None or (item.sent is not None and item.sent.content != item.offer.content)
             if not is_outdated or not item.is_covered():
                 item.stale_since_s = None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from bestbefore.addon.admin.hub_metrics import HubMetrics
 from bestbefore.addon.clock import Clock
 from bestbefore.addon.config.hub_section import HubSettings
+from bestbefore.addon.engine.learning import Record
 from bestbefore.addon.hub.catalogue import Catalogue, CatalogueItem, Need, Offered, Sent, encode_sent
 from bestbefore.addon.hub.packing import packed, why_not_sent
 from bestbefore.addon.hub.queue import Queue
@@ -158,7 +159,7 @@ class Publisher:
         if is_wider:
             async for url in self.store.urls():
                 if _is_wanted(url, found):
-                    queue.catalogue.refreshed(url, await self._offered(url), self.clock.now())
+                    await self._refresh(url, queue)
             self._demand_at_s = 0.0
         queue.rebuild(found, self.clock.now())
 
@@ -168,13 +169,18 @@ class Publisher:
         for url in contacted:
             if not _is_wanted(url, queue.subscriptions):
                 continue
-            now_s = self.clock.now()
-            is_new = queue.catalogue.refreshed(url, await self._offered(url), now_s)
+            is_new = await self._refresh(url, queue)
             for item in queue.catalogue.of_url(url):
-                queue.changed(item, now_s)
+                queue.changed(item, self.clock.now())
                 if is_new:
                     self._count(item, queue)
             self._is_new |= is_new
+
+    async def _refresh(self, url: str, queue: Queue) -> bool:
+        """Look at the copies of an object; whether there are items that were none before."""
+        offered, record = await self._offered(url), await self.store.record(url)
+        interval_s = HOUR_S if record is None else mean_interval_s(record)
+        return queue.catalogue.refreshed(url, offered, self.clock.now(), interval_s)
 
     def _count_demand(self, queue: Queue) -> None:
         """Count the objects that are subscribed to as requested, each hour, so that the plan refreshes them."""
@@ -272,9 +278,14 @@ class Publisher:
             if copy is not None and found is not None:
                 return _Outgoing(item, Offered.of(copy), need, deque(pieces(found)))
             copies.pop(item.variant, None)  # it is gone, or its content
-            queue.catalogue.refreshed(url, copies.values(), self.clock.now())
+            queue.catalogue.refreshed(url, copies.values(), self.clock.now(), item.interval_s)
             queue.sent(item, self.clock.now())
         return None
+
+
+def mean_interval_s(record: Record) -> float:
+    """Return the mean time between updates of an object; it counts one more than were seen, and an hour at least."""
+    return max(record.last_contact_s - record.since_s, HOUR_S) / (1 + record.n_updates)
 
 
 def _is_wanted(url: str, subscriptions: Sequence[Subscription]) -> bool:

@@ -48,7 +48,8 @@ class Queue:
         self.subscriptions = subscriptions
         items = self.catalogue.items
         sizes = [HEAD_BYTES + (0 if item.offer is None else item.offer.size_bytes) for item in items]
-        self._scheduler = self._make(Audience([1] * len(items), sizes, per_page=False))
+        audience = Audience([1] * len(items), sizes, per_page=False)
+        self._scheduler = self._make.with_intervals(audience, [item.interval_s for item in items])
         self._marked = set()
         for item in items:
             self._mark(item, now_s)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from functools import cache
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from bestbefore.policies.dissemination.audience import Audience
 from bestbefore.policies.dissemination.ranking import Ranking
@@ -63,6 +63,10 @@ class ExpectedGain(Scheduler):
         self._missing = [0.0] * len(audience.pages)
         """The same for those that wait for a first copy."""
         self._items = Ranking()
+
+    @classmethod
+    def with_intervals(cls, audience: Audience, intervals_s: Sequence[float]) -> Self:
+        return cls(audience, intervals_s=intervals_s)
 
     def subscribe(self, client: int, items: Collection[int], time_s: float, *, held: bool = False) -> None:
         self._enter(client, items, self._held if held else self._missing, 1.0)

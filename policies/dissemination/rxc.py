@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 from bestbefore.policies.dissemination.audience import Audience
 from bestbefore.policies.dissemination.ranking import Ranking
@@ -38,6 +39,10 @@ class RequestsByChange(Scheduler):
         self._true = intervals_s
         self._mean_s: dict[int, float] = {}
         self._last_s: dict[int, float] = {}
+
+    @classmethod
+    def with_intervals(cls, audience: Audience, intervals_s: Sequence[float]) -> Self:
+        return cls(audience, intervals_s=intervals_s)
 
     def changed(self, item: int, time_s: float, page: int = 0) -> None:
         if self._true is None:

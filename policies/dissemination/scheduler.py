@@ -1,8 +1,8 @@
 """The interface of a scheduler: events in, the next item out."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
-from typing import ClassVar
+from collections.abc import Collection, Sequence
+from typing import ClassVar, Self
 
 from bestbefore.policies.dissemination.audience import Audience
 
@@ -24,6 +24,11 @@ class Scheduler(ABC):
 
     def __init__(self, audience: Audience) -> None:
         self.audience = audience
+
+    @classmethod
+    def with_intervals(cls, audience: Audience, intervals_s: Sequence[float]) -> Self:  # noqa: ARG003 (a rule may)
+        """Make one for items whose mean times between changes are known; a rule that needs no times ignores them."""
+        return cls(audience)
 
     def subscribe(self, client: int, items: Collection[int], time_s: float, *, held: bool = False) -> None:
         """A new client wants the items and each of their changes; see `Audience.subscribe`."""

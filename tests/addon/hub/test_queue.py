@@ -7,7 +7,7 @@ import pytest
 from bestbefore.addon.hub.catalogue import Catalogue, Need, Offered
 from bestbefore.addon.hub.queue import Queue
 from bestbefore.addon.hub.wire.subscription import SubscriberKind, Subscription
-from bestbefore.addon.rfc9111.copy import Copy
+from bestbefore.addon.rfc9111.copy import BodyRef, Copy
 from bestbefore.policies.dissemination.table import SCHEDULERS
 
 NOW_S = 1_706_300_000.0
@@ -108,3 +108,23 @@ def test_an_offer_is_its_content_and_its_renewal(make_copy: Make) -> None:
     plain, later = Offered.of(make_copy()), Offered.of(make_copy(at_s=NOW_S + 1.0))
     assert (plain.content, plain.renewal) == (later.content, later.renewal)
     assert Offered.of(make_copy("2")).content != plain.content
+
+
+@pytest.mark.parametrize("scheduler", ["gain", "rxc"])
+def test_what_changes_rarely_comes_first_for_rules_that_know_of_it(
+    make_copy: Make, subscribe: Subscribe, scheduler: str
+) -> None:
+    queue = Queue(scheduler, Catalogue({}), vouch_s=1e9)
+    for path, interval_s in (("often", 60.0), ("rarely", 6000.0), ("daily", 600.0)):
+        queue.catalogue.refreshed(f"http://example.org/{path}", [make_copy("1", path=path)], NOW_S, interval_s)
+    queue.rebuild([subscribe()], NOW_S)
+    assert [path for path, _ in send_all(queue)] == ["/rarely", "/daily", "/often"]
+
+
+def test_small_objects_come_first_by_gain(make_copy: Make, subscribe: Subscribe) -> None:
+    queue = Queue("gain", Catalogue({}), vouch_s=1e9)
+    for path, size in (("large", 1_000_000), ("small", 1000)):
+        copy = make_copy("1", path=path, body=BodyRef(path, size))
+        queue.catalogue.refreshed(f"http://example.org/{path}", [copy], NOW_S)
+    queue.rebuild([subscribe()], NOW_S)
+    assert [path for path, _ in send_all(queue)] == ["/small", "/large"]
