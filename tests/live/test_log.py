@@ -130,14 +130,20 @@ def test_the_same_content_again_is_refetched(proxy: Any, start_raw_origin: Any) 
 
 
 def test_the_time_counts_from_the_first_byte_of_the_request(proxy: Any) -> None:
-    with closing(socket.create_connection(("127.0.0.1", proxy.port), 20)) as client:
-        client.sendall(b"GET http://bestbefore.test/slow HT")
-        time.sleep(0.3)
-        client.sendall(b"TP/1.1\r\nHost: bestbefore.test\r\n\r\n")
-        client.recv(65536)
-    took = line_of(proxy, "/slow")["took"]
-    assert took.endswith("ms")
-    assert 280 < float(took.removesuffix("ms")) < 1000
+    own = f"127.0.0.1:{proxy.port}"
+    heads = (b"GET http://bestbefore.test/slow HTTP/1.1\r\nHost: bestbefore.test\r\n\r\n",
+             f"CONNECT {own} HTTP/1.1\r\nHost: {own}\r\n\r\n".encode())  # fmt: skip
+    clients = [socket.create_connection(("127.0.0.1", proxy.port), 20) for _ in heads]
+    for client, head in zip(clients, heads, strict=True):
+        client.sendall(head[:10])
+    time.sleep(0.3)
+    for client, head, words in zip(clients, heads, ("/slow", f"CONNECT {own}"), strict=True):
+        client.sendall(head[10:])
+        assert client.recv(65536)
+        client.close()
+        took = line_of(proxy, words)["took"]
+        assert took.endswith("ms")
+        assert 280 < float(took.removesuffix("ms")) < 1000
 
 
 def test_a_log_file_is_continued_in_a_new_file_after_a_hang_up(

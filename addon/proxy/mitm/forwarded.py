@@ -3,12 +3,15 @@
 import asyncio
 import re
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from mitmproxy.connection import Client
+from mitmproxy.http import HTTPFlow
 from mitmproxy.proxy.events import Event
 from mitmproxy.proxy.layer import CommandGenerator
 from mitmproxy.proxy.layers import http as layers
 
+from bestbefore.addon.clock import Clock
 from bestbefore.addon.engine import heads, piggyback
 from bestbefore.addon.engine.request import marked
 from bestbefore.addon.engine.site import Site
@@ -22,6 +25,8 @@ from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 PASSED = "bestbefore_passed"
 """The metadata key of a flow under which its `PassedBytes` are kept."""
+STARTED = "bestbefore_started"
+"""The same for the time at which the first byte of the request was read, by the monotonic clock."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -56,6 +61,11 @@ class ForwardedRequest:
     deadline: asyncio.TimerHandle | None = None
     """Closes the connection to the origin if no response comes."""
     passed: PassedBytes = field(default_factory=PassedBytes)
+
+    @classmethod
+    def of(cls, flow: HTTPFlow, request: Request, clock: Clock) -> Self:
+        """Return the request of a flow, in which `stream` has noted when its first byte was read."""
+        return cls(request, clock.now(), flow.metadata.get(STARTED, clock.monotonic()))
 
     @property
     def url(self) -> str:

@@ -226,7 +226,7 @@ class BestBefore:
             flow.response = error_response(flow.request, 503, STOPPED, detail="stopping")
             return
         request = request_of(flow.request, has_body=False)
-        connect = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
+        connect = ForwardedRequest.of(flow, request, service.clock)
         flow.metadata[CONNECT] = connect
         if not self._admit(flow, service):
             return
@@ -329,7 +329,7 @@ class BestBefore:
         if service is None or not service.ready or ANSWERED_HERE in flow.metadata:
             return
         request = request_of(flow.request, has_body=False)
-        forwarded = ForwardedRequest(request, service.clock.now(), service.clock.monotonic())
+        forwarded = ForwardedRequest.of(flow, request, service.clock)
         refusal = service.gate.refusal(request, flow.client_conn, service.site) if self._admit(flow, service) else None
         if refusal is not None:
             flow.response = error_response(flow.request, *refusal)

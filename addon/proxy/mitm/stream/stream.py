@@ -20,7 +20,7 @@ from bestbefore.addon.engine.request import received
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import AnswerSequence, no_interim
-from bestbefore.addon.proxy.mitm.forwarded import PASSED, PassedBytes
+from bestbefore.addon.proxy.mitm.forwarded import PASSED, STARTED, PassedBytes
 from bestbefore.addon.proxy.mitm.gateway import Gateway
 from bestbefore.addon.proxy.mitm.stream import destination
 from bestbefore.addon.proxy.mitm.stream.client_connection import ClientConnection
@@ -76,7 +76,17 @@ class CachingStream(HttpStream):
         flow = getattr(self, "flow", None)  # mitmproxy sets it when it has read the head
         passed: PassedBytes | None = None if flow is None else flow.metadata.get(PASSED)
         handled = super().handle_event(event)
+        if isinstance(event, layers.RequestHeaders):
+            handled = self._noting_start(handled)
         yield from handled if passed is None else passed.counted(event, handled, self.context.client)
+
+    def _noting_start(self, handled: Commands) -> Commands:
+        """Note when the first byte of the request was read, for the hooks, if mitmproxy makes a flow of it."""
+        for command in handled:
+            flow = getattr(self, "flow", None)
+            if flow is not None and self._started_s is not None:
+                flow.metadata.setdefault(STARTED, self._started_s)
+            yield command
 
     def state_wait_for_request_headers(self, event: layers.RequestHeaders) -> Commands:
         """Decide whether this stream answers the request, or mitmproxy."""

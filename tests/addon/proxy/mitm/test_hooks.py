@@ -22,8 +22,8 @@ from bestbefore.addon.config.watch import ConfigWatch
 from bestbefore.addon.engine.outcome import Outcome
 from bestbefore.addon.proxy.access.access import Access
 from bestbefore.addon.proxy.mitm import transports
-from bestbefore.addon.proxy.mitm.forwarded import PASSED, ForwardedRequest
-from bestbefore.addon.proxy.mitm.hooks import FORWARDED, OPTIONS, STOPPED, BestBefore
+from bestbefore.addon.proxy.mitm.forwarded import PASSED, STARTED, ForwardedRequest
+from bestbefore.addon.proxy.mitm.hooks import CONNECT, FORWARDED, OPTIONS, STOPPED, BestBefore
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE
 from bestbefore.addon.proxy.pages import pages
@@ -227,6 +227,15 @@ async def test_a_refused_certificate_is_recorded_without_a_contact(
     (one,) = recorded
     assert (one.reason, one.complete, one.contact) == ("refused-certificate", False, False)
     assert (one.sent_bytes, one.received_bytes) == (1390, 0)
+
+
+async def test_a_tunnel_took_the_time_from_the_first_byte_that_the_layer_has_noted(
+    hooks: BestBefore, service: Service
+) -> None:
+    flow = flow_of(HERE, "127.0.0.1", OWN_PORT, "CONNECT")
+    flow.metadata[STARTED] = 5.0
+    hooks.http_connect(flow)
+    assert flow.metadata[CONNECT].started_s == 5.0
 
 
 async def test_tunnels_that_are_open_at_the_end_are_recorded_as_broken_off(
