@@ -248,7 +248,9 @@ class BestBefore:
         if service is None or not service.ready or not isinstance(connect, ForwardedRequest) or response is None:
             return
         reason = "not-allowed"
-        if response.status_code == 502:
+        if response.status_code == 502:  # it was admitted, but there is no tunnel
+            service.gate.closed(flow.client_conn.id)
+            self._tunnels.closed(flow.client_conn)
             status, reason, message, advice = _failure_of(flow.server_conn)
             response = flow.response = error_response(flow.request, status, message, detail=reason, advice=advice)
         content = response.raw_content or b""

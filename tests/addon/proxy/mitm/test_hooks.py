@@ -205,6 +205,7 @@ async def test_a_tunnel_that_is_refused_is_recorded(
     if flow.response is None:  # as `stream` answers it when the connection has failed
         flow.server_conn.error, flow.response = error, tflow.tresp(status_code=502)
     hooks.http_connect_error(flow)
+    assert flow.client_conn.id not in service.gate._tunnels, "later requests on the connection need credentials"
     hooks.client_disconnected(flow.client_conn)
     (one,) = recorded
     assert flow.response is not None
