@@ -29,8 +29,7 @@ class Queue:
     """The items that subscribers wait for.
 
     The scheduler is made anew when subscribers or items come or go, from what was sent and from where on each
-    subscriber has read everything. A subscriber that holds some items and lacks others is two of its clients: one that
-    waits for changes, and one that waits for first copies.
+    subscriber has read everything.
     """
 
     def __init__(self, scheduler: str, catalogue: Catalogue, vouch_s: float) -> None:
@@ -56,15 +55,12 @@ class Queue:
         for client, subscription in enumerate(subscriptions):
             wanted = [item for item in items if subscription.is_wanted(item.target)]
             missing = [item.number for item in wanted if item.is_missing(subscription.since)]
-            held = [item.number for item in wanted if not item.is_missing(subscription.since)]
             if subscription.kind is SubscriberKind.DOWNLOADER:
                 if missing:
                     self._scheduler.download(client, missing, now_s)
-                continue
-            if held:
-                self._scheduler.subscribe(2 * client, held, now_s, held=True)
-            if missing:
-                self._scheduler.subscribe(2 * client + 1, missing, now_s)
+            elif wanted:
+                asked = {item.number for item in wanted}
+                self._scheduler.subscribe(client, asked, now_s, held=asked.difference(missing))
 
     def changed(self, item: CatalogueItem, now_s: float) -> None:
         """Note that what the hub has of an item may have changed; not for an item that the scheduler does not know."""

@@ -61,15 +61,18 @@ class Audience:
         self.tie = self.since_s if ties is None else [0.0] * len(self.pages)
         """What ranks items of equal score, the least first."""
 
-    def subscribe(self, client: int, items: Collection[int], time_s: float, *, held: bool = False) -> None:
+    def subscribe(
+        self, client: int, items: Collection[int], time_s: float, *, held: Collection[int] = frozenset()
+    ) -> None:
         """A new client wants the items and each of their changes, until it leaves.
 
-        With `held` it has a copy of each as last sent, or as it was at the start, and waits for what has changed since
-        then, as if from the change on. Else it waits for a first copy.
+        Of the items `held` it has a copy as last sent, or as it was at the start, and waits for what has changed since
+        then, as if from the change on. Of the others it waits for a first copy.
         """
         self._enter(client, Asker(frozenset(items), stays=True))
+        has = frozenset(held)
         for item in self._askers[client].items:
-            if held:
+            if item in has:
                 self._holders.setdefault(item, set()).add(client)
                 self._ask(item, self._needed(item), self._stale_since_s[item])
             else:

@@ -68,12 +68,14 @@ class ExpectedGain(Scheduler):
     def with_intervals(cls, audience: Audience, intervals_s: Sequence[float]) -> Self:
         return cls(audience, intervals_s=intervals_s)
 
-    def subscribe(self, client: int, items: Collection[int], time_s: float, *, held: bool = False) -> None:
-        self._enter(client, items, self._held if held else self._missing, 1.0)
+    def subscribe(
+        self, client: int, items: Collection[int], time_s: float, *, held: Collection[int] = frozenset()
+    ) -> None:
+        self._enter(client, items, held, 1.0)
         super().subscribe(client, items, time_s, held=held)
 
     def download(self, client: int, items: Collection[int], time_s: float) -> None:
-        self._enter(client, items, self._missing, self._downloader)
+        self._enter(client, items, (), self._downloader)
         super().download(client, items, time_s)
 
     def leave(self, client: int) -> None:
@@ -112,12 +114,12 @@ class ExpectedGain(Scheduler):
         interval = 1.0 / (pages + self._changes[item]) if self._intervals_s is None else self._intervals_s[item]
         return clients * pages * interval / self.audience.sizes[item]
 
-    def _enter(self, client: int, items: Collection[int], parts: list[float], value: float) -> None:
-        asked = set(items)
+    def _enter(self, client: int, items: Collection[int], held: Collection[int], value: float) -> None:
+        asked, has = set(items), set(held)
         part = value if self.over_data else value / sum(self.audience.pages[item] for item in asked)
         self._parts[client] = part
         for item in asked:
-            parts[item] += part
+            (self._held if item in has else self._missing)[item] += part
 
     def _rank(self, item: int) -> None:
         if self.audience.requests[item]:

@@ -28,9 +28,11 @@ class RequestsByQueue(Scheduler):
         self._queue_in_pages = queue_in_pages
         self._pages: dict[int, int] = {}
 
-    def subscribe(self, client: int, items: Collection[int], time_s: float, *, held: bool = False) -> None:
-        needed = [self.audience.stale[item].bit_count() if held else self.audience.pages[item] for item in set(items)]
-        self._admit(client, sum(needed))
+    def subscribe(
+        self, client: int, items: Collection[int], time_s: float, *, held: Collection[int] = frozenset()
+    ) -> None:
+        pages, stale, has = self.audience.pages, self.audience.stale, set(held)
+        self._admit(client, sum(stale[item].bit_count() if item in has else pages[item] for item in set(items)))
         super().subscribe(client, items, time_s, held=held)
 
     def download(self, client: int, items: Collection[int], time_s: float) -> None:

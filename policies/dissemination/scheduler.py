@@ -30,7 +30,9 @@ class Scheduler(ABC):
         """Make one for items whose mean times between changes are known; a rule that needs no times ignores them."""
         return cls(audience)
 
-    def subscribe(self, client: int, items: Collection[int], time_s: float, *, held: bool = False) -> None:
+    def subscribe(
+        self, client: int, items: Collection[int], time_s: float, *, held: Collection[int] = frozenset()
+    ) -> None:
         """A new client wants the items and each of their changes; see `Audience.subscribe`."""
         self.audience.subscribe(client, items, time_s, held=held)
         for item in items:

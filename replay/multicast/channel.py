@@ -37,7 +37,8 @@ class Channel:
         self._served = Served()
         for client, sites in enumerate(instance.subscribers):
             if len(sites):
-                scheduler.subscribe(client, chunks_of(sites), 0.0, held=True)
+                chunks = chunks_of(sites)
+                scheduler.subscribe(client, chunks, 0.0, held=chunks)
         for client, sites in enumerate(instance.downloaders, start=len(instance.subscribers)):
             if len(sites):
                 scheduler.download(client, chunks_of(sites), 0.0)

@@ -35,8 +35,9 @@ def same_choices(name: str, scheduler: Scheduler, plain: Plain, events: list[tup
             scheduler.download(number, items, now)
             plain.download(number, items, now)
         else:
-            scheduler.subscribe(number, items, now, held=kind == "hold")
-            plain.subscribe(number, items, now, held=kind == "hold")
+            held = items[choice:] if kind == "hold" else []
+            scheduler.subscribe(number, items, now, held=held)
+            plain.subscribe(number, items, now, held)
         audience = scheduler.audience
         assert audience.requests == [plain.requests(item) for item in range(len(PAGES))]
         assert set(audience.clients()) == set(plain.clients)

@@ -29,9 +29,9 @@ class Plain:
         self.interval = [NEVER] * len(pages)
         self.changes = [0] * len(pages)
 
-    def subscribe(self, number: int, items: list[int], now: float, held: bool = False) -> None:
-        client = Client(True, {item: list(self.last_sent[item]) if held else None for item in items})
-        client.since = {item: self.stale_since[item] if held else now for item in items}
+    def subscribe(self, number: int, items: list[int], now: float, held: list[int]) -> None:
+        client = Client(True, {item: list(self.last_sent[item]) if item in held else None for item in items})
+        client.since = {item: self.stale_since[item] if item in held else now for item in items}
         self.clients[number] = client
 
     def download(self, number: int, items: list[int], now: float) -> None:

@@ -5,8 +5,8 @@ from bestbefore.policies.dissemination.audience import Audience
 
 def test_requests_count_pages_and_clients():
     audience = Audience([3, 1])
-    audience.subscribe(0, [0, 1], 0.0, held=True)
-    audience.subscribe(1, [0], 0.0, held=True)
+    audience.subscribe(0, [0, 1], 0.0, held=[0, 1])
+    audience.subscribe(1, [0], 0.0, held=[0])
     assert audience.requests == [0, 0]
     assert audience.changed(0, 1.0, 2)
     assert not audience.changed(0, 2.0, 2)
@@ -24,7 +24,7 @@ def test_requests_count_pages_and_clients():
 
 def test_requests_count_clients_once_if_asked():
     audience = Audience([3], per_page=False)
-    audience.subscribe(0, [0], 0.0, held=True)
+    audience.subscribe(0, [0], 0.0, held=[0])
     audience.changed(0, 1.0, 0)
     audience.changed(0, 1.0, 1)
     audience.download(1, [0], 1.0)

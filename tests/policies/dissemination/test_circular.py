@@ -14,7 +14,7 @@ def test_chooses_what_the_plain_definition_chooses(events, per_page):
 
 def test_items_take_turns_by_their_numbers():
     scheduler = Circular(Audience([1] * 4))
-    scheduler.subscribe(0, [0, 1, 2, 3], 0.0, held=True)
+    scheduler.subscribe(0, [0, 1, 2, 3], 0.0, held=[0, 1, 2, 3])
     for item in (3, 1, 0):
         scheduler.changed(item, 1.0)
     chosen = []

@@ -53,14 +53,14 @@ def test_worth_of_some_states():
 
 def test_a_client_of_few_pages_comes_first():
     scheduler = ExpectedGain(Audience([1] * 3))
-    scheduler.subscribe(0, [0], 0.0, held=True)
-    scheduler.subscribe(1, [1, 2], 0.0, held=True)
+    scheduler.subscribe(0, [0], 0.0, held=[0])
+    scheduler.subscribe(1, [1, 2], 0.0, held=[1, 2])
     for item in (2, 1, 0):
         scheduler.changed(item, 1.0)
     assert scheduler.choose(1.0) == 0
     over_data = ExpectedGainOverData(Audience([1] * 3))
-    over_data.subscribe(0, [0], 0.0, held=True)
-    over_data.subscribe(1, [1, 2], 0.0, held=True)
+    over_data.subscribe(0, [0], 0.0, held=[0])
+    over_data.subscribe(1, [1, 2], 0.0, held=[1, 2])
     over_data.changed(2, 1.0)
     over_data.changed(0, 2.0)
     assert over_data.choose(2.0) == 2
@@ -68,13 +68,13 @@ def test_a_client_of_few_pages_comes_first():
 
 def test_an_item_that_changes_often_or_is_large_comes_last():
     often = ExpectedGain(Audience([1, 1]))
-    often.subscribe(0, [0, 1], 0.0, held=True)
+    often.subscribe(0, [0, 1], 0.0, held=[0, 1])
     for time_s in range(5):
         often.changed(0, float(time_s))
     often.changed(1, 5.0)
     assert often.choose(5.0) == 1
     large = ExpectedGain(Audience([1, 1], [5000, 1000]))
-    large.subscribe(0, [0, 1], 0.0, held=True)
+    large.subscribe(0, [0, 1], 0.0, held=[0, 1])
     large.changed(0, 1.0)
     large.changed(1, 2.0)
     assert large.choose(2.0) == 1
@@ -82,7 +82,7 @@ def test_an_item_that_changes_often_or_is_large_comes_last():
 
 def test_intervals_that_are_known_take_the_place_of_the_changes_seen():
     scheduler = ExpectedGain(Audience([1, 1]), intervals_s=[60.0, 3600.0])
-    scheduler.subscribe(0, [0, 1], 0.0, held=True)
+    scheduler.subscribe(0, [0, 1], 0.0, held=[0, 1])
     scheduler.changed(0, 1.0)
     for time_s in (2.0, 3.0):
         scheduler.changed(1, time_s)
@@ -91,7 +91,7 @@ def test_intervals_that_are_known_take_the_place_of_the_changes_seen():
 
 def test_what_clients_that_left_were_worth_is_gone():
     scheduler = ExpectedGain(Audience([1, 1]), downloader=1.0)
-    scheduler.subscribe(0, [0], 0.0, held=True)
+    scheduler.subscribe(0, [0], 0.0, held=[0])
     scheduler.subscribe(1, [0, 1], 0.0)
     scheduler.download(2, [1], 0.0)
     scheduler.changed(0, 1.0)
@@ -108,7 +108,7 @@ def simulated(scheduler: Scheduler, subscriptions: list[list[int]], changes: lis
     audience = scheduler.audience
     copies = SubscriberCopies(audience.pages, subscriptions)
     for client, items in enumerate(subscriptions):
-        scheduler.subscribe(client, items, 0.0, held=True)
+        scheduler.subscribe(client, items, 0.0, held=items)
     sendings = 1
     for day, item in changes:
         while (now := sendings / 60.0) < day:

@@ -25,7 +25,7 @@ def test_the_floating_average():
 
 def test_what_never_changed_comes_first_by_its_requests():
     scheduler = RequestsByChange(Audience([1] * 3))
-    scheduler.subscribe(0, [0], 0.0, held=True)
+    scheduler.subscribe(0, [0], 0.0, held=[0])
     scheduler.changed(0, 1e9)
     scheduler.download(1, [1, 2], 1e9)
     scheduler.download(2, [2], 1e9)
@@ -34,7 +34,7 @@ def test_what_never_changed_comes_first_by_its_requests():
 
 def test_true_intervals_take_the_place_of_the_average():
     scheduler = RequestsByChange(Audience([1, 1]), intervals_s=[100.0, 200.0])
-    scheduler.subscribe(0, [0, 1], 0.0, held=True)
+    scheduler.subscribe(0, [0, 1], 0.0, held=[0, 1])
     scheduler.changed(0, 5000.0)
     scheduler.changed(1, 5001.0)
     assert scheduler.choose(5001.0) == 1
