@@ -23,7 +23,7 @@ class HubMetrics:
         self.waiting = gauge("hub_waiting_objects", "Of these, those that somebody waits for.")
         self.waiting_bytes = gauge("hub_waiting_bytes", "Content of these, bytes.")
         self.client_freshness = gauge("hub_client_freshness", "The mean share of a subscriber's objects that it has.")
-        self.data_freshness = gauge("hub_data_freshness", "The share of the objects that all their subscribers have.")
+        self.data_freshness = gauge("hub_data_freshness", "The share of all objects of subscribers that they have.")
         self.received = counter("edge_received", "What was received from the channel and used, by kind.", "kind")
         self.refused = counter("edge_refused", "Messages of the channel that were not used, by reason.", "reason")
         self.gaps = counter("edge_gaps", "Times that messages were lost before they were read.")

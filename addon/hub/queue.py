@@ -23,6 +23,8 @@ class Waiting(NamedTuple):
     waiting_bytes: int
     matches: tuple[int, ...]
     """How many objects match each of its patterns."""
+    stale_since_s: tuple[float, ...]
+    """Since when the hub has known that it lacks each of those; of what was never sent, since now."""
 
 
 class Queue:
@@ -117,7 +119,8 @@ class Queue:
         ]  # fmt: skip
         counts = (sum(matches(pattern, item.target) for item in wanted) for pattern in subscription.patterns)
         size_bytes = sum(item.offer.size_bytes for item in waiting if item.offer is not None)
-        return Waiting(subscription, len(wanted), len(waiting), size_bytes, tuple(counts))
+        since_s = (now_s if item.stale_since_s is None else item.stale_since_s for item in waiting)
+        return Waiting(subscription, len(wanted), len(waiting), size_bytes, tuple(counts), tuple(since_s))
 
     def _need(self, item: CatalogueItem, now_s: float) -> Need:
         return item.need(now_s - self._vouch_s)

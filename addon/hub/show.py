@@ -22,7 +22,7 @@ def _lines(site: str, report: Mapping[str, Any] | None) -> Iterator[str]:
     yield f"  objects     {report['objects']}, of which {report['waiting']} wait ({size(report['waiting_bytes'])})"
     yield f"  told        all changes known {f'{span(behind_s)} before' if behind_s > 0 else 'then'}"
     over_clients, over_data = report["client_freshness"], report["data_freshness"]
-    yield f"  freshness   {over_clients:.3f} over subscribers, {over_data:.3f} over objects"
+    yield f"  freshness   {over_clients:.3f} over clients, {over_data:.3f} over data"
     yield "  subscriber               kind        objects  waiting    bytes  patterns, with the objects that match"
     for one in report["subscribers"]:
         patterns = ", ".join(f"{plain_word(pattern)} ({count})" for pattern, count in one["patterns"].items())

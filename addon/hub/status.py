@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from bestbefore.addon.hub.queue import Queue
+from bestbefore.addon.hub.wire.subscription import SubscriberKind
+from bestbefore.policies.dissemination.metrics import condition_at
 
 LISTED = 1000
 """The most subscribers in a report."""
@@ -13,18 +15,20 @@ def status_of(queue: Queue, now_s: float, bandwidth: int) -> dict[str, Any]:
     """Return the report, which JSON can encode. `bandwidth`: bytes a second."""
     found = [queue.waiting(one, now_s) for one in queue.subscriptions[:LISTED]]
     waiting = queue.waiting_items(now_s)
-    wanted = len(queue.catalogue.items)
-    shares = [1.0 - one.waiting / one.objects for one in found if one.objects]
+    subscribers = [one for one in found if one.objects and one.subscription.kind is SubscriberKind.SUBSCRIBER]
+    condition = condition_at(now_s, [(one.objects, one.stale_since_s) for one in subscribers])
     return {
         "time_s": now_s,
         "scheduler": queue.scheduler,
         "bandwidth": bandwidth,
         "told_until_s": queue.catalogue.told_until_s(now_s),
-        "objects": wanted,
+        "objects": len(queue.catalogue.items),
         "waiting": len(waiting),
         "waiting_bytes": sum(item.offer.size_bytes for item in waiting if item.offer is not None),
-        "client_freshness": sum(shares) / len(shares) if shares else 1.0,
-        "data_freshness": 1.0 - len(waiting) / wanted if wanted else 1.0,
+        "client_freshness": condition.freshness_over_clients,
+        "data_freshness": condition.freshness_over_data,
+        "client_age_s": condition.age_over_clients_s,
+        "data_age_s": condition.age_over_data_s,
         "subscribers": [
             {
                 "name": one.subscription.name,

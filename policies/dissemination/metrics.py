@@ -35,8 +35,8 @@ class Condition:
 def condition_at(time_s: float, clients: Iterable[tuple[int, Collection[float]]]) -> Condition:
     """The condition at a time, by definition, of clients that asked for at least one item each.
 
-    A client is the number of its items, and for each one that is not current the time since when; an item of which it
-    has no copy is not current, and its age, which the paper leaves undefined, counts from the request. Without clients
+    A client is the number of its items, and for each one that is not current the time since when. An item of which it
+    has no copy is not current; its age, which the paper leaves undefined, is what the caller says. Without clients
     everything is fresh.
     """
     found = [(items, len(since_s), sum(time_s - since for since in since_s)) for items, since_s in clients]

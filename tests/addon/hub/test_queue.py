@@ -58,7 +58,7 @@ def test_a_new_subscriber_waits_for_what_was_sent_before_it_came(make_copy: Make
     send_all(queue)
     late = subscribe("two", "example.org/a", since=100)
     queue.rebuild([first, late], NOW_S)
-    assert queue.waiting(late, NOW_S)[1:] == (1, 1, 100, (1,))
+    assert queue.waiting(late, NOW_S)[1:] == (1, 1, 100, (1,), (NOW_S,))
     assert queue.waiting(first, NOW_S).waiting == 0
     assert send_all(queue, first_place=100) == [("/a", Need.ALL)]
 
