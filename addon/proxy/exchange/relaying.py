@@ -120,7 +120,7 @@ class AnswerRelayer:
             collecting = contact.background.spawn(self.collector.collect(contact, fetched, chunks, relay, spool))
             whole = awaited and await spool.is_collected(FEED_PATIENCE_S)
             if stores and relay.draft is not None and not whole:
-                flight.set_result(StreamingResult(relay.draft, spool))
+                flight.set_result(StreamingResult(relay.draft, spool, whole_first=must_be_whole))
             whole = whole or (must_be_whole and await spool.is_collected())
             if whole or must_be_whole:
                 spool.raise_error()

@@ -24,6 +24,14 @@ class StreamingResult:
 
     copy: Copy
     spool: Spool
+    whole_first: bool = False
+    """Whether the answers begin when the content is complete: if it breaks off, a copy or an error can replace it."""
+
+    async def failure(self) -> OriginError | None:
+        """Return the error if the content has broken off before an answer begins."""
+        if self.whole_first:
+            await self.spool.is_collected()
+        return self.spool.error if self.whole_first else None
 
     @property
     def announces_length(self) -> bool:
@@ -74,17 +82,22 @@ class Flight:
         if self._result.done():
             return
         self._result.set_result(result)
-        if isinstance(result, StreamingResult) and self._joining:
+        self._take_place()
+
+    def _take_place(self) -> None:
+        result = self._result.result() if self._result.done() else None
+        if isinstance(result, StreamingResult) and self._joining and self._place is None:
             self._place = result.spool.join()
 
     @contextmanager
     def joining(self) -> Iterator[None]:
         """Keep the content until this request reads it, or has decided not to.
 
-        A request runs some turns of the event loop after the result that it waits for is set. Short content may have
-        arrived and been read by the other readers by then.
+        A request runs some turns of the event loop after what it waits for. Short content may have arrived and been
+        read by the other readers by then.
         """
         self._joining += 1
+        self._take_place()
         try:
             yield
         finally:
@@ -92,6 +105,7 @@ class Flight:
             result = self._result.result() if self._result.done() else None
             if isinstance(result, StreamingResult) and not self._joining:
                 result.spool.leave(self._place)
+                self._place = None
 
     async def result(self) -> FlightResult:
         """Wait for the result; None if that takes too long. Cancelling one waiter does not affect the others."""

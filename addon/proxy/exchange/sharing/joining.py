@@ -133,10 +133,10 @@ class RequestJoiner:
         with flight.joining():
             result = await flight.result()
             if isinstance(result, StreamingResult | CopyResult):
-                return self._shared(contact, result)
+                return await self._shared(contact, result)
         return await self.contacts.failed(contact, result.error) if isinstance(result, FailedResult) else None
 
-    def _shared(self, contact: Contact, result: StreamingResult | CopyResult) -> Answer | None:
+    async def _shared(self, contact: Contact, result: StreamingResult | CopyResult) -> Answer | None:
         """Return the answer with the response to another request; None if that may not answer this one."""
         context, ask = contact.context, contact.ask
         use = shared_use(
@@ -151,11 +151,15 @@ class RequestJoiner:
             self.hit_for_miss.select(ask.request, result.copy.head)
         if use is None or (result.copy.local and context.restricted) or self.store.is_dead(result.copy):
             return None
-        if isinstance(result, StreamingResult) and not result.spool.can_be_joined:
-            return None
+        if isinstance(result, StreamingResult):
+            error = await result.failure()
+            if error is not None:
+                return await self.contacts.failed(contact, error)
+            if not result.spool.can_be_joined:
+                return None
         context.record.outcome, context.record.reason, context.record.ttl_s = Outcome.HIT, use.reason, use.ttl_s
         member = cache_status.forwarded(ask.fwd, collapsed=True, detail=use.reason)
-        if isinstance(result, StreamingResult):
-            rest = RestReader(self.contacts.origin, contact, result.copy.head)
-            return self.answers.from_copy(context, result.copy, Arriving(result.spool, rest.read), member)
-        return self.answers.from_copy(context, result.copy, result.body, member)
+        if isinstance(result, CopyResult):
+            return self.answers.from_copy(context, result.copy, result.body, member)
+        rest = RestReader(self.contacts.origin, contact, result.copy.head)
+        return self.answers.from_copy(context, result.copy, Arriving(result.spool, rest.read), member)

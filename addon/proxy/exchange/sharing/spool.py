@@ -40,7 +40,8 @@ class Spool:
         """Whether the content exceeds the limit or the budget."""
         self._is_closed = False
         self._ended = False
-        self._error: OriginError | None = None
+        self.error: OriginError | None = None
+        """The writer's, by which the content is truncated."""
         self._positions: dict[object, int] = {}
         self._left_behind: set[object] = set()
         self._grace_s = GRACE_S
@@ -126,8 +127,8 @@ class Spool:
 
     def raise_error(self) -> None:
         """Raise the writer's OriginError, if it has failed."""
-        if self._error is not None:
-            raise self._error
+        if self.error is not None:
+            raise self.error
 
     def close(self) -> None:
         """Let no other reader join."""
@@ -135,7 +136,7 @@ class Spool:
 
     def end(self, error: OriginError | None = None) -> None:
         """End the content; with an error, it is truncated before the pieces that were not published."""
-        self._ended, self._error = True, error
+        self._ended, self.error = True, error
         if error is None:
             self._published_bytes = self.size
         else:

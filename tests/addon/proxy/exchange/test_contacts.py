@@ -154,6 +154,31 @@ async def test_a_refresh_that_breaks_off_is_no_fault(store: Store, caplog: pytes
     assert caplog.records == []
 
 
+@pytest.mark.parametrize("breaks", [True, False])
+async def test_what_a_copy_can_replace_begins_when_it_is_complete_for_all(store: Store, breaks: bool) -> None:
+    then_s = NOW_S - 100.0
+    head = Head(200, Fields([("Date", format_http_date(then_s)), ("ETag", '"a"'),
+                             ("Cache-Control", "max-age=50, stale-if-error=600")]))
+    store.put(Copy(URL, head, BodyRef("d", 5), then_s, then_s, then_s, then_s), b"stale")
+    origin = Origin(b"1234", b"5678", length=12 if breaks else 8)
+    origin.broken = breaks
+    origin.goes_on.clear()
+    asked = exchanges(store, origin)
+    async with asyncio.timeout(PATIENCE_S):
+        first = asyncio.ensure_future(answer_to(request(), client(), asked))
+        while not origin.taken:  # noqa: ASYNC110 - the time limit is a real one
+            await asyncio.sleep(0)
+        late = asyncio.ensure_future(answer_to(request(), client(), asked))
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not late.done()
+        origin.goes_on.set()
+        answers = await asyncio.gather(first, late)
+        assert [await content_of(answer) for answer in answers] == [b"stale" if breaks else b"12345678"] * 2
+    assert origin.asked == 1
+    await ended(asked)
+
+
 async def test_who_gives_up_waiting_for_a_feed_does_not_hold_up_what_reads_it(store: Store) -> None:
     origin = Origin(b"<rss>", *[bytes(6_000)] * 3, media_type="application/rss+xml")
     origin.goes_on.clear()
