@@ -6,6 +6,7 @@ import email.policy
 import hashlib
 import random
 import re
+import socket
 import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
@@ -317,6 +318,26 @@ async def test_a_purge_removes_parts_and_their_files(shared_proxy: Any) -> None:
         assert (await get(shared_proxy, origin.url, method="PURGE")).status == 404
         await get(shared_proxy, origin.url, "Range: bytes=500-599")
         assert len(origin.asked) == 2
+
+
+async def test_an_answer_from_parts_that_are_purged_meanwhile_gets_the_rest_from_the_origin(shared_proxy: Any) -> None:
+    size, ends = 32_000_000, (9_000_000, 31_000_000)
+    async with serving(FileOrigin(content_of(size))) as origin:
+        await get(shared_proxy, origin.url, f"Range: bytes={ends[0]}-{ends[1] - 1}")
+        await get(shared_proxy, origin.url, f"Range: bytes=0-{ends[0] - 1}")  # too short to be merged with that
+        await asyncio.to_thread(shared_proxy.has_written)
+        slow = socket.socket()
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
+        slow.connect(("127.0.0.1", shared_proxy.port))
+        reader, writer = await asyncio.open_connection(sock=slow)
+        lines = f"Host: {origin.url.split('/')[2]}\r\nConnection: close\r\nRange: bytes=0-{ends[1] - 1}"
+        writer.write(f"GET {origin.url} HTTP/1.1\r\n{lines}\r\n\r\n".encode())
+        head = await reader.readuntil(b"\r\n\r\n")
+        assert b"bestbefore; hit" in head
+        assert (await get(shared_proxy, origin.url, method="PURGE")).status == 200
+        assert await reader.read() == origin.content[: ends[1]]
+        writer.close()
+        assert [asked.range for asked in origin.asked[2:]] == [f"bytes={ends[0]}-"]
 
 
 async def test_an_origin_without_ranges_has_them_once_its_answer_is_stored(shared_proxy: Any) -> None:

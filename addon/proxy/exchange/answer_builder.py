@@ -13,7 +13,7 @@ from bestbefore.addon.engine.partial.decision import ServeParts
 from bestbefore.addon.engine.site import Site
 from bestbefore.addon.proxy.exchange.answer import Answer
 from bestbefore.addon.proxy.exchange.context import RequestContext
-from bestbefore.addon.proxy.exchange.pieces import Stored, cut, cut_parts
+from bestbefore.addon.proxy.exchange.pieces import Instead, Stored, cut, cut_parts
 from bestbefore.addon.proxy.exchange.sharing.spool import Arriving
 from bestbefore.addon.proxy.origin.contact import OriginError
 from bestbefore.addon.rfc9111.conditional import ranges
@@ -88,9 +88,14 @@ class AnswerBuilder:
         return self.answer(context, head, whole)
 
     def from_parts(
-        self, context: RequestContext, serve: ServeParts, sources: Sequence[tuple[Span, Stored]], status_member: str
+        self,
+        context: RequestContext,
+        serve: ServeParts,
+        sources: Sequence[tuple[Span, Stored]],
+        status_member: str,
+        instead: Instead | None = None,
     ) -> Answer:
-        """Return what the stored parts have of the content, as the answer."""
+        """Return what the stored parts have of the content, as the answer; what is gone meanwhile is from `instead`."""
         leading = serve.parts[0]
         copy = leading if serve.as_stored else as_complete(leading, serve.size)
         context.record.encoding = copy.head.fields.get("content-encoding") or ""
@@ -99,9 +104,9 @@ class AnswerBuilder:
             return self.answer(context, head)
         part = ranges.part(context.request, head)
         if part is not None:
-            return self.answer(context, part.head, cut_parts(sources, part.pieces))
+            return self.answer(context, part.head, cut_parts(sources, part.pieces, instead))
         span = span_of(leading) if serve.as_stored else Span(0, serve.size)
-        return self.answer(context, head, cut_parts(sources, (span,)))
+        return self.answer(context, head, cut_parts(sources, (span,), instead))
 
     def from_origin(self, context: RequestContext, head: Head, content: bytes | AsyncGenerator[bytes]) -> Answer:
         """Return the origin's response, or the requested range of it, as the answer while it is being stored."""

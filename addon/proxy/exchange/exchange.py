@@ -33,6 +33,7 @@ from bestbefore.addon.proxy.exchange.dictionaries import Dictionaries
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
 from bestbefore.addon.proxy.exchange.interim import Interim, no_interim
 from bestbefore.addon.proxy.exchange.relaying import AnswerRelayer
+from bestbefore.addon.proxy.exchange.sharing.behind import RestReader
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.exchange.sharing.joining import RequestJoiner
@@ -44,7 +45,7 @@ from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.partial.stored_parts import StoredParts
 from bestbefore.addon.rfc9111.caching.personal import client_hash
 from bestbefore.addon.rfc9111.caching.reuse import Reuse
-from bestbefore.addon.rfc9111.conditional.parts import partition_of
+from bestbefore.addon.rfc9111.conditional.parts import as_complete, partition_of
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
@@ -105,6 +106,7 @@ class Exchanges:
         `proxy_user` the user whose valid credentials these are.
         """
         self._clock = clock
+        self._origin = origin
         self._counts_demand = counts_demand
         self._proxy_credentials = proxy_credentials
         self._proxy_user = proxy_user
@@ -262,7 +264,12 @@ class Exchanges:
             sources = await self._parts.sources(found.parts)
             if sources is not None:
                 member = _note_hit(context, found.reuse)
-                return self._answers.from_parts(context, found, sources, member)
+                instead = None
+                if isinstance(decision, Ask):
+                    contact = Contact(context, decision, rule, self._background)
+                    head = as_complete(found.parts[0], found.size).head
+                    instead = RestReader(self._origin, contact, head).read_span
+                return self._answers.from_parts(context, found, sources, member, instead)
             parts = await self._present(parts)
         return decision
 

@@ -12,6 +12,9 @@ from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 type Stored = bytes | Path | UnlinkedFile
 """Content that can be read at any place."""
 
+type Instead = Callable[[Span], AsyncGenerator[bytes]]
+"""Yields a span of content that cannot be read."""
+
 FILE_CHUNK_BYTES = 64 * 1024
 """The size of a read from a file. Each slow client holds so much in memory."""
 
@@ -30,32 +33,49 @@ def cut(
         return _from_file(content, pieces)
     if isinstance(content, UnlinkedFile):
         return _from_reads(content.read, pieces, "a temporary file")
-    return _from_stream(content, pieces)
+    return cut_stream(content, pieces)
 
 
-async def cut_parts(sources: Sequence[tuple[Span, Stored]], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+async def cut_parts(
+    sources: Sequence[tuple[Span, Stored]], pieces: Sequence[Piece], instead: Instead | None = None
+) -> AsyncGenerator[bytes]:
     """Yield these pieces of content that is stored in parts, given where each part lies.
 
-    If a byte is in no part, or a file cannot be read, reading raises ConnectionError.
+    If a byte is in no part, or a file cannot be read, the rest of its piece is from `instead`; without that, reading
+    raises ConnectionError.
     """
     for piece in pieces:
         if not isinstance(piece, Span):
             yield piece
             continue
         at = piece.start
-        while at < piece.end:
-            reaching = [source for source in sources if source[0].start <= at < source[0].end]
-            if not reaching:
-                raise ConnectionError("a part of the content is missing")
-            span, content = max(reaching, key=lambda source: source[0].end)
-            end = min(piece.end, span.end)
-            found = cut(content, (Span(at - span.start, end - span.start),))
-            if isinstance(found, bytes):
-                yield found
-            else:
-                async for chunk in found:
+        try:
+            async for chunk in _from_parts(sources, piece):
+                at += len(chunk)
+                yield chunk
+        except ConnectionError:
+            if instead is None:
+                raise
+            async with aclosing(instead(Span(at, piece.end))) as chunks:
+                async for chunk in chunks:
                     yield chunk
-            at = end
+
+
+async def _from_parts(sources: Sequence[tuple[Span, Stored]], piece: Span) -> AsyncGenerator[bytes]:
+    at = piece.start
+    while at < piece.end:
+        reaching = [source for source in sources if source[0].start <= at < source[0].end]
+        if not reaching:
+            raise ConnectionError("a part of the content is missing")
+        span, content = max(reaching, key=lambda source: source[0].end)
+        end = min(piece.end, span.end)
+        found = cut(content, (Span(at - span.start, end - span.start),))
+        if isinstance(found, bytes):
+            yield found
+        else:
+            async for chunk in found:
+                yield chunk
+        at = end
 
 
 async def _from_file(path: Path, pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
@@ -87,7 +107,7 @@ async def _from_reads(read: Callable[[int, int], bytes], pieces: Sequence[Piece]
             yield chunk
 
 
-async def _from_stream(chunks: AsyncGenerator[bytes], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
+async def cut_stream(chunks: AsyncGenerator[bytes], pieces: Sequence[Piece]) -> AsyncGenerator[bytes]:
     """Yield the pieces of a stream, and close it after the last one."""
     async with aclosing(chunks):
         chunk, begins = b"", 0  # `begins`: the offset of the chunk in the content

@@ -120,15 +120,20 @@ class StoredParts:
 async def _joined(rest: Rest, sources: Sequence[Source], first: Fetched, further: Further) -> AsyncGenerator[bytes]:
     """Yield the wanted content: from the parts, and what they miss as it arrives. Raises OriginError if truncated."""
     at = rest.wanted.start
+
+    async def instead(span: Span) -> AsyncGenerator[bytes]:
+        async for chunk in _arriving(span, await further(span)):
+            yield chunk
+
     try:
         async with aclosing(first.chunks):
             for gap in rest.gaps:
-                async for chunk in cut_parts(sources, (Span(at, gap.start),)):
+                async for chunk in cut_parts(sources, (Span(at, gap.start),), instead):
                     yield chunk
                 async for chunk in _arriving(gap, first if gap is rest.gaps[0] else await further(gap)):
                     yield chunk
                 at = gap.end
-        async for chunk in cut_parts(sources, (Span(at, rest.wanted.end),)):
+        async for chunk in cut_parts(sources, (Span(at, rest.wanted.end),), instead):
             yield chunk
     except OriginError:
         raise

@@ -1,11 +1,13 @@
-"""The rest of shared content for a client that was left behind: from a contact of its own."""
+"""The rest of content for a client that was left behind, or whose stored parts are gone: from a contact of its own."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 
 from bestbefore.addon.engine.partial.behind import before_rest, for_rest
 from bestbefore.addon.proxy.exchange.context import Contact
+from bestbefore.addon.proxy.exchange.pieces import cut_stream
 from bestbefore.addon.proxy.origin.contact import Source
+from bestbefore.addon.rfc9111.conditional.ranges import Span
 from bestbefore.addon.rfc9111.message import Head
 
 
@@ -17,6 +19,10 @@ class RestReader:
     contact: Contact
     head: Head
     """That of the response."""
+
+    def read_span(self, span: Span) -> AsyncGenerator[bytes]:
+        """Yield a span of the content. Raises ConnectionError if it cannot be had."""
+        return cut_stream(self.read(span.start), (Span(0, span.end - span.start),))
 
     async def read(self, at: int) -> AsyncGenerator[bytes]:
         """Yield the content from an offset on. Raises ConnectionError if it cannot be had."""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bestbefore.addon.proxy.exchange.pieces import FILE_CHUNK_BYTES, cut
+from bestbefore.addon.proxy.exchange.pieces import FILE_CHUNK_BYTES, Stored, cut, cut_parts
 from bestbefore.addon.rfc9111.conditional.ranges import Piece, Span
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
 
@@ -101,3 +101,22 @@ async def test_a_stream_is_read_as_far_as_needed_and_closed() -> None:
 async def test_a_stream_that_ends_early_is_an_error_and_no_short_answer() -> None:
     with pytest.raises(ConnectionError):
         await collected(Stream(b"abc").read(), [Span(1, 5)])
+
+
+async def test_what_is_gone_of_stored_parts_comes_from_elsewhere(tmp_path: Path) -> None:
+    content = bytes(range(100))
+    first, second = tmp_path / "first", tmp_path / "second"
+    first.write_bytes(content[:30])
+    sources: list[tuple[Span, Stored]] = [(Span(0, 40), first), (Span(60, 90), second), (Span(90, 100), content[90:])]
+    asked: list[Span] = []
+
+    async def instead(span: Span) -> AsyncGenerator[bytes]:
+        asked.append(span)
+        yield content[span.start : span.end]
+
+    pieces = Span(10, 50), b"--", Span(65, 95), Span(92, 99)
+    found = b"".join([chunk async for chunk in cut_parts(sources, pieces, instead)])
+    assert found == content[10:50] + b"--" + content[65:95] + content[92:99]
+    assert asked == [Span(30, 50), Span(65, 95)]
+    with pytest.raises(ConnectionError):
+        [chunk async for chunk in cut_parts(sources, pieces)]
