@@ -19,6 +19,7 @@ from bestbefore.addon.hub.show import channel_text
 from bestbefore.addon.hub.wire.channel import SiteChannel, sites
 from bestbefore.addon.prefetcher.outlook import outlook
 from bestbefore.addon.proxy.exchange.expiry_evaluator import ExpiryEvaluator
+from bestbefore.addon.proxy.pages.pages import HOST
 from bestbefore.addon.rfc9111.conditional.parts import partition_of
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.message import Target
@@ -98,9 +99,12 @@ class _View:
         """Return the most requested objects."""
         listed = []
         for url, requests in await self._store.top(LISTED):
-            rule = self._rule(Target.parse(url))
-            record = await self._store.record(url)
-            listed.append(listed_object(url, requests, record, await self._copies(url, rule), rule, self.now_s))
+            target = Target.parse(url)
+            rule = self._rule(target)
+            record, copies = await self._store.record(url), await self._copies(url, rule)
+            if record is None and not copies and target.host == HOST:
+                continue  # the proxy's own page, which `bestbefore run` asks for each time
+            listed.append(listed_object(url, requests, record, copies, rule, self.now_s))
         return listed
 
     async def object(self, target: Target) -> ObjectReport:

@@ -24,7 +24,10 @@ PAGE = "https://example.net/page?q=1"
 
 
 async def fill(state: Path, now_s: float) -> None:
-    """A store in which a feed was contacted six times, changed twice and is stored, and a page was contacted once."""
+    """A store in which a feed was contacted six times, changed twice and is stored, and a page was contacted once.
+
+    The proxy's own certificate was requested, of which nothing is learnt.
+    """
     store = await open_store("embedded", clock=RealClock(), state=state)
     for i in range(6):
         seen = Fingerprint(etag=f'"{i // 2}"')
@@ -33,7 +36,7 @@ async def fill(state: Path, now_s: float) -> None:
     fields = Fields([("Date", format_http_date(now_s - 3600)), ("ETag", '"2"'), ("Cache-Control", "max-age=90000")])
     at_s = now_s - 3600
     store.put(Copy(FEED, Head(200, fields), BodyRef("digest", 7), at_s, at_s, at_s, at_s), b"content")
-    for url, requests in ((FEED, 9), (PAGE, 2)):
+    for url, requests in ((FEED, 9), (PAGE, 2), ("http://bestbefore.test/ca.pem", 5)):
         for _ in range(requests):
             store.requested(url)
     jobs = (Job(PAGE, now_s - 60.0, 0.5, 4.0, 0.25, 0.5), Job(FEED, now_s + 9000.0, 0.5, 4.0, 0.25, 0.5))
