@@ -4,24 +4,21 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Self
-from urllib.parse import urljoin
 
 import http_sf
 
+from bestbefore.addon.rfc9111.caching import url_pattern
 from bestbefore.addon.rfc9111.caching.freshness import forbids_stale
 from bestbefore.addon.rfc9111.copy import Copy
 from bestbefore.addon.rfc9111.fields.directives import of_request
 from bestbefore.addon.rfc9111.fields.syntax import list_members
 from bestbefore.addon.rfc9111.message import Fields, Head, Request, Target
-from bestbefore.addon.rfc9111.patterns import matches_stars
 
 USE_AS_DICTIONARY = "use-as-dictionary"
 DCZ = "dcz"
 """The content coding: Zstandard with a dictionary. (`dcb` is Brotli's; the brotli package has no dictionaries.)"""
 LONGEST = 1024
 """The longest identifier, and the longest pattern, in characters (RFC 9842 2.1.3)."""
-_SYNTAX = frozenset("\\:{}()+?#")
-"""Characters with a meaning in URL patterns; a pattern with one of them matches nothing here."""
 _OF_THE_CODED_CONTENT = frozenset((
     *("content-encoding", "content-length", "content-digest", "content-md5", "repr-digest"),
 ))
@@ -55,7 +52,7 @@ class DictionaryCandidate(NamedTuple):
 
 def selected(candidates: Iterable[DictionaryCandidate], target: Target) -> list[DictionaryCandidate]:
     """Return the candidates for a URL by precedence (RFC 9842 2.2.3): the longest pattern, then the latest."""
-    fitting = (one for one in candidates if matches(one.match, Target.parse(one.url), target))
+    fitting = (one for one in candidates if url_pattern.matches(one.match, Target.parse(one.url), target))
     return sorted(fitting, key=lambda one: (len(one.match), one.received_s), reverse=True)
 
 
@@ -73,20 +70,6 @@ def use_as_dictionary(fields: Fields) -> UseAsDictionary | None:
     if type(match) is not str or type(name) is not str or not match or len(name) > LONGEST or kind != "raw":
         return None
     return UseAsDictionary(match, name)
-
-
-def matches(pattern: str, dictionary: Target, target: Target) -> bool:
-    """Whether a pattern of a dictionary matches a URL of the same origin (RFC 9842 2.2.2).
-
-    Of URL patterns, paths with `*` for any text are understood; a query is not compared, as the pattern has none.
-    """
-    origin = dictionary.origin
-    if target.origin != origin or len(pattern) > LONGEST:
-        return False
-    path = pattern.removeprefix(origin) if pattern.startswith(f"{origin}/") else pattern
-    if not _SYNTAX.isdisjoint(path) or path.startswith("//"):
-        return False
-    return matches_stars(urljoin(dictionary.path.partition("?")[0], path), target.path.partition("?")[0])
 
 
 def may_offer(request: Request, sent: Request) -> bool:
@@ -114,7 +97,7 @@ def as_dictionary(request: Request, copy: Copy, now_s: float) -> UseAsDictionary
     if not is_fresh and forbids_stale(copy.cache_control):
         return None
     use = use_as_dictionary(copy.head.fields)
-    return use if use is not None and matches(use.match, Target.parse(copy.url), request.target) else None
+    return use if use is not None and url_pattern.matches(use.match, Target.parse(copy.url), request.target) else None
 
 
 def offering(sent: Request, digest: bytes, use: UseAsDictionary) -> Request:

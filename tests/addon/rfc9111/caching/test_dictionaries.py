@@ -13,7 +13,6 @@ from bestbefore.addon.rfc9111.caching.dictionaries import (
     decoded_head,
     digest_of,
     is_coded,
-    matches,
     may_offer,
     offering,
     recoded_head,
@@ -43,36 +42,13 @@ def test_use_as_dictionary_is_read(value: str, use: UseAsDictionary | None) -> N
     assert use_as_dictionary(Fields([("Use-As-Dictionary", value)])) == use
 
 
+@given(st.text(st.characters(max_codepoint=255), max_size=60))
+def test_no_field_makes_it_fail(value: str) -> None:
+    use_as_dictionary(Fields([("Use-As-Dictionary", value)]))
+
+
 def test_without_the_field_there_is_none() -> None:
     assert use_as_dictionary(Fields()) is None
-
-
-@pytest.mark.parametrize(
-    ("pattern", "url", "matching"),
-    [
-        ("/js/app.js", URL, True),
-        ("/js/*", URL, True),
-        ("/js/*.js", URL + "?v=2", True),
-        ("app*.js", URL, True),
-        ("*", URL, True),
-        ("https://example.org/js/*", URL, True),
-        ("/css/*", URL, False),
-        ("https://example.com/js/*", URL, False),
-        ("//example.com/js/*", "https://example.org//example.com/js/x", False),
-        ("/js/*", "https://example.com/js/app.js", False),
-        ("/js/*", "http://example.org/js/app.js", False),
-        *((pattern, URL, False) for pattern in ("/js/:name", "/js/(.*)", "/js/{app}.js", "/js/app.js?")),
-        ("/*" + "*" * 1024, URL, False),
-    ],
-)
-def test_a_pattern_matches_paths_of_its_own_origin(pattern: str, url: str, matching: bool) -> None:
-    assert matches(pattern, Target.parse(URL), Target.parse(url)) is matching
-
-
-@given(st.text(max_size=30), st.text(st.characters(max_codepoint=255), max_size=60))
-def test_no_pattern_and_no_field_makes_it_fail(pattern: str, value: str) -> None:
-    matches(pattern, Target.parse(URL), Target.parse(URL))
-    use_as_dictionary(Fields([("Use-As-Dictionary", value)]))
 
 
 MATCH = 'Use-As-Dictionary: match="/js/*"'
