@@ -9,8 +9,8 @@ from bestbefore.addon.rfc9111.patterns import matches_stars
 LONGEST = 1024
 """The longest pattern, in characters."""
 MAX_WILDCARDS = 8
-"""The most wildcards of a pattern with names, since these cost more time than `*` alone."""
-LONGEST_PATH = 1024
+"""The most wildcards of a pattern."""
+LONGEST_PATH = 256
 """The longest path that a pattern with names matches, in characters."""
 _SYNTAX = frozenset("\\{}()+?#")
 """Characters with a meaning that is not understood here; a pattern with one of them matches nothing."""
@@ -28,15 +28,15 @@ def matches(pattern: str, base: Target, target: Target) -> bool:
     if target.origin != base.origin or len(pattern) > LONGEST:
         return False
     path = pattern.removeprefix(base.origin) if pattern.startswith(f"{base.origin}/") else pattern
-    if not _SYNTAX.isdisjoint(path) or path.startswith("//"):
+    n_wildcards = path.count("*") + path.count(":")
+    if n_wildcards > MAX_WILDCARDS or not _SYNTAX.isdisjoint(path) or path.startswith("//"):
         return False
     directory = "" if path.startswith("/") else base.path.partition("?")[0].rpartition("/")[0] + "/"
     if ":" not in path and "*" not in directory:
         return matches_stars(directory + path, target.path.partition("?")[0])
     first, *rest = _WILDCARD.split(path)
     wildcards, literals = rest[::2], rest[1::2]
-    is_malformed = any(":" in literal for literal in (first, *literals))
-    if is_malformed or _REPEATED.search(path) or len(wildcards) > MAX_WILDCARDS:
+    if any(":" in literal for literal in (first, *literals)) or _REPEATED.search(path):
         return False
     return _matches_names(directory + first, list(zip(wildcards, literals, strict=True)), target.path.partition("?")[0])
 
