@@ -60,6 +60,10 @@ class Edge(Companion):
     async def start(self) -> None:
         """Begin to read the channel."""
         if self._link is not None:
+            settings, shown = self._settings, self._link.connection.shown
+            patterns = ", ".join(map(str, settings.download or settings.subscribe))
+            kind = "downloading" if settings.download else "subscribing to"
+            logger.info("%s %s from the channel %s, site %s", kind, patterns, shown, settings.site)
             await self._link.start(self._read)
 
     async def close(self) -> None:

@@ -39,6 +39,7 @@ class Hub(Companion):
 
     async def start(self) -> None:
         """Begin to publish."""
+        logger.info("publishing on the channel %s", self._link.connection.shown)
         await self._link.start(self._publish)
 
     async def close(self) -> None:

@@ -87,7 +87,7 @@ class Publisher:
 
     def note_contact(self, url: str) -> None:
         """Look at the copies of an object again: an origin was contacted for it."""
-        if self.queue is not None and self.queue.subscriptions:
+        if self.queue is not None:  # else all objects are looked at when it is made
             self._contacted.add(url)
             self._wake.set()
 
