@@ -143,10 +143,6 @@ class Audience:
         """The clients that wait for a first copy of an item, the longest first."""
         return self._first_copies.get(item, _NO_CLIENTS).keys()
 
-    def clients(self) -> Collection[int]:
-        """All clients now."""
-        return self._askers.keys()
-
     def asker(self, client: int) -> Asker:
         """What a client asked for."""
         return self._askers[client]

@@ -89,8 +89,7 @@ class ExpectedGain(Scheduler):
 
     def changed(self, item: int, time_s: float, page: int = 0) -> None:
         self._changes[item] += 1
-        self.audience.changed(item, time_s, page)
-        self._rank(item)
+        super().changed(item, time_s, page)
 
     def sent(self, item: int, time_s: float) -> list[int]:
         for client in self.audience.first_copies(item):
@@ -103,8 +102,13 @@ class ExpectedGain(Scheduler):
         return complete
 
     def choose(self, time_s: float) -> int | None:  # noqa: ARG002 (the choice depends on no time)
-        first = self._items.first()
-        return first and first[1]
+        # A change of a page that is stale already only lowers a score: the item is ranked again when it comes first.
+        while (first := self._items.first()) is not None:
+            (negative, _), item = first
+            if -negative == self.score(item):
+                return item
+            self._rank(item)
+        return None
 
     def score(self, item: int) -> float:
         """What sending an item now is worth, for its size."""

@@ -1,6 +1,5 @@
 """A priority queue whose members change their keys."""
 
-from collections.abc import Iterator
 from heapq import heapify, heappop, heappush
 
 Key = tuple[float, ...]
@@ -22,9 +21,6 @@ class Ranking:
 
     def __len__(self) -> int:
         return len(self._keys)
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._keys)
 
     def put(self, member: int, key: Key) -> None:
         """Add a member or change its key."""

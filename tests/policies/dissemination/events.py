@@ -40,5 +40,5 @@ def same_choices(name: str, scheduler: Scheduler, plain: Plain, events: list[tup
             plain.subscribe(number, items, now, held)
         audience = scheduler.audience
         assert audience.requests == [plain.requests(item) for item in range(len(PAGES))]
-        assert set(audience.clients()) == set(plain.clients)
+        assert set(audience._askers) == set(plain.clients)
         assert scheduler.choose(now) == scheduler.choose(now) == plain.choose(name, now)

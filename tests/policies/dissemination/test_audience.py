@@ -19,7 +19,7 @@ def test_requests_count_pages_and_clients():
     assert [audience.lacks(client, 0) for client in range(3)] == [2, 2, 3]
     assert audience.sent(0) == [2]
     assert audience.requests == [0, 0]
-    assert set(audience.clients()) == {0, 1}
+    assert set(audience._askers) == {0, 1}
 
 
 def test_requests_count_clients_once_if_asked():

@@ -16,7 +16,7 @@ def test_the_first_is_the_least_of_all(changes):
             keys[member] = (key,)
         assert ranking.first() == min(((key, member) for member, key in keys.items()), default=None)
         assert len(ranking) == len(keys)
-        assert set(ranking) == set(keys)
+        assert set(ranking._keys) == set(keys)
 
 
 def test_entries_out_of_date_do_not_accumulate():
