@@ -58,7 +58,8 @@ class BodyFiles:
     """A directory of files named by the digests of their contents: `ab/abcdef...`. All methods block.
 
     A file appears atomically. It is written before the copy that refers to it, and removed with a purged or invalidated
-    copy, or by a later sweep when nothing refers to it. Another copy with the same content counts as gone then.
+    copy, with a part that another part replaces, or by a later sweep when nothing refers to it. Another copy with the
+    same content counts as gone then.
     """
 
     def __init__(self, folder: Path, max_bytes: int | None = None) -> None:

@@ -7,16 +7,16 @@
 -- ARGV: variant, digest, stored_s, the copy, ms to live, variants kept, received_s, now_s, number of the last tombstone
 --       applied (0: unknown), where the content is: 'given' (it is the next argument), 'kept' (in bodies already) or
 --       'elsewhere' (in a file)
--- Returns 1 if the copy was stored, 0 if not.
+-- Returns the digest of the content that it replaced, if no variant has it any longer; else an empty string.
 
 local applied, stored_s = tonumber(ARGV[9]), tonumber(ARGV[3])
 local number, time_s = string.match(redis.call('GET', KEYS[3]) or '', '^(%d+)|(.*)$')
 if applied > 0 then
   if number and applied < tonumber(number) then
-    return 0
+    return ''
   end
 elseif time_s and stored_s < (tonumber(time_s) or -math.huge) then
-  return 0
+  return ''
 end
 
 local before = redis.call('HGET', KEYS[1], ARGV[1])
@@ -25,7 +25,7 @@ if before then
   local readable, copy = pcall(cmsgpack.unpack, string.match(before, '^[^|]*|[^|]*|(.*)$'))
   local received_s = readable and type(copy) == 'table' and tonumber(copy.response_time_s)
   if received_s and tonumber(ARGV[7]) < received_s and received_s <= tonumber(ARGV[8]) then
-    return 0
+    return ''
   end
 end
 
@@ -68,4 +68,5 @@ for i = 1, 2 do
     redis.call('PEXPIRE', KEYS[i], ARGV[5])
   end
 end
-return 1
+local replaced = before and string.match(before, '^([^|]*)|')
+return replaced and not used[replaced] and replaced or ''

@@ -242,6 +242,24 @@ async def test_the_file_of_a_removed_copy_goes_with_it(valkey, tmp_path, copy_of
         await backend.close()
 
 
+@pytest.mark.parametrize(("number", "left"), [(1, 1), (0, 2)])
+async def test_the_file_of_a_replaced_part_goes_at_once_that_of_a_copy_later(valkey, tmp_path, copy_of, number, left):
+    files = BodyFiles(tmp_path)
+    backend = RedisBackend(
+        Connection(valkey.url), RealClock(), clock_mark="real", forget_after_s=180 * DAY_S, files=files
+    )
+    await backend.connect(lambda tombstone: None, lambda error: None)
+    try:
+        for content in (b"1" * (FILE_FROM_BYTES + 1), b"2" * (FILE_FROM_BYTES + 1)):
+            copy = copy_of(URL, content, part_number=number)
+            await backend.put([Put(copy, 60.0, content)])
+            await backend.put([Put(copy, 60.0, None)])
+        assert copy.body.digest in [path.name for path in files.list()]
+        assert len(files.list()) == left
+    finally:
+        await backend.close()
+
+
 @pytest.mark.parametrize("lost", ["schema", "clock"])
 async def test_a_lost_mark_is_written_again(connect, client, lost):
     await connect()
