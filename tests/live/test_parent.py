@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import time
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -32,8 +33,8 @@ def exchange(connection: socket.socket, method: str, target: str, host: str) -> 
     return answer
 
 
-def ask(proxy: Any, url: str, method: str = "GET") -> bytes:
-    """The answer to a client that trusts the proxy's certificate."""
+def ask(proxy: Any, url: str, method: str = "GET", trusted: Any = None, silent_s: float = 0.0) -> bytes:
+    """The answer to a client that trusts the certificates of one proxy, and may be silent at first in a tunnel."""
     scheme, _, rest = url.partition("://")
     host, slash, path = rest.partition("/")
     with closing(socket.create_connection(("127.0.0.1", proxy.port), 60)) as plain:
@@ -41,7 +42,8 @@ def ask(proxy: Any, url: str, method: str = "GET") -> bytes:
             return exchange(plain, method, url, host)
         plain.sendall(f"CONNECT {host} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
         assert plain.recv(65536).startswith(b"HTTP/1.1 200 ")
-        context = ssl.create_default_context(cafile=proxy.state / "mitmproxy-ca-cert.pem")
+        time.sleep(silent_s)
+        context = ssl.create_default_context(cafile=(trusted or proxy).state / "mitmproxy-ca-cert.pem")
         with context.wrap_socket(plain, server_hostname=host.partition(":")[0]) as secure:
             return exchange(secure, method, slash + path, host)
 
@@ -65,6 +67,11 @@ def test_everything_goes_through_the_parent(
             assert posted.count(b"Cache-Status: bestbefore; fwd=method") == 2
             assert posted.endswith(b"content")
             assert [contact.method for contact in origin.contacts] == ["GET", "POST"]
+        for _ in range(2):
+            with pytest.raises(ssl.SSLCertVerificationError):
+                ask(child, url, trusted=parent, silent_s=0.2)
+        tunnelled = ask(child, url, trusted=parent, silent_s=0.2)
+        assert tunnelled.count(b"Cache-Status: ") == 1, "the child's tunnel leads to the parent"
     parent.stop()
     assert ask(child, plain.url + "/other").startswith(b"HTTP/1.1 502 ")
     assert len(plain.contacts) == 2, "without its parent the child asks nobody"

@@ -10,7 +10,9 @@ from mitmproxy.connection import Server
 from mitmproxy.proxy import commands, events, layer
 from mitmproxy.proxy.context import Context
 from mitmproxy.proxy.layer import NextLayerHook
+from mitmproxy.proxy.layers.http._upstream_proxy import HttpUpstreamProxy
 from mitmproxy.proxy.layers.tcp import TCPLayer
+from mitmproxy.proxy.tunnel import LayerStack
 
 from bestbefore.addon.proxy.mitm.wait import wait
 from bestbefore.addon.proxy.tunnels.first_word import KNOWN_SILENCE_S, WEB_SILENCE_S, Expected
@@ -114,30 +116,47 @@ class TunnelOpening(layer.NextLayer):
             yield early.patience
 
     def _ask(self) -> Commands:
-        early, by_origin = self._early, bool(self.data_server())  # type: ignore[no-untyped-call]
-        if early is not None and not by_origin:
-            # Layers that intercept connect themselves, and must not meet a connection that is about to be closed.
-            self.context.server = early.another()
-        yield NextLayerHook(self)
-        if early is not None and (self.layer is None or isinstance(self.layer, TCPLayer)):
-            self.context.server = early.server
+        by_origin = bool(self.data_server())  # type: ignore[no-untyped-call]
+        yield from self._choose()
         if self.layer is None:
             return
         if by_origin or self.data_client():  # type: ignore[no-untyped-call]
             self._expected.heard(not by_origin)
-        if not isinstance(self.layer, TCPLayer):
-            if self._expected.silence_s is not None:  # below TLS, the origin may speak first too
-                install(self.layer, Expected(max(self._expected.silence_s, KNOWN_SILENCE_S)), self._activity)
-            if early is not None:
-                early.is_of_use, self.context.server.error = False, None
-                if early.is_open:
-                    yield commands.CloseConnection(early.server)
-        elif early is not None:
-            if self.layer.flow is not None:
-                self.layer.flow.server_conn = early.server
-            if early.is_pending:
-                return
+        early, is_raw = self._early, isinstance(self.layer, TCPLayer)
+        if not is_raw and self._expected.silence_s is not None:  # below TLS, the origin may speak first too
+            install(self.layer, Expected(max(self._expected.silence_s, KNOWN_SILENCE_S)), self._activity)
+        if early is not None and is_raw and early.is_pending:
+            return
+        if early is not None and not is_raw:
+            early.is_of_use = False
+            if early.is_open:
+                yield commands.CloseConnection(early.server)
         yield from self._begin()
+
+    def _choose(self) -> Commands:
+        """Let the addons choose the layer.
+
+        One that intercepts connects itself. It must not meet the connection made before, which may end at any time, so
+        it gets another, and another layer for the parent proxy, as the one below is for the connection made before.
+        """
+        early, context = self._early, self.context
+        if early is None or self.data_server():  # type: ignore[no-untyped-call]
+            yield NextLayerHook(self)
+            return
+        below, stack = len(context.layers), LayerStack()
+        context.server = early.another()
+        if context.server.via is not None:
+            stack = HttpUpstreamProxy.make(context, send_connect=True)
+        added = len(context.layers) - below
+        yield NextLayerHook(self)
+        if self.layer is None or isinstance(self.layer, TCPLayer):
+            context.server = early.server
+            del context.layers[below : below + added]
+        else:
+            context.server.error = None
+            self.layer = (stack / self.layer)[0]
+        if isinstance(self.layer, TCPLayer) and self.layer.flow is not None:
+            self.layer.flow.server_conn = early.server
 
     def _begin(self) -> Commands:
         """Hand the tunnel to the layer that was chosen."""
