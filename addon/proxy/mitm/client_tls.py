@@ -34,8 +34,12 @@ def install(next_layer: layer.NextLayer) -> None:
     if current is None:
         return
     context = current.context
-    context.layers.remove(current)
-    replacement = EndingClientTLS(context)  # appends itself
+    position = context.layers.index(current)
+    above = context.layers[position + 1 :]
+    del context.layers[position:]
+    replacement = EndingClientTLS(context)  # appends itself, and looks at the layer before
+    replacement.child_layer = current.child_layer
+    context.layers += above
     if parent is None:
         next_layer.layer = replacement
     else:

@@ -18,13 +18,15 @@ def test_it_takes_the_place_of_mitmproxys(context: Context, is_below: bool) -> N
     next_layer, base = NextLayer(context), TCPLayer(context)
     top: Any = ServerTLSLayer(context) if is_below else None
     theirs = ClientTLSLayer(context)
+    theirs.child_layer = child = TCPLayer(context)
     if is_below:
         top.child_layer = theirs
     next_layer.layer = top or theirs
     install(next_layer)
     ours = top.child_layer if is_below else next_layer.layer
     assert type(ours) is EndingClientTLS
-    assert context.layers == [base, *([top] if is_below else []), ours]
+    assert context.layers == [base, *([top] if is_below else []), ours, child]
+    assert ours.child_layer is child
     assert ours.server_tls_available is is_below
     install(next_layer)
     assert (top.child_layer if is_below else next_layer.layer) is ours
