@@ -1,10 +1,13 @@
-"""TLS with clients: mitmproxy's, with an end where a client ends it by an error after the handshake."""
+"""TLS with clients: mitmproxy's, with an end where a client ends it by an error, and log lines of our own."""
 
+import logging
 from typing import Any
 
 from mitmproxy.proxy import commands, layer
 from mitmproxy.proxy.layers.tls import ClientTLSLayer, TlsFailedClientHook
 from mitmproxy.tls import TlsData
+
+from bestbefore.addon.proxy.tunnels.interception import reason_of
 
 AFTER_HANDSHAKE = "TLS failed after the handshake"
 
@@ -18,11 +21,26 @@ class EndingClientTLS(ClientTLSLayer):
 
     def receive_data(self, data: bytes) -> layer.CommandGenerator[Any]:
         """Pass on decrypted data as mitmproxy does; report a failure as one of the handshake."""
-        yield from super().receive_data(data)
+        for command in super().receive_data(data):
+            if not isinstance(command, commands.Log):
+                yield command
         if self.conn.error is None and self.tls.get_state_string() == b"error":  # as OpenSSL calls it
             self.conn.error = AFTER_HANDSHAKE
+            yield self._line(AFTER_HANDSHAKE, logging.WARNING)
             yield TlsFailedClientHook(TlsData(self.conn, self.context, self.tls))
             yield commands.CloseConnection(self.conn)
+
+    def on_handshake_error(self, err: str) -> layer.CommandGenerator[Any]:
+        """Report a failed handshake as mitmproxy does."""
+        for command in super().on_handshake_error(err):
+            yield self._line(err, command.level) if isinstance(command, commands.Log) else command
+
+    def _line(self, error: str, level: int) -> commands.Log:
+        """Return the line for the log, in place of OpenSSL's texts."""
+        address = self.context.server.address
+        host = self.conn.sni or (address[0] if address else "the proxy")
+        peer = self.context.client.peername
+        return commands.Log(f"no TLS with {peer[0] if peer else 'a client'} for {host}: {reason_of(error)}", level)
 
 
 def install(next_layer: layer.NextLayer) -> None:

@@ -72,6 +72,8 @@ def reason_of(error: str) -> str:
         return "it does not know the proxy's certificate authority"
     if "bad certificate" in error or "certificate unknown" in error:
         return "it does not accept the proxy's certificate"
+    if "unsupported protocol" in error:
+        return "it speaks only old versions of TLS"
     if "after the handshake" in error:
         return "it ended TLS after the handshake"
     if "closed" in error or "disconnected" in error:

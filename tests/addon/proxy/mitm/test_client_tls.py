@@ -57,7 +57,24 @@ def test_a_failure_is_reported_once_and_ends_the_connection(context: Context, st
     TCPLayer(context)  # it looks at the one below
     layer = EndingClientTLS(context)
     layer.tls = Failing(state)  # type: ignore[assignment]
-    issued = [type(command) for command in layer.receive_data(b"")]
-    assert issued == ([TlsFailedClientHook, commands.CloseConnection] if ends else [])
+    issued = list(layer.receive_data(b""))
+    assert [type(command) for command in issued] == (
+        [commands.Log, TlsFailedClientHook, commands.CloseConnection] if ends else []
+    )
     assert context.client.error == (AFTER_HANDSHAKE if ends else None)
     assert list(layer.receive_data(b"")) == []
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        ("tlsv1 alert unknown ca", "it does not know the proxy's certificate authority"),
+        ("OpenSSL Error([('SSL routines', '', 'odd')])", "the handshake failed"),
+    ],
+)
+def test_the_log_has_none_of_openssls_texts(context: Context, error: str, line: str) -> None:
+    TCPLayer(context)
+    layer = EndingClientTLS(context)
+    layer.conn.sni = "a.test"
+    logged = [command.message for command in layer.on_handshake_error(error) if isinstance(command, commands.Log)]
+    assert logged == [f"no TLS with 127.0.0.1 for a.test: {line}"]

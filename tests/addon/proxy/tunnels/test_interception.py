@@ -23,6 +23,7 @@ CLIENT = ClientKey("192.0.2.1", "", "a")
         ("connection closed early", "closed"),
         (AFTER_HANDSHAKE, "ended TLS after the handshake"),
         ("OpenSSL Error([('SSL routines', '', 'no shared cipher')])", "the handshake failed"),
+        ("OpenSSL Error([('SSL routines', '', 'unsupported protocol')])", "old versions of TLS"),
     ],
 )
 def test_why_a_handshake_failed_is_said_in_our_words(error: str, reason: str) -> None:
