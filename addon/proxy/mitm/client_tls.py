@@ -22,7 +22,7 @@ class EndingClientTLS(ClientTLSLayer):
     def receive_data(self, data: bytes) -> layer.CommandGenerator[Any]:
         """Pass on decrypted data as mitmproxy does; report a failure as one of the handshake."""
         for command in super().receive_data(data):
-            if not isinstance(command, commands.Log):
+            if not (isinstance(command, commands.Log) and command.message.startswith("TLS Error: ")):
                 yield command
         if self.conn.error is None and self.tls.get_state_string() == b"error":  # as OpenSSL calls it
             self.conn.error = AFTER_HANDSHAKE

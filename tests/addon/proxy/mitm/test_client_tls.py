@@ -47,9 +47,10 @@ class Failing:
         self.get_state_string = lambda: state
 
     def recv(self, _: int) -> bytes:
-        raise SSL.WantReadError
+        raise SSL.Error if self.get_state_string() == b"error" else SSL.WantReadError
 
-    bio_read = recv
+    def bio_read(self, _: int) -> bytes:
+        raise SSL.WantReadError
 
 
 @pytest.mark.parametrize(("state", "ends"), [(b"error", True), (b"SSL negotiation finished successfully", False)])
@@ -60,6 +61,9 @@ def test_a_failure_is_reported_once_and_ends_the_connection(context: Context, st
     issued = list(layer.receive_data(b""))
     assert [type(command) for command in issued] == (
         [commands.Log, TlsFailedClientHook, commands.CloseConnection] if ends else []
+    )
+    assert [command.message for command in issued if isinstance(command, commands.Log)] == (
+        ["no TLS with 127.0.0.1 for the proxy: it ended TLS after the handshake"] if ends else []
     )
     assert context.client.error == (AFTER_HANDSHAKE if ends else None)
     assert list(layer.receive_data(b"")) == []
