@@ -31,8 +31,9 @@ TESTED_BY = {
         "replay/kernels/compiled replay/kernels/arrays/histories replay/kernels/observed replay/kernels/arrays/packed"
         " replay/kernels/walk"
     ),
+    "tests/addon/hub/test_publisher.py": "addon/hub/sender",
     "tests/live/test_hub.py": (
-        "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub addon/hub/publisher addon/hub/sender"
+        "addon/commands/hub addon/hub/companions addon/hub/edge addon/hub/hub"
         " addon/hub/wire/link"
     ),
     "tests/live/test_proxy.py": "addon/commands/proxy addon/entry/bestbefore_addon",

@@ -73,7 +73,8 @@ class Publisher:
     queue: Queue | None = field(init=False, default=None)
     """None before it publishes."""
     _holder: str = field(init=False, default_factory=lambda: secrets.token_hex(8))
-    _contacted: set[str] = field(init=False, default_factory=set)
+    _contacted: dict[str, float] = field(init=False, default_factory=dict)
+    """The objects to look at, and since when."""
     _wake: asyncio.Event = field(init=False, default_factory=asyncio.Event)
     _outgoing: _Outgoing | None = field(init=False, default=None)
     _is_new: bool = field(init=False, default=False)
@@ -88,7 +89,7 @@ class Publisher:
     def note_contact(self, url: str) -> None:
         """Look at the copies of an object again: an origin was contacted for it."""
         if self.queue is not None:  # else all objects are looked at when it is made
-            self._contacted.add(url)
+            self._contacted.setdefault(url, self.clock.now())
             self._wake.set()
 
     async def run(self) -> None:
@@ -124,6 +125,7 @@ class Publisher:
             if real_s - followed_s >= FOLLOW_INTERVAL_S:
                 followed_s = real_s
                 await self._follow(queue)
+            known_s = self.clock.now()  # contacts up to here are looked at now
             await self._look(queue)
             self._count_demand(queue)
             if self._is_new and real_s - rebuilt_s >= FOLLOW_INTERVAL_S:
@@ -134,7 +136,7 @@ class Publisher:
                 if sender.passed_s() - beat_s >= settings.heartbeat:
                     beat_s = sender.passed_s()
                     await self._take_back(queue, sender)
-                    await self._beat(queue, sender)
+                    await self._beat(queue, sender, known_s)
                 wait_s = min(wait_s, self.clock.to_real_s(await self._send(queue, sender)))
             with suppress(TimeoutError):
                 async with asyncio.timeout(min(wait_s, FOLLOW_INTERVAL_S)):
@@ -159,28 +161,28 @@ class Publisher:
         if is_wider:
             async for url in self.store.urls():
                 if _is_wanted(url, found):
-                    await self._refresh(url, queue)
+                    await self._refresh(url, queue, self.clock.now())
             self._demand_at_s = 0.0
         queue.rebuild(found, self.clock.now())
 
     async def _look(self, queue: Queue) -> None:
         """Look at the copies of the objects for which origins were contacted."""
-        contacted, self._contacted = self._contacted, set()
-        for url in contacted:
+        contacted, self._contacted = self._contacted, {}
+        for url, since_s in contacted.items():
             if not _is_wanted(url, queue.subscriptions):
                 continue
-            is_new = await self._refresh(url, queue)
+            is_new = await self._refresh(url, queue, since_s)
             for item in queue.catalogue.of_url(url):
-                queue.changed(item, self.clock.now())
+                queue.changed(item, since_s)
                 if is_new:
                     self._count(item, queue)
             self._is_new |= is_new
 
-    async def _refresh(self, url: str, queue: Queue) -> bool:
-        """Look at the copies of an object; whether there are items that were none before."""
+    async def _refresh(self, url: str, queue: Queue, since_s: float) -> bool:
+        """Look at the copies of an object, known since a time; whether there are items that were none before."""
         offered, record = await self._offered(url), await self.store.record(url)
         interval_s = HOUR_S if record is None else mean_interval_s(record)
-        return queue.catalogue.refreshed(url, offered, self.clock.now(), interval_s)
+        return queue.catalogue.refreshed(url, offered, since_s, interval_s)
 
     def _count_demand(self, queue: Queue) -> None:
         """Count the objects that are subscribed to as requested, each hour, so that the plan refreshes them."""
@@ -222,11 +224,14 @@ class Publisher:
                 queue.catalogue.has_taken(item, place)
                 queue.changed(item, self.clock.now())
 
-    async def _beat(self, queue: Queue, sender: Sender) -> None:
-        """Send a heartbeat, tell downloaders that they have everything, and report on the queue."""
+    async def _beat(self, queue: Queue, sender: Sender, known_s: float) -> None:
+        """Send a heartbeat, tell downloaders that they have everything, and report on the queue.
+
+        `known_s`: the time up to which contacts have been looked at.
+        """
         now_s = self.clock.now()
         tokens = tuple(one.token for one in queue.subscriptions)
-        await sender.send(Beat(queue.catalogue.told_until_s(now_s), tokens), "heartbeat")
+        await sender.send(Beat(queue.catalogue.told_until_s(known_s), tokens), "heartbeat")
         complete = queue.complete()
         for one in complete:
             if one.token not in self._completed:
