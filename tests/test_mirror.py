@@ -47,6 +47,10 @@ TESTED_BY = {
         " replay/papers/feeds/population replay/papers/feeds/runs replay/papers/feeds/tables"
         " replay/papers/feeds/windows"
     ),
+    "tests/replay/papers/multicast/test_paper.py": (
+        "replay/papers/multicast/downloaders replay/papers/multicast/guidelines replay/papers/multicast/observations"
+        " replay/papers/multicast/readings replay/papers/multicast/subscribers"
+    ),
     "tests/replay/report/test_html.py": "replay/report/html_tables",
     "tests/replay/simulate/test_through_addon.py": "replay/played/cleanup",
     "tests/replay/traces/columns/test_files.py": "replay/traces/formats/npz replay/traces/formats/parquet",

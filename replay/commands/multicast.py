@@ -9,7 +9,7 @@ import click
 from bestbefore.addon.errors import InputError
 from bestbefore.policies.units import DAY_S
 from bestbefore.replay.commands.messages import say
-from bestbefore.replay.commands.number_option import number
+from bestbefore.replay.commands.number_option import is_positive, number
 from bestbefore.replay.commands.progress import in_order
 from bestbefore.replay.commands.scenario_options import jobs_option
 from bestbefore.replay.multicast.channel import Served
@@ -60,6 +60,9 @@ def _skew(_ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--law", type=click.Choice(list(LAWS)), default="A", show_default=True,
               help="Mean change intervals of pages: A 1 d + exponential of mean 107 d, B a tenth 2 d and others 83 d, "
               "fixed 75 d, uniform 1 to 149 d.")
+@click.option("--slower", default="1", show_default=True, metavar="N",
+              callback=number("a number above 0", is_positive),
+              help="Number by which the mean change interval of each page is multiplied.")
 @click.option("--bandwidth", "chunks_per_day", default="288", show_default=True, metavar="N",
               callback=number(f"a number of chunks per day above 0, at most {MOST_CHUNKS:,}",
                               lambda chunks: 0.0 < chunks <= MOST_CHUNKS),
@@ -86,6 +89,7 @@ def command(
     sites_per_client: float,
     skew: tuple[float, float],
     law: str,
+    slower: float,
     chunks_per_day: float,
     days: int,
     requests_in: str,
@@ -114,7 +118,7 @@ def command(
     if not clients + downloaders:
         raise InputError("--clients 0 without --downloaders: expected at least one client")
     parameters = Parameters(
-        clients, downloaders, law, ClientLaw(sites_per_client, empty_clients, *skew), days, chunks_per_day,
+        clients, downloaders, law, slower, ClientLaw(sites_per_client, empty_clients, *skew), days, chunks_per_day,
         requests_in_pages=requests_in == "pages", queue_in_pages=queue_in == "pages", random_ties=ties == "random",
     )
     runs = [ChannelRun(name, parameters, one) for name in chosen for one in range(seed, seed + seeds)]

@@ -40,6 +40,7 @@ class Instance:
         subscribers = clients.draw(_generator(seed, SUBSCRIBERS), parameters.subscribers, repository)
         downloaders = clients.draw(_generator(seed, DOWNLOADERS), parameters.downloaders, repository)
         intervals = LAWS[parameters.law](_generator(seed, RATES), PAGES_PER_CHUNK * repository.chunks)
+        intervals *= parameters.slower
         sites = np.unique(np.concatenate([*subscribers, np.array([], np.intp)]))
         chunks = np.array(repository.chunks_of(sites), np.intp)
         pages = (PAGES_PER_CHUNK * chunks[:, np.newaxis] + np.arange(PAGES_PER_CHUNK)).ravel()

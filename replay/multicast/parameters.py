@@ -14,6 +14,8 @@ class Parameters:
     """Clients that want one copy of what they request, all from the start."""
     law: str = "A"
     """The law of page change rates, of the table `laws`."""
+    slower: float = 1.0
+    """Multiplies the mean change interval of each page."""
     client_law: ClientLaw = field(default_factory=ClientLaw)
     days: int = 75
     chunks_per_day: float = 288.0

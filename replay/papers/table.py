@@ -15,6 +15,7 @@ PAPERS: Mapping[str, str] = {
     "adaptive": "bestbefore.replay.papers.adaptive.paper",
     "crawling": "bestbefore.replay.papers.crawling.paper",
     "feeds": "bestbefore.replay.papers.feeds.paper",
+    "multicast": "bestbefore.replay.papers.multicast.paper",
     "refresh": "bestbefore.replay.papers.refresh.paper",
 }
 """The module of each paper's function `write`, imported only when its page is made."""

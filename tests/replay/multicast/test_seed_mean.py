@@ -17,6 +17,10 @@ def test_one_value_has_no_interval() -> None:
     assert SeedMean.of([0.5]).text(3) == "0.500"
 
 
+def test_the_mean_of_an_infinite_value_is_not_shown() -> None:
+    assert SeedMean.of([1.0, math.inf]).text(2) == SeedMean.of([math.inf]).text(2) == "–"
+
+
 def test_it_covers_the_mean_19_times_in_20() -> None:
     rng = np.random.default_rng(1)
     found = [SeedMean.of(rng.normal(7.0, 2.0, 5).tolist()) for _ in range(2000)]
