@@ -6,9 +6,10 @@ each event.
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from mitmproxy.proxy import events
-from mitmproxy.proxy.layer import Layer
+from mitmproxy.proxy.layer import Layer, NextLayer
 from mitmproxy.proxy.layers.http import Http1Connection, Http1Server, Http2Server, HttpStream, RequestData
 
 HEAD_BYTES = 64 * 1024
@@ -59,11 +60,21 @@ def paused_bytes(streams: Iterable[HttpStream]) -> int:
     for stream in streams:
         upload = getattr(stream, "upload", None)
         total += 0 if upload is None else upload.waiting_bytes
-        for paused in (stream, getattr(stream.child_layer, "layer", None)):
-            if paused is not None:
-                queued = paused._paused_event_queue  # noqa: SLF001 - mitmproxy's own subclasses look into it too
-                total += sum(len(e.data) for e in queued if isinstance(e, (RequestData, events.DataReceived)))
+        opening = _opening_of(stream)
+        layers = [stream] if opening is None else [stream, opening, opening.layer]
+        # mitmproxy's own subclasses look into these queues too.
+        waiting = [layer._paused_event_queue for layer in layers if layer is not None]  # noqa: SLF001
+        for queued in (*waiting, () if opening is None else opening.events):
+            total += sum(len(e.data) for e in queued if isinstance(e, (RequestData, events.DataReceived)))
     return total
+
+
+def _opening_of(stream: HttpStream) -> NextLayer | None:
+    """Return the layer that chooses what handles a tunnel; None if the stream is none."""
+    below: Any = stream.child_layer
+    while below is not None and not isinstance(below, NextLayer):  # that of a parent proxy
+        below = getattr(below, "child_layer", None)
+    return below
 
 
 def window_bytes(client: Layer, stream_id: int) -> int:

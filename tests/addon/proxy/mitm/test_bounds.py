@@ -1,9 +1,10 @@
 """What mitmproxy's layers hold, measured on real ones; with real peers: tests/live/test_bounds.py."""
 
 import h2.connection
+import pytest
 from mitmproxy.proxy import events
 from mitmproxy.proxy.context import Context
-from mitmproxy.proxy.layer import Layer
+from mitmproxy.proxy.layer import Layer, NextLayer
 from mitmproxy.proxy.layers.http import (
     Http1Client,
     Http1Server,
@@ -14,6 +15,8 @@ from mitmproxy.proxy.layers.http import (
     RequestData,
 )
 from mitmproxy.proxy.layers.http._http_h2 import SendH2Data
+from mitmproxy.proxy.layers.tcp import TCPLayer
+from mitmproxy.proxy.tunnel import TunnelLayer
 
 from bestbefore.addon.proxy.mitm import bounds
 
@@ -59,6 +62,23 @@ def test_what_waits_for_a_paused_stream_is_counted(context: Context) -> None:
     for stream in streams:
         stream._paused_event_queue.append(RequestData(stream.stream_id, b"x" * 10))
     assert bounds.paused_bytes(streams) == 20
+
+
+@pytest.mark.parametrize("is_behind_parent", [True, False])
+def test_what_waits_in_a_tunnel_for_its_origin_is_counted(context: Context, is_behind_parent: bool) -> None:
+    stream, opening = HttpStream(context, 1), NextLayer(context)
+    if is_behind_parent:
+        stream.child_layer = TunnelLayer(context, context.server, context.server)
+        stream.child_layer.child_layer = opening
+    else:
+        stream.child_layer = opening
+    opening.layer = TCPLayer(context)
+    data = events.DataReceived(context.client, b"x" * 10)
+    opening.events.append(data)
+    assert bounds.paused_bytes([stream]) == 10
+    opening._paused_event_queue.append(data)
+    opening.layer._paused_event_queue.append(data)
+    assert bounds.paused_bytes([stream]) == 30
 
 
 def test_what_waits_for_the_window_is_counted_by_stream(context: Context) -> None:
