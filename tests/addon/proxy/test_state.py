@@ -51,9 +51,9 @@ def test_every_class_that_holds_something_is_on_the_page(folder: str) -> None:
     assert [name for name in holding(folder) if f"`{name}`" not in PAGE] == []
 
 
-def test_the_page_names_classes_that_are_there_and_one_of_three_scopes() -> None:
+def test_the_page_names_classes_that_are_there_and_one_of_four_scopes() -> None:
     assert len(scopes()) > 15
-    assert set(scopes().values()) == {"worker", "machine", "store"}
+    assert set(scopes().values()) == {"worker", "machine", "store", "channel"}
     for place in PLACE.finditer(PAGE):
         assert f"class {place['name']}" in (ROOT / place["path"]).read_text(), place["name"]
 

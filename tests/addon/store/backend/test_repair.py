@@ -40,6 +40,7 @@ KEYS = {
     "plan": "bb1:plan",
     "planner": "bb1:planner",
     "spent": "bb1:spent",
+    "positions": "bb1:positions",
     "requests": "bb1:{example.org}:requests",
     "pace": "bb1:{example.org}:pace",
     "wanted": "bb1:{example.org}:wanted",
@@ -74,6 +75,8 @@ async def live(store, copy_of, at_s, *, puts=True):
         copy = copy_of(GROUPED)
         fields = copy.head.fields.added(("Cache-Groups", '"a"'), ("No-Vary-Search", "params"))
         store.put(replace(copy, head=replace(copy.head, fields=fields)), b"hello")
+    await store.positions.put("a channel", b"a position")
+    assert await store.positions.get("a channel") == b"a position"
     await store.planning.lead("me", 60.0)
     assert await store.planning.spend(day, day - 1, 1000)
     assert await store.planning.spent(day - 1) >= 1
