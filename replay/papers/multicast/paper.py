@@ -1,7 +1,7 @@
 """The page of the paper."""
 
 from bestbefore.replay.papers.multicast import downloaders, guidelines, impossible, observations, readings, subscribers
-from bestbefore.replay.papers.multicast.simulations import Simulations
+from bestbefore.replay.papers.multicast.simulations import INSTANCES, SMALL_INSTANCES, SMALL_REQUESTS, Simulations
 from bestbefore.replay.papers.page import Page
 from bestbefore.replay.papers.work import Work
 
@@ -12,10 +12,13 @@ def write(work: Work, page: Page) -> None:
     """Write the page, as `papers.table.Write` says. No trace is needed."""
     page.title("Multicasting a changing repository")
     page.text(
-        """Lam, Garcia-Molina, ICDE 2003. All is simulated (`replay/multicast`) with the parameters of its Table 1:
+        f"""Lam, Garcia-Molina, ICDE 2003. All is simulated (`replay/multicast`) with the parameters of its Table 1:
         21,000 sites of three sizes, 85,680 chunks of 15 pages, one chunk in five minutes, clients that request 9 sites
-        on average, Poisson changes, 75 days. All schedulers (`policies/dissemination`) serve the same instances. Where
-        a scheduler is not in the paper, it is compared with those that are."""
+        on average, Poisson changes, 75 days. All schedulers (`policies/dissemination`) serve the same instances.
+        `gain` and `gain_data` are not in the paper. There are {SMALL_INSTANCES} instances where all clients together
+        request at most {SMALL_REQUESTS:,} sites, {INSTANCES[subscribers.THOUSAND]} with 1000 subscribers of 9 sites,
+        {INSTANCES[downloaders.BASE]} with 100 subscribers and 100 downloaders, and one elsewhere: a value without ± is
+        that of one instance."""
     )
     simulations = Simulations(work, (case for section in SECTIONS for case in section.cases()))
     for section in SECTIONS:

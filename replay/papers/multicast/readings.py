@@ -61,10 +61,10 @@ def write(page: Page, simulations: Simulations) -> None:
     page.section("What the paper leaves open")
     page.text(
         """The text gives a mean change interval of 75 days, and no law. With one rate for all pages Circ keeps more
-        fresh than printed at 100 subscribers; a rate at which it agrees there leaves too little at 1000 (34 d below).
-        So the rates of pages must differ. **Law A was fitted** to the two printed values of Circ, and so was B; A's
-        mean interval is 108 d. What R and Q count is not fitted: the paper says that the server "tracks how many
-        clients need each page in a particular chunk, and maintains its sum over all the pages" (R in pages times
+        fresh than printed at 100 subscribers, and a rate at which it nearly agrees there leaves far too little at 1000
+        (34 d below). So the rates of pages must differ. **Law A was fitted** to the two printed values of Circ, and so
+        was B; A's mean interval is 108 d. What R and Q count is not fitted: the paper says that the server "tracks how
+        many clients need each page in a particular chunk, and maintains its sum over all the pages" (R in pages times
         clients) and that "clients request and receive Web data in chunks" (Q in chunks). Freshness is that of pages.
         Sites are drawn uniformly, and a client has max(1, round(Exp(9))) of them. Among equal scores the chunk that is
         waited for longest is sent. Freshness over clients by reading, an empty cell where it changes nothing:"""
