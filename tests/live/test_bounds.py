@@ -16,6 +16,8 @@ import h2.connection
 import h2.events
 import pytest
 
+from bestbefore.addon.proxy.tunnels.first_word import KNOWN_SILENCE_S
+
 pytestmark = pytest.mark.live
 
 MIB = 1 << 20
@@ -187,14 +189,14 @@ def connected(proxy: Any) -> Iterator[socket.socket]:
 
 
 @contextmanager
-def tunnel(proxy: Any, url: str, protocol: str = "http/1.1") -> Iterator[ssl.SSLSocket]:
+def tunnel(proxy: Any, url: str, *protocols: str) -> Iterator[ssl.SSLSocket]:
     """A TLS connection through the proxy to an https URL's host."""
     authority = url.removeprefix("https://")
     with connected(proxy) as plain:
         plain.sendall(f"CONNECT {authority} HTTP/1.1\r\nHost: {authority}\r\n\r\n".encode())
         assert b" 200 " in plain.recv(4096)
         context = ssl.create_default_context(cafile=proxy.state / "mitmproxy-ca-cert.pem")
-        context.set_alpn_protocols([protocol])
+        context.set_alpn_protocols(protocols or ["http/1.1"])
         with context.wrap_socket(plain, server_hostname=authority.partition(":")[0]) as secure:
             yield secure
 
@@ -421,6 +423,17 @@ def test_an_upload_waits_until_the_origin_can_be_written_to(shared_proxy: Any, s
 def test_an_upload_to_a_silent_origin_is_not_kept(shared_proxy: Any, silent: str, head: str) -> None:
     with little_is_held(shared_proxy), connected(shared_proxy) as client:
         client.sendall(head.format(silent).encode())
+        assert stalled(Upload.on(client)) < MAX_BUFFERED_BYTES
+
+
+def test_what_is_no_http_within_tls_is_not_kept_for_a_silent_origin(shared_proxy: Any) -> None:
+    """The origin accepts the connection, but begins no TLS."""
+    with (
+        closing(socket.create_server(("127.0.0.1", 0))) as server,
+        little_is_held(shared_proxy),
+        tunnel(shared_proxy, f"https://127.0.0.1:{server.getsockname()[1]}", "other") as client,
+    ):
+        time.sleep(2 * KNOWN_SILENCE_S)
         assert stalled(Upload.on(client)) < MAX_BUFFERED_BYTES
 
 

@@ -5,7 +5,7 @@ and a response until an HTTP/2 client opens its flow-control window. `layer.Cach
 each event.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from mitmproxy.proxy import events
@@ -60,21 +60,19 @@ def paused_bytes(streams: Iterable[HttpStream]) -> int:
     for stream in streams:
         upload = getattr(stream, "upload", None)
         total += 0 if upload is None else upload.waiting_bytes
-        opening = _opening_of(stream)
-        layers = [stream] if opening is None else [stream, opening, opening.layer]
-        # mitmproxy's own subclasses look into these queues too.
-        waiting = [layer._paused_event_queue for layer in layers if layer is not None]  # noqa: SLF001
-        for queued in (*waiting, () if opening is None else opening.events):
-            total += sum(len(e.data) for e in queued if isinstance(e, (RequestData, events.DataReceived)))
+        for layer in _layers_of(stream):
+            queued = layer._paused_event_queue  # noqa: SLF001 - mitmproxy's own subclasses look into it too
+            for waiting in (queued, layer.events if isinstance(layer, NextLayer) else ()):
+                total += sum(len(e.data) for e in waiting if isinstance(e, (RequestData, events.DataReceived)))
     return total
 
 
-def _opening_of(stream: HttpStream) -> NextLayer | None:
-    """Return the layer that chooses what handles a tunnel; None if the stream is none."""
-    below: Any = stream.child_layer
-    while below is not None and not isinstance(below, NextLayer):  # that of a parent proxy
-        below = getattr(below, "child_layer", None)
-    return below
+def _layers_of(stream: HttpStream) -> Iterator[Layer]:
+    """Yield the layers of a stream; of a tunnel, also those that were chosen for what passes in it."""
+    layer: Any = stream
+    while layer is not None:
+        yield layer
+        layer = getattr(layer, "layer", None) or getattr(layer, "child_layer", None)
 
 
 def window_bytes(client: Layer, stream_id: int) -> int:

@@ -79,6 +79,10 @@ def test_what_waits_in_a_tunnel_for_its_origin_is_counted(context: Context, is_b
     opening._paused_event_queue.append(data)
     opening.layer._paused_event_queue.append(data)
     assert bounds.paused_bytes([stream]) == 30
+    opening.layer = TunnelLayer(context, context.client, context.client)  # TLS, and what was chosen within
+    assert isinstance(opening.layer.child_layer, NextLayer)
+    opening.layer.child_layer.events.append(data)
+    assert bounds.paused_bytes([stream]) == 30
 
 
 def test_what_waits_for_the_window_is_counted_by_stream(context: Context) -> None:
