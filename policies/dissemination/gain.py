@@ -11,7 +11,8 @@ from bestbefore.policies.dissemination.scheduler import Scheduler
 DOWNLOADER = 0.05
 """What a downloader is worth beside a subscriber. A copy is worth to a subscriber the mean time between changes, to a
 downloader no more than the time by which it gets it sooner, a few days of 75 in the simulated case. With this value
-subscribers and downloaders fare at least as well as under R/Q; a greater one serves downloaders first."""
+subscribers are as fresh as under R/Q, and as many downloaders are complete in a week; a greater one serves downloaders
+first. Fitted to these."""
 
 
 @cache
