@@ -5,7 +5,7 @@ and a response until an HTTP/2 client opens its flow-control window. `layer.Cach
 each event.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from mitmproxy.proxy import events
@@ -60,19 +60,20 @@ def paused_bytes(streams: Iterable[HttpStream]) -> int:
     for stream in streams:
         upload = getattr(stream, "upload", None)
         total += 0 if upload is None else upload.waiting_bytes
-        for layer in _layers_of(stream):
-            queued = layer._paused_event_queue  # noqa: SLF001 - mitmproxy's own subclasses look into it too
-            for waiting in (queued, layer.events if isinstance(layer, NextLayer) else ()):
-                total += sum(len(e.data) for e in waiting if isinstance(e, (RequestData, events.DataReceived)))
+        layer: Any = stream
+        while layer is not None:  # of a tunnel, also those that were chosen for what passes in it
+            if layer._paused_event_queue:  # noqa: SLF001 - mitmproxy's own subclasses look into it too
+                total += _data_bytes(layer._paused_event_queue)  # noqa: SLF001
+            if isinstance(layer, NextLayer):
+                total += _data_bytes(layer.events) if layer.events else 0
+                layer = layer.layer
+            else:
+                layer = getattr(layer, "child_layer", None)
     return total
 
 
-def _layers_of(stream: HttpStream) -> Iterator[Layer]:
-    """Yield the layers of a stream; of a tunnel, also those that were chosen for what passes in it."""
-    layer: Any = stream
-    while layer is not None:
-        yield layer
-        layer = getattr(layer, "layer", None) or getattr(layer, "child_layer", None)
+def _data_bytes(waiting: Iterable[events.Event]) -> int:
+    return sum(len(e.data) for e in waiting if isinstance(e, (RequestData, events.DataReceived)))
 
 
 def window_bytes(client: Layer, stream_id: int) -> int:
