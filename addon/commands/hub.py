@@ -24,7 +24,7 @@ def command(config_file: Path | None, *, quiet: bool, **options: str | None) -> 
       bestbefore hub --channel redis://hub.example:6379 --channel-key channel.key --bandwidth 32KiB
       bestbefore proxy --hub redis://hub.example:6379 --channel-key channel.key --subscribe 'pypi.org/simple/*'
 
-    It is told nothing of what its subscribers' clients do. docs/hub.md says what is sent, and what an edge takes for
-    current.
+    It learns nothing of the requests of its subscribers' clients. docs/hub.md says what is sent, and what an edge takes
+    for current.
     """  # noqa: D301 - click keeps lines after a backspace
     run(config_file, options, quiet=quiet, is_hub=True)

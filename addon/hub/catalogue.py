@@ -176,8 +176,8 @@ class Catalogue:
             )
         ]  # fmt: skip
 
-    def told_until_s(self, now_s: float) -> float:
-        """Return the time until which all known changes are told."""
+    def announced_until_s(self, now_s: float) -> float:
+        """Return the time until which all known changes have been sent or taken back."""
         waiting = (item.stale_since_s for item in self.items if item.stale_since_s is not None)
         return min(waiting, default=now_s)
 

@@ -155,8 +155,8 @@ class Edge(Companion):
         if received.lost:
             metrics.gaps.inc()
             logger.warning(
-                "messages of the channel were lost before they were read: origins are asked again for the objects of "
-                "which they told, until the hub sends these again"
+                "messages of the channel were lost before they were read: origins are asked again for the objects "
+                "that were in them, until the hub sends these again"
             )
         if self._subscription is not None and self._receiver.position.since != self._subscription.since:
             self._subscription = self._subscribed()
@@ -194,11 +194,12 @@ class Edge(Companion):
     async def _take_beat(self, beat: Beat, channel: str) -> None:
         """Take copies for current, as the heartbeat allows."""
         now_s = self._service.clock.now()
-        self._service.metrics.hub.behind_s.set(max(0.0, now_s - beat.told_until_s))
+        self._service.metrics.hub.behind_s.set(max(0.0, now_s - beat.announced_until_s))
         is_ours = self._subscription is not None and self._subscription.token in beat.leases
         coverage = None
         if is_ours and not self._receiver.is_broken:
-            coverage = Coverage(channel, self._receiver.position.since, beat.told_until_s + self._settings.max_behind)
+            until_s = beat.announced_until_s + self._settings.max_behind
+            coverage = Coverage(channel, self._receiver.position.since, until_s)
         self._service.exchanges.covered(coverage)
         self._beats += is_ours
         if self._beats == 2:  # the hub has reported on the queue after the first

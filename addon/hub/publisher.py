@@ -231,7 +231,7 @@ class Publisher:
         """
         now_s = self.clock.now()
         tokens = tuple(one.token for one in queue.subscriptions)
-        await sender.send(Beat(queue.catalogue.told_until_s(known_s), tokens), "heartbeat")
+        await sender.send(Beat(queue.catalogue.announced_until_s(known_s), tokens), "heartbeat")
         complete = queue.complete()
         for one in complete:
             if one.token not in self._completed:

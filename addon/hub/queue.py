@@ -75,7 +75,7 @@ class Queue:
             self._scheduler.changed(item.number, now_s if item.stale_since_s is None else item.stale_since_s)
 
     def choose(self, now_s: float) -> tuple[CatalogueItem, Need] | None:
-        """Return the item to send next, and what of it; None if nobody waits for any."""
+        """Return the item to send next, and what of it; None if no subscriber waits for any."""
         while (number := self._scheduler.choose(now_s)) is not None:
             item = self.catalogue.items[number]
             need = self._need(item, now_s)

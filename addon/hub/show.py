@@ -17,10 +17,10 @@ def _lines(site: str, report: Mapping[str, Any] | None) -> Iterator[str]:
     if report is None:
         yield f"site {site}: no hub has published in the last minute"
         return
-    behind_s = report["time_s"] - report["told_until_s"]
+    behind_s = report["time_s"] - report["announced_until_s"]
     yield f"site {site} at {utc(report['time_s'])}, by {report['scheduler']}, {size(report['bandwidth'])} a second"
     yield f"  objects     {report['objects']}, of which {report['waiting']} wait ({size(report['waiting_bytes'])})"
-    yield f"  told        all changes known {f'{span(behind_s)} before' if behind_s > 0 else 'then'}"
+    yield f"  announced   all changes known {f'{span(behind_s)} before' if behind_s > 0 else 'then'}"
     over_clients, over_data = report["client_freshness"], report["data_freshness"]
     yield f"  freshness   {over_clients:.3f} over clients, {over_data:.3f} over data"
     yield "  subscriber               kind        objects  waiting    bytes  patterns, with the objects that match"

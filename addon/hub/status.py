@@ -21,7 +21,7 @@ def status_of(queue: Queue, now_s: float, bandwidth: int) -> dict[str, Any]:
         "time_s": now_s,
         "scheduler": queue.scheduler,
         "bandwidth": bandwidth,
-        "told_until_s": queue.catalogue.told_until_s(now_s),
+        "announced_until_s": queue.catalogue.announced_until_s(now_s),
         "objects": len(queue.catalogue.items),
         "waiting": len(waiting),
         "waiting_bytes": sum(item.offer.size_bytes for item in waiting if item.offer is not None),

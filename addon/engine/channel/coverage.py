@@ -7,7 +7,7 @@ from bestbefore.addon.rfc9111.copy import Copy
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What was read of a channel: everything from a place on, in which all updates until a time are told."""
+    """What was read of a channel: everything from a place on, with all updates until a time."""
 
     channel: str
     """The name of the channel and its publisher."""

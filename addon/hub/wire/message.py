@@ -38,7 +38,7 @@ class Taken(msgspec.Struct, frozen=True, tag="taken", array_like=True):
 class Beat(msgspec.Struct, frozen=True, tag="beat", array_like=True):
     """A heartbeat."""
 
-    told_until_s: float
+    announced_until_s: float
     """All changes that the hub knew at this time have been sent, or taken back by a notice."""
     leases: tuple[bytes, ...]
     """The subscriptions for which the hub sends (`Subscription.token`)."""

@@ -33,13 +33,13 @@ def test_what_was_never_sent_is_needed_whole(make_copy: Make) -> None:
 def test_a_change_is_needed_and_holds_the_heartbeat_back_until_it_is_sent(make_copy: Make) -> None:
     catalogue, item = with_one(make_copy("1"))
     assert item.need(LONG_AGO) is Need.NOTHING
-    assert catalogue.told_until_s(NOW_S + 9.0) == NOW_S + 9.0
+    assert catalogue.announced_until_s(NOW_S + 9.0) == NOW_S + 9.0
     catalogue.refreshed(URL, [make_copy("2")], NOW_S + 1.0)
     catalogue.refreshed(URL, [make_copy("3")], NOW_S + 2.0)
     assert item.need(LONG_AGO) is Need.ALL
-    assert catalogue.told_until_s(NOW_S + 9.0) == NOW_S + 1.0
+    assert catalogue.announced_until_s(NOW_S + 9.0) == NOW_S + 1.0
     catalogue.has_sent(item, Offered.of(make_copy("3")), 6, NOW_S + 3.0)
-    assert catalogue.told_until_s(NOW_S + 9.0) == NOW_S + 9.0
+    assert catalogue.announced_until_s(NOW_S + 9.0) == NOW_S + 9.0
 
 
 def test_what_changed_while_it_was_sent_is_needed_again(make_copy: Make) -> None:
@@ -50,7 +50,7 @@ def test_what_changed_while_it_was_sent_is_needed_again(make_copy: Make) -> None
     catalogue.refreshed(URL, [make_copy("3")], NOW_S + 2.0)
     catalogue.has_sent(item, offer, 6, NOW_S + 3.0)
     assert item.need(LONG_AGO) is Need.ALL
-    assert catalogue.told_until_s(NOW_S + 9.0) == NOW_S + 3.0
+    assert catalogue.announced_until_s(NOW_S + 9.0) == NOW_S + 3.0
 
 
 def test_a_validation_sends_the_head_where_there_is_a_lifetime(make_copy: Make) -> None:
@@ -58,7 +58,7 @@ def test_a_validation_sends_the_head_where_there_is_a_lifetime(make_copy: Make) 
     catalogue, item = with_one(make_copy("1", lifetime))
     catalogue.refreshed(URL, [make_copy("1", lifetime, at_s=NOW_S + 60.0)], NOW_S + 60.0)
     assert item.need(LONG_AGO) is Need.HEAD
-    assert catalogue.told_until_s(NOW_S + 90.0) == NOW_S + 90.0  # what edges hold is current
+    assert catalogue.announced_until_s(NOW_S + 90.0) == NOW_S + 90.0  # what edges hold is current
     catalogue, item = with_one(make_copy("1"))
     catalogue.refreshed(URL, [make_copy("1", at_s=NOW_S + 60.0)], NOW_S + 60.0)
     assert item.need(LONG_AGO) is Need.NOTHING
@@ -75,7 +75,7 @@ def test_objects_are_taken_back_once(make_copy: Make, why: str) -> None:
     assert catalogue.to_take(later_s, 10.0, 1000.0) == [item]
     catalogue.has_taken(item, 7)
     assert catalogue.to_take(later_s, 10.0, 1000.0) == []
-    assert catalogue.told_until_s(later_s) == later_s
+    assert catalogue.announced_until_s(later_s) == later_s
     assert item.need(later_s - 1000.0) is (Need.ALL if why == "waits" else Need.NOTHING)
 
 
@@ -97,7 +97,7 @@ def test_what_was_sent_before_a_restart_is_known(make_copy: Make) -> None:
     assert item.sent is not None
     again = Catalogue({item.key: item.sent})
     again.refreshed(URL, [make_copy("2")], NOW_S + 1.0)
-    assert again.told_until_s(NOW_S + 9.0) == NOW_S + 1.0
+    assert again.announced_until_s(NOW_S + 9.0) == NOW_S + 1.0
     first.keep(lambda target: False)
     assert (first.items, first.past) == ([], {item.key: item.sent})
     assert first.refreshed(URL, [make_copy("1")], NOW_S)

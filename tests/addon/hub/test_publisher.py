@@ -117,13 +117,15 @@ async def test_a_change_that_must_wait_is_taken_back_in_time(world: World) -> No
     await world.fetch("small", "2")
     await world.until(lambda: world.taken() == ["small"])
     changed_s = world.noted_s
-    await world.until(lambda: any(isinstance(one, Beat) and one.told_until_s > changed_s for one in world.read[-3:]))
+    await world.until(
+        lambda: any(isinstance(one, Beat) and one.announced_until_s > changed_s for one in world.read[-3:])
+    )
     kinds = [type(one).__name__ for one in world.read]
-    told = [one.told_until_s for one in world.read if isinstance(one, Beat)]
+    told = [one.announced_until_s for one in world.read if isinstance(one, Beat)]
     assert told == sorted(told)
     between = world.read[kinds.index("Taken") - 1]
     assert isinstance(between, Beat)
-    assert between.told_until_s <= changed_s  # it was held back until the notice
+    assert between.announced_until_s <= changed_s  # it was held back until the notice
     await world.until(lambda: world.objects()[-1] == ("small", True) and len(world.objects()) == 3)
     await stopped(working)
 

@@ -3,7 +3,8 @@
 from bestbefore.addon.hub.show import channel_text
 
 REPORT = {
-    "time_s": 1_706_300_000.0, "told_until_s": 1_706_299_990.0, "scheduler": "rq", "bandwidth": 32_768, "objects": 2,
+    "time_s": 1_706_300_000.0, "announced_until_s": 1_706_299_990.0, "scheduler": "rq", "bandwidth": 32_768,
+    "objects": 2,
     "waiting": 1, "waiting_bytes": 100, "client_freshness": 0.75, "data_freshness": 0.5,
     "subscribers": [
         {"name": "edge\x1b[2J", "kind": "subscriber", "patterns": {"a.example/*": 2}, "objects": 2, "waiting": 1,
@@ -17,7 +18,7 @@ def test_a_site_is_some_lines_without_control_characters() -> None:
     assert text.isascii()
     assert "\x1b" not in text
     assert "by rq, 33kB a second" in text
-    assert "told        all changes known 10s before" in text
+    assert "announced   all changes known 10s before" in text
     assert "a.example/* (2)" in text
     assert text.endswith("site ship: no hub has published in the last minute\n")
 

@@ -53,4 +53,4 @@ def test_a_change_that_waits_has_an_age(make_copy: Callable[..., Copy], subscrib
 
 def test_without_subscribers_everything_is_fresh() -> None:
     status = status_of(Queue("rq", Catalogue({}), vouch_s=1.0), NOW_S, 1000)
-    assert (status["client_freshness"], status["data_freshness"], status["told_until_s"]) == (1.0, 1.0, NOW_S)
+    assert (status["client_freshness"], status["data_freshness"], status["announced_until_s"]) == (1.0, 1.0, NOW_S)
