@@ -84,7 +84,7 @@ def size_bytes(minimum: int = 0) -> Reader[int]:
             size = int(match[1]) * _UNITS[match[2]]
             if minimum <= size <= _MAX_BYTES:
                 return size
-        least = f"{minimum >> 20}MiB" if minimum else "0"
+        least = f"{minimum >> 20}MiB" if minimum >> 20 else str(minimum)
         raise ValueError(f'expected a size from {least} to 1024TiB, such as "64KiB", "8MiB" or "1GiB"')
 
     return read

@@ -9,7 +9,12 @@ from bestbefore.addon.admin.units import size, span, utc
 
 def channel_text(reports: Mapping[str, Mapping[str, Any] | None]) -> str:
     """Return the reports of sites in printable ASCII, with a final newline. None: no hub publishes for the site."""
-    lines = [line for site, report in reports.items() for line in _lines(site, report)]
+    lines: list[str] = []
+    for site, report in reports.items():
+        try:
+            lines += _lines(site, report)
+        except (KeyError, TypeError, ValueError):
+            lines.append(f"site {site}: its hub has another version, whose report cannot be read")
     return "\n".join(lines or ["no edge has subscribed on this channel"]) + "\n"
 
 

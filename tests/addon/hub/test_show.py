@@ -23,5 +23,13 @@ def test_a_site_is_some_lines_without_control_characters() -> None:
     assert text.endswith("site ship: no hub has published in the last minute\n")
 
 
+def test_the_report_of_another_version_is_said_to_be_unreadable() -> None:
+    older = {name: value for name, value in REPORT.items() if name != "announced_until_s"}
+    text = channel_text({"all": older, "ship": REPORT | {"subscribers": [{}]}, "school": REPORT})
+    assert "site all: its hub has another version, whose report cannot be read\nsite ship at" in text
+    assert "patterns, with the objects that match\nsite ship: its hub has another version" in text
+    assert "a.example/* (2)" in text
+
+
 def test_an_unused_channel_is_said_to_be() -> None:
     assert channel_text({}) == "no edge has subscribed on this channel\n"
