@@ -7,7 +7,7 @@ from bestbefore.replay.multicast.clients import ClientLaw
 from bestbefore.replay.multicast.parameters import Parameters
 from bestbefore.replay.papers.claims import verdict, write_claims
 from bestbefore.replay.papers.multicast.guidelines import COMPARED, OURS
-from bestbefore.replay.papers.multicast.judging import HEADS, PrintedMeasure, order_claim, recommendation
+from bestbefore.replay.papers.multicast.judging import HEADS, ORDERS, PrintedMeasure, order_claim, recommendation
 from bestbefore.replay.papers.multicast.measures import (
     COMPLETE,
     DELAY,
@@ -72,6 +72,7 @@ def write(page: Page, simulations: Simulations) -> None:
         [(shown(name), *(_unfinished(simulations, name, parameters_of(count)) for count in DOWNLOADERS))
          for name in SCHEDULERS],
     )
+    page.text(ORDERS)
     write_claims(page, [
         order_claim(simulations, "figure 8", "the order of delays is R/Q, RxC, Pop, Circ", BASE, DELAY,
                     ("rq", "rxc", "pop", "circ")),

@@ -14,6 +14,8 @@ TOLERANCE = 0.02
 """Of a printed freshness, beside our interval."""
 DELAY_TOLERANCE = 0.2
 """Of a printed delay, as a share, beside our interval."""
+ORDERS = """What the text says of the figures. An order is judged by the differences of neighbours on the same
+instances; two whose difference is within its 95 % interval count neither for it nor against it."""
 HEADS = ("what", "scheduler", "printed", "ours", "difference", "agrees")
 
 

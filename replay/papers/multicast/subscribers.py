@@ -7,15 +7,15 @@ from bestbefore.policies.dissemination.table import SCHEDULERS
 from bestbefore.replay.multicast.parameters import Parameters
 from bestbefore.replay.multicast.schedulers import IDEAL
 from bestbefore.replay.papers.claims import write_claims
-from bestbefore.replay.papers.multicast.judging import HEADS, PrintedMeasure, order_claim
+from bestbefore.replay.papers.multicast.judging import HEADS, ORDERS, PrintedMeasure, order_claim
 from bestbefore.replay.papers.multicast.measures import AGE_CLIENTS, AGE_DATA, CLIENTS, DATA, ChannelMeasure, shown
-from bestbefore.replay.papers.multicast.simulations import Case, Simulations
+from bestbefore.replay.papers.multicast.simulations import THOUSAND, Case, Simulations
 from bestbefore.replay.papers.page import Page
 
 SUBSCRIBERS = (100, 200, 400, 1000)
 PAPER = ("circ", "pop", "rq", "rxc")
 FIGURES: tuple[tuple[int, ChannelMeasure], ...] = ((4, CLIENTS), (5, DATA), (6, AGE_CLIENTS), (7, AGE_DATA))
-HUNDRED, THOUSAND = Parameters(subscribers=100), Parameters(subscribers=1000)
+HUNDRED = Parameters(subscribers=100)
 PRINTED = (
     PrintedMeasure("100 subscribers", "circ", HUNDRED, CLIENTS, "0.865"),
     PrintedMeasure("100 subscribers", "pop", HUNDRED, CLIENTS, "0.865"),
@@ -52,7 +52,7 @@ def write(page: Page, simulations: Simulations) -> None:
     page.table(HEADS, [printed.row(simulations) for printed in PRINTED], words=2)
     for number, measure in FIGURES:
         _figure(page, simulations, number, measure)
-    page.text("What the text says of the figures, with the order of schedulers on the same instances:")
+    page.text(ORDERS)
     write_claims(page, [
         order_claim(simulations, "figure 4", "at 100 Circ slightly better than Pop, then R/Q", HUNDRED, CLIENTS,
                     ("circ", "pop", "rq")),
