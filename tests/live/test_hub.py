@@ -120,6 +120,29 @@ def test_what_is_lost_replayed_or_forged_is_noticed(world: World) -> None:
     wait_for(lambda: world.has(edge, 3))
 
 
+def test_a_slow_edge_reads_on_where_it_was_and_notices_what_was_trimmed_meanwhile(world: World) -> None:
+    hub, slow = world.hub(), world.edge()
+    assert hub.get(world.origin.url + "/page").status == 200
+    wait_for(lambda: world.has(slow, 1))
+    slow.process.send_signal(signal.SIGSTOP)
+    for _ in range(3):
+        world.update(hub)
+    slow.process.send_signal(signal.SIGCONT)
+    wait_for(lambda: world.has(slow, 4))
+    assert slow.metric("bestbefore_edge_gaps_total") == 0.0
+    slow.process.send_signal(signal.SIGSTOP)
+    with world.server.client as client:
+        last = client.xinfo_stream(STREAM)["last-generated-id"]
+        wait_for(lambda: client.xinfo_stream(STREAM)["last-generated-id"] != last)  # its pending read has an answer
+        world.update(hub)
+        wait_for(lambda: any(b"version 5" in one[b"m"] for _, one in client.xrange(STREAM, f"({last.decode()}")))
+        client.xtrim(STREAM, maxlen=0)
+    slow.process.send_signal(signal.SIGCONT)
+    slow.wait_for_log("were lost before they were read")
+    wait_for(lambda: world.has(slow, 5))
+    assert slow.metric("bestbefore_edge_gaps_total") == 1.0
+
+
 def test_a_late_downloader_gets_everything_and_leaves_and_a_duplicate_waits(world: World) -> None:
     hub, edge = world.hub(), world.edge("--subscribe", "127.0.0.1/page", "--subscribe", "nothing.example")
     for path in ("/page", "/other", "/private"):
