@@ -41,6 +41,8 @@ class Queue:
         self.subscriptions: Sequence[Subscription] = ()
         self._vouch_s = vouch_s
         self._scheduler = self._make(Audience())
+        self._intervals_s: list[float] = []
+        """The mean time between updates of each item, which the scheduler reads too."""
         self._marked: set[int] = set()
         """The items that the scheduler knows as changed."""
 
@@ -50,7 +52,8 @@ class Queue:
         items = self.catalogue.items
         sizes = [HEAD_BYTES + (0 if item.offer is None else item.offer.size_bytes) for item in items]
         audience = Audience([1] * len(items), sizes, per_page=False)
-        self._scheduler = self._make.with_intervals(audience, [item.interval_s for item in items])
+        self._intervals_s = [item.interval_s for item in items]
+        self._scheduler = self._make.with_intervals(audience, self._intervals_s)
         self._marked = set()
         for item in items:
             self._mark(item, now_s)
@@ -66,7 +69,8 @@ class Queue:
 
     def changed(self, item: CatalogueItem, now_s: float) -> None:
         """Note that what the hub has of an item may have changed; not for an item that the scheduler does not know."""
-        if item.number < len(self._scheduler.audience.pages):
+        if item.number < len(self._intervals_s):
+            self._intervals_s[item.number] = item.interval_s
             self._mark(item, now_s)
 
     def _mark(self, item: CatalogueItem, now_s: float) -> None:

@@ -51,6 +51,20 @@ def test_each_scheduler_sends_everything_that_is_wanted_once(
     assert sorted(send_all(queue)) == [("/a", Need.ALL), ("/b", Need.ALL)]
 
 
+@pytest.mark.parametrize("scheduler", ["rxc", "gain"])
+def test_what_is_learnt_of_the_intervals_counts_at_once(make_copy: Make, subscribe: Subscribe, scheduler: str) -> None:
+    queue = filled(make_copy, "ab", scheduler)
+    queue.rebuild([subscribe("one")], NOW_S)
+    send_all(queue)
+    for first, second in ("ab", "ba"):
+        for path, interval_s in ((first, 60.0), (second, 3600.0)):
+            url = f"http://example.org/{path}"
+            queue.catalogue.refreshed(url, [make_copy(f"2{first}", path=path)], NOW_S, interval_s)
+            for item in queue.catalogue.of_url(url):
+                queue.changed(item, NOW_S)
+        assert [path for path, _ in send_all(queue)] == [f"/{second}", f"/{first}"]
+
+
 def test_a_new_subscriber_waits_for_what_was_sent_before_it_came(make_copy: Make, subscribe: Subscribe) -> None:
     queue = filled(make_copy, "ab")
     first = subscribe("one")
