@@ -91,7 +91,8 @@ class CopyIndexes:
         if digest is None:
             return None
         found = await self._text(keys.of_object(f"{path}?{digest}", "equivalent")[0])
-        return None if found == url else found
+        is_another = found is not None and found != url and found.partition("?")[0] == path
+        return found if is_another else None
 
     # Dictionaries
 

@@ -21,6 +21,9 @@ CLOSE_S = 5.0
 LATE_S = 10.0
 """How long entries may be pending without a successful write before that is reported. A round of writes takes place at
 least every `IDLE_S`."""
+SETTLED_S = 5.0
+"""How long the store must have refused nothing before it is logged that it accepts writes again: a full one may refuse
+some and accept others."""
 
 
 class Part(Protocol):
@@ -67,6 +70,8 @@ class WriteBehind:
         """The next pause, s. Only a successful write resets it, not a mere connection."""
         self.refusal: UnwritableError | None = None
         """The error if the backend refused the last write; else None."""
+        self._refused_s = 0.0
+        """When it did so last, by the monotonic clock."""
         self.writing = asyncio.Lock()
         """Locked during each write."""
         self._task: asyncio.Task[None] | None = None
@@ -146,8 +151,9 @@ class WriteBehind:
                     failed = True
                     self._failed(e)
             if self.refusal is not None:
+                self._refused_s = self._monotonic()
                 self._notices.begin("unwritable", f"the store refuses to write ({self.refusal}); what was learnt waits")
-            elif not self._link.down:
+            elif not self._link.down and self._monotonic() - self._refused_s >= SETTLED_S:
                 self._notices.end("unwritable", "the store accepts writes again")
             try:
                 await self._read_due()

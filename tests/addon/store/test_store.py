@@ -11,6 +11,7 @@ from bestbefore.addon.clock import ManualClock
 from bestbefore.addon.engine.update import Update
 from bestbefore.addon.store.backend.interface import CopySet, Tombstone, UnavailableError, UnwritableError
 from bestbefore.addon.store.backend.unlinked import UnlinkedFile
+from bestbefore.addon.store.cache import write_behind
 
 URL = "http://www.example.org/a"
 DOMAIN = "example.org"
@@ -632,7 +633,10 @@ async def test_a_purge_of_a_store_that_refuses_writes_is_an_error(open_a_store, 
 
 
 @pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="fills a disk by a limit set on another process")
-async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(start_valkey, open_a_store, observe, logged):
+async def test_a_full_disk_is_said_once_and_what_was_learnt_waits(
+    start_valkey, open_a_store, observe, logged, monkeypatch
+):
+    monkeypatch.setattr(write_behind, "SETTLED_S", 0.0)
     server = start_valkey("--appendonly", "yes", "--appendfsync", "everysec")
     store = await open_a_store(server.url)
     limit = resource.RLIMIT_FSIZE

@@ -97,13 +97,26 @@ async def test_a_backend_that_is_found_and_lost_at_once_is_not_asked_without_end
     assert 1 <= tries <= 3, "at once, and after 0.1 and 0.3 s"
 
 
-async def test_what_is_refused_is_tried_again_and_the_others_are_written_meanwhile(start, logged):
+async def test_what_is_refused_is_tried_again_and_the_others_are_written_meanwhile(start, logged, monkeypatch):
+    monkeypatch.setattr(write_behind, "SETTLED_S", 0.0)
     refused, other = Part(*[UnwritableError("no disk")] * 3), Part()
     link, made = await start(refused, other)
     link.wake()
     await asyncio.wait_for(asyncio.gather(refused.written.wait(), other.written.wait()), 10)
     await made.close()
     assert logged() == ["the store refuses to write (no disk); what was learnt waits", "the store accepts writes again"]
+
+
+async def test_what_is_refused_now_and_then_is_said_once(start, logged):
+    part = Part(UnwritableError("full"))
+    link, made = await start(part)
+    for _ in range(3):
+        part.waiting, part.errors = 1, [UnwritableError("full")]
+        part.written.clear()
+        link.wake(hurry=True)
+        await asyncio.wait_for(part.written.wait(), 5)
+    await made.close()
+    assert logged() == ["the store refuses to write (full); what was learnt waits"]
 
 
 async def test_a_fault_of_ours_is_not_the_end_of_writing(start, logged):
