@@ -24,7 +24,7 @@ from bestbefore.addon.proxy.mitm.forwarded import upgrade_protocols
 from bestbefore.addon.proxy.mitm.translate import fields_of
 from bestbefore.addon.proxy.origin.upload import Upload
 from bestbefore.addon.proxy.pages import pages
-from bestbefore.addon.proxy.tunnels.first_word import Expected, FirstWords
+from bestbefore.addon.proxy.tunnels.first_speaker import Expected, FirstSpeakers
 from bestbefore.addon.rfc9111.fields import cache_status
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.addon.store.store import Store
@@ -42,7 +42,7 @@ class LiveGateway:
     budget: Budget
     store: Store
     exchanges: Exchanges
-    first_words: FirstWords
+    first_speakers: FirstSpeakers
     settings: Callable[[], Settings]
     """Returns the settings in force."""
     _: KW_ONLY
@@ -123,7 +123,7 @@ class LiveGateway:
         """Return what is expected of a tunnel that opens."""
         if self.settings().is_passthrough(host):
             return Expected(0.0, is_passthrough=True)
-        return Expected(None) if self.exchanges.site.offline else self.first_words.expected(host, port)
+        return Expected(None) if self.exchanges.site.offline else self.first_speakers.expected(host, port)
 
     async def drained(self, client: Client) -> None:
         """Wait until written data is sent, as `transports.drained` does."""

@@ -204,7 +204,7 @@ class Service:
             budget,
             self.store,
             self.exchanges,
-            self.state.first_words,
+            self.state.first_speakers,
             lambda: self.settings,
             uses_hooks=self.uses_hooks,
         )

@@ -16,7 +16,7 @@ from bestbefore.addon.proxy.exchange.budget import Budget
 from bestbefore.addon.proxy.exchange.sharing.flight import Flights
 from bestbefore.addon.proxy.exchange.sharing.hit_for_miss import HitForMiss
 from bestbefore.addon.proxy.origin.unsound import UnsoundOrigins
-from bestbefore.addon.proxy.tunnels.first_word import FirstWords
+from bestbefore.addon.proxy.tunnels.first_speaker import FirstSpeakers
 from bestbefore.addon.proxy.tunnels.refusals import Refusals
 
 
@@ -31,7 +31,7 @@ class WorkerState:
     hit_for_miss: HitForMiss
     new_objects: NewObjects
     refusals: Refusals
-    first_words: FirstWords
+    first_speakers: FirstSpeakers
     unsound: UnsoundOrigins
 
     @classmethod
@@ -52,6 +52,6 @@ class WorkerState:
             hit_for_miss=HitForMiss(),
             new_objects=NewObjects(),
             refusals=Refusals(),
-            first_words=FirstWords(),
+            first_speakers=FirstSpeakers(),
             unsound=UnsoundOrigins(monotonic),
         )

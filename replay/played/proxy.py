@@ -21,7 +21,7 @@ from bestbefore.addon.proxy.mitm import bounds
 from bestbefore.addon.proxy.mitm.layer import CachingHttpLayer
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.tunnels.first_word import Expected
+from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
 from bestbefore.replay.played.errors import PlayError
 

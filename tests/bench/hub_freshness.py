@@ -43,6 +43,7 @@ from bestbefore.addon.store.server.embedded import server_binary
 from bestbefore.addon.store.store import Store
 from bestbefore.policies.dissemination.audience import Audience
 from bestbefore.policies.dissemination.table import SCHEDULERS
+from bestbefore.policies.units import HOUR_S
 from bestbefore.policies.validation.machinery.spec import make_policy
 from tests.addon.store.memory_backend import open_memory_store
 
@@ -142,7 +143,8 @@ def simulated(
 ) -> Timeline:
     """The schedulers alone."""
     sizes = [HEAD_BYTES + size for size in instance.sizes]
-    rule = SCHEDULERS[scheduler].with_intervals(Audience([1] * OBJECTS, sizes, per_page=False), [1.0] * OBJECTS)
+    intervals_s = [HOUR_S] * OBJECTS
+    rule = SCHEDULERS[scheduler].with_intervals(Audience([1] * OBJECTS, sizes, per_page=False), intervals_s)
     for client, wanted in enumerate(instance.wanted):
         rule.subscribe(client, wanted, 0.0)
     timeline, limit, changes, now_s = Timeline(instance), RateLimit(bytes_per_s), list(instance.changes), 0.0
@@ -152,6 +154,7 @@ def simulated(
             at_s, number = changes.pop(0)
             timeline.pass_time(at_s)
             timeline.versions[number] += 1
+            intervals_s[number] = HOUR_S / (1 + timeline.versions[number])  # as `publisher.mean_interval_s`
             rule.changed(number, at_s)
 
     while now_s < LENGTH_S:

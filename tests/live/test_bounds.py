@@ -16,7 +16,7 @@ import h2.connection
 import h2.events
 import pytest
 
-from bestbefore.addon.proxy.tunnels.first_word import KNOWN_SILENCE_S
+from bestbefore.addon.proxy.tunnels.first_speaker import KNOWN_SILENCE_S
 
 pytestmark = pytest.mark.live
 

@@ -1,4 +1,4 @@
-"""ContentEvidence on responses without a validator: which content was sent to which clients.
+"""Evidence on responses without a validator: which content was sent to which clients.
 
 Without a validator only the digests of content that passed show whether an object changes, and whether it is the same
 for all clients. The evidence is kept for each variant, with the last fingerprint.

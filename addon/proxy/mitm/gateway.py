@@ -10,7 +10,7 @@ from bestbefore.addon.proxy.exchange.exchange import Pending
 from bestbefore.addon.proxy.exchange.interim import Interim
 from bestbefore.addon.proxy.limits import TimeLimits
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.tunnels.first_word import Expected
+from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Request
 
 

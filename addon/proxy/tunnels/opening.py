@@ -15,7 +15,7 @@ from mitmproxy.proxy.layers.tcp import TCPLayer
 from mitmproxy.proxy.tunnel import LayerStack
 
 from bestbefore.addon.proxy.mitm.wait import wait
-from bestbefore.addon.proxy.tunnels.first_word import KNOWN_SILENCE_S, WEB_SILENCE_S, Expected
+from bestbefore.addon.proxy.tunnels.first_speaker import KNOWN_SILENCE_S, WEB_SILENCE_S, Expected
 
 Commands = layer.CommandGenerator[Any]
 
@@ -121,7 +121,7 @@ class TunnelOpening(layer.NextLayer):
         if self.layer is None:
             return
         if by_origin or self.data_client():  # type: ignore[no-untyped-call]
-            self._expected.heard(not by_origin)
+            self._expected.note_first(not by_origin)
         early, is_raw = self._early, isinstance(self.layer, TCPLayer)
         if not is_raw and self._expected.silence_s is not None:  # below TLS, the origin may speak first too
             install(self.layer, Expected(max(self._expected.silence_s, KNOWN_SILENCE_S)), self._activity)

@@ -21,7 +21,7 @@ from bestbefore.addon.proxy.limits import DEFAULT_LIMITS
 from bestbefore.addon.proxy.mitm.bounds import HEAD_BYTES
 from bestbefore.addon.proxy.mitm.layer import MERGED_BYTES, CachingHttpLayer, _merged, install
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
-from bestbefore.addon.proxy.tunnels.first_word import Expected
+from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head
 
 

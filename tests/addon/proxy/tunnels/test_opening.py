@@ -1,4 +1,4 @@
-"""Who speaks first in a tunnel (`live/test_first_word` has real ones)."""
+"""Who speaks first in a tunnel (`live/test_first_speaker` has real ones)."""
 
 import asyncio
 from typing import Any
@@ -14,7 +14,7 @@ from mitmproxy.proxy.layers.tcp import TCPLayer
 from mitmproxy.test import tflow
 
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
-from bestbefore.addon.proxy.tunnels.first_word import Expected
+from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.proxy.tunnels.opening import TunnelOpening, install
 
 AT_ONCE = Expected(0.0)
@@ -90,7 +90,7 @@ async def test_a_silent_client_is_a_connection_whose_end_is_the_tunnels(context:
 @pytest.mark.parametrize("by_client", [True, False])
 async def test_who_speaks_first_is_noted(context: Context, by_client: bool) -> None:
     heard = list[bool]()
-    opening, opens = begun(context, Expected(0.0, heard=heard.append))
+    opening, opens = begun(context, Expected(0.0, note_first=heard.append))
     connected(opening, opens)
     speaker = context.client if by_client else opens.connection
     (asks,) = issued(opening, events.DataReceived(speaker, b"SSH-2.0-x\r\n"))

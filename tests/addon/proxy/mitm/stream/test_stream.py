@@ -19,7 +19,7 @@ from bestbefore.addon.proxy.mitm.stream.sending import PIECE_BYTES, WHOLE_BYTES
 from bestbefore.addon.proxy.mitm.stream.stream import ANSWERED_HERE, _announced_length
 from bestbefore.addon.proxy.mitm.wait import BestbeforeWait
 from bestbefore.addon.proxy.origin.upload import Upload
-from bestbefore.addon.proxy.tunnels.first_word import Expected
+from bestbefore.addon.proxy.tunnels.first_speaker import Expected
 from bestbefore.addon.rfc9111.message import Fields, Head, Request
 
 HELLO = b"hello"

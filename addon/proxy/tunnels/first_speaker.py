@@ -20,12 +20,12 @@ class Expected(NamedTuple):
     silence_s: float | None
     """How long the client may be silent before the origin is contacted; 0: not at all; None: forever."""
     is_passthrough: bool = False
-    """Whether it is known without a word that nothing in the tunnel is intercepted."""
-    heard: Callable[[bool], object] = lambda _: None
+    """Whether it is known before any data that nothing in the tunnel is intercepted."""
+    note_first: Callable[[bool], object] = lambda _: None
     """To be called with whether the client spoke first."""
 
 
-class FirstWords:
+class FirstSpeakers:
     """Who spoke first in the last tunnel to a server that has no web port."""
 
     def __init__(self) -> None:
@@ -37,9 +37,9 @@ class FirstWords:
         if port in WEB_PORTS:
             return Expected(WEB_SILENCE_S)
         server = host.lower(), port
-        return Expected(KNOWN_SILENCE_S if server in self._by_client else 0.0, heard=partial(self._heard, server))
+        return Expected(KNOWN_SILENCE_S if server in self._by_client else 0.0, note_first=partial(self._note, server))
 
-    def _heard(self, server: tuple[str, int], by_client: bool) -> None:
+    def _note(self, server: tuple[str, int], by_client: bool) -> None:
         if by_client:
             self._by_client[server] = None
         else:

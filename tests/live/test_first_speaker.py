@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from bestbefore.addon.proxy.tunnels.first_word import KNOWN_SILENCE_S, WEB_SILENCE_S
+from bestbefore.addon.proxy.tunnels.first_speaker import KNOWN_SILENCE_S, WEB_SILENCE_S
 
 pytestmark = pytest.mark.live
 
@@ -66,7 +66,7 @@ def talk(connection: socket.socket) -> list[bytes]:
     return [greeting, connection.recv(65536)]
 
 
-def test_an_origin_that_speaks_first_is_heard_at_once(shared_proxy: Any, mail: Callable[..., int]) -> None:
+def test_an_origin_that_speaks_first_is_forwarded_at_once(shared_proxy: Any, mail: Callable[..., int]) -> None:
     port, took_s = mail(), list[float]()
     for _ in range(5):
         began_s = time.monotonic()
@@ -78,7 +78,7 @@ def test_an_origin_that_speaks_first_is_heard_at_once(shared_proxy: Any, mail: C
     assert min(took_s) < KNOWN_SILENCE_S / 2
 
 
-def test_an_origin_that_speaks_first_within_tls_is_heard(
+def test_an_origin_that_speaks_first_within_tls_is_forwarded_within_it(
     shared_proxy: Any, authority: Any, mail: Callable[..., int]
 ) -> None:
     context = ssl.create_default_context(cafile=shared_proxy.state / "mitmproxy-ca-cert.pem")
@@ -109,7 +109,7 @@ def test_the_tunnel_of_a_silent_client_to_an_origin_that_is_down_ends(shared_pro
         assert connection.recv(1) == b""
 
 
-def test_on_a_web_port_it_is_heard_after_a_short_silence(shared_proxy: Any, mail: Callable[..., int]) -> None:
+def test_on_a_web_port_it_is_forwarded_after_a_short_silence(shared_proxy: Any, mail: Callable[..., int]) -> None:
     try:
         port = mail(8443)
     except OSError:
@@ -122,7 +122,7 @@ def test_on_a_web_port_it_is_heard_after_a_short_silence(shared_proxy: Any, mail
         assert talk(connection) == [BANNER, b"250 EHLO a\r\n"]
 
 
-def test_under_passthrough_it_is_heard_at_once(
+def test_under_passthrough_it_is_forwarded_at_once(
     start_proxy: Callable[..., Any], mail: Callable[..., int], tmp_path: Any
 ) -> None:
     (tmp_path / "c.toml").write_text('[proxy]\npassthrough = ["127.0.0.2"]\n')
