@@ -151,7 +151,7 @@ def _is_local(url: SplitResult) -> bool:
 def _become(command: tuple[str, ...], environment: Mapping[str, str]) -> NoReturn:
     """Replace this process by the command, so that signals and the exit status are the command's own."""
     try:
-        os.execvpe(command[0], command, environment)  # noqa: S606 - a shell would read the words anew
+        os.execvpe(command[0], command, environment)  # noqa: S606 - a shell would split the words again
     except FileNotFoundError:
         status, why = NOT_FOUND, "no such command"
     except OSError as error:

@@ -7,7 +7,7 @@ def read_credentials(path: Path) -> dict[str, str]:
     """Read users and passwords from a file of lines `user:password`; skip empty lines and those that start with #.
 
     Raises ValueError, which names file and line (never the password), and OSError. A file without users is an error, as
-    it would ask nobody for a password.
+    it would ask no client for a password.
     """
     users: dict[str, str] = {}
     try:

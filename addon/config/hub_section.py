@@ -34,7 +34,7 @@ class HubSettings:
     download: tuple[Pattern, ...] = ()
     """What this edge takes once."""
     max_behind: float = 600.0
-    """How old the hub's knowledge may be at this edge, as the last heartbeat tells it, seconds."""
+    """How old the hub's knowledge may be at this edge, as the last heartbeat says, seconds."""
     publish: tuple[Pattern, ...] = (Pattern.parse("*"),)
     """What the hub may send."""
     bandwidth: int = 64 << 10

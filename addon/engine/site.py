@@ -27,7 +27,7 @@ class Site:
     max_cached_file: int = 0
     """The largest content that is stored as a file, bytes; 0: the store has no files."""
     coverage: Coverage | None = None
-    """What a channel tells of updates; None: there is none."""
+    """What a channel reports on updates; None: there is none."""
 
     def current_until_s(self, copy: Copy) -> float | None:
         """Return until when a channel vouches that the copy is current; None if none does."""

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 LEASE_S = 10.0
 """How long the lease to publish lasts after the death of its holder."""
 FOLLOW_INTERVAL_S = 1.0
-"""How often subscriptions are read, and the scheduler is made anew at most. Both in real seconds."""
+"""How often subscriptions are read, and the scheduler is remade at most. Both in real seconds."""
 REPORT_INTERVAL_S = 1.0
 REPORT_PART = 50.0
 """The least time between reports on the queue, real seconds, and as a multiple of what a report takes."""

@@ -30,7 +30,7 @@ class Waiting(NamedTuple):
 class Queue:
     """The items that subscribers wait for.
 
-    The scheduler is made anew when subscribers or items come or go, from what was sent and from where on each
+    The scheduler is remade when subscribers or items come or go, from what was sent and from where on each
     subscriber has read everything.
     """
 

@@ -79,7 +79,7 @@ class Copy:
     asked_range: str = ""
     """The Range that fetched a part whose content is shorter than its Content-Range said; empty for all others."""
     covered: tuple[str, int] | None = None
-    """The channel that brought the copy and tells of its updates, and the place in it; None if none does."""
+    """The channel that brought the copy and reports its updates, and the place in it; None if none does."""
     rule: str = ""
     """The key of the rule whose policy gave the verdict: if the object's rule has another, the verdict is outdated."""
 

@@ -27,7 +27,7 @@ class _Origin:
 
 
 class DictionaryIndex:
-    """The copies that may be dictionaries, by origin. It only proposes: whoever uses it checks the copy itself."""
+    """The copies that may be dictionaries, by origin. It only proposes: its user checks the copy itself."""
 
     def __init__(self) -> None:
         self._origins: LRUCache[str, _Origin] = LRUCache(ORIGINS_KEPT)

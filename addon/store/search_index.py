@@ -14,7 +14,7 @@ URLS_BYTES = 4 * 1024 * 1024
 class SearchIndex:
     """For each path the latest declaration of its origin, and by what selects a response the URL that has a copy.
 
-    It only proposes: whoever uses it compares the request with the copy itself. The least recently used are removed.
+    It only proposes: its user compares the request with the copy itself. The least recently used are removed.
     """
 
     def __init__(self) -> None:

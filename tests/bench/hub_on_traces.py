@@ -45,7 +45,7 @@ often, whose clients ask for each object once an hour, or every ten minutes, on 
 hub polls each object every {POLL_S / 60:.0f} minutes on the wide side (*at once*: it knows of each change when it \
 happens) and sends what has changed, {(CONTENT_BYTES + HEAD_BYTES) / 1000:.0f} kB each; edges never ask. The rates \
 of change that `gain` and `rxc` use are those of the first two weeks. *own*: each edge has a stream of its own; \
-*shared*: all read one, whose bytes each link carries whoever wants them. *indttl*: each edge validates for \
+*shared*: all read one, whose bytes each link carries, wanted there or not. *indttl*: each edge validates for \
 itself, after two weeks in which it learns; a 304 is {NOT_MODIFIED_BYTES} bytes on its link, new content \
 {(CONTENT_BYTES + HEAD_BYTES) / 1000:.0f} kB. Its theta is the one that spends as many bytes as *own* with `gain`, \
 found by bisection between {THETAS[0]:g} and {THETAS[1]:g}; with a request an hour no theta spends more than 15 a \

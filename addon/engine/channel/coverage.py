@@ -1,4 +1,4 @@
-"""Coverage: which copies an edge may take for current, since a channel tells of their updates."""
+"""Coverage: which copies an edge may take for current, since a channel reports their updates."""
 
 from dataclasses import dataclass
 

@@ -24,7 +24,7 @@ def filled(make_copy: Make, paths: str, scheduler: str = "rq") -> Queue:
 
 
 def send_all(queue: Queue, first_place: int = 10) -> list[tuple[str, Need]]:
-    """Send what is chosen until nobody waits."""
+    """Send what is chosen until no subscriber waits."""
     sent = []
     while (chosen := queue.choose(NOW_S)) is not None:
         item, need = chosen

@@ -1,4 +1,4 @@
-"""The schedulers by their plain definitions: each choice looks at every client, item and page anew."""
+"""The schedulers by their plain definitions: each choice looks at every client, item and page again."""
 
 import math
 from dataclasses import dataclass, field

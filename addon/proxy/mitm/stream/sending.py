@@ -59,7 +59,7 @@ class AnswerSender:
         connection: ClientConnection,
         is_gone: Callable[[], bool],
     ) -> None:
-        """`is_gone` tells whether the client has disconnected or reset the stream."""
+        """`is_gone` returns whether the client has disconnected or reset the stream."""
         self._client = client
         self._stream_id = stream_id
         self._gateway = gateway
